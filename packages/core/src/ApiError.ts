@@ -1,0 +1,184 @@
+import { Data, Schema } from "effect"
+
+/** What a caller can do about a refusal (api.md, Resources: RetryAction). */
+export const retryActionTypes = [
+  "none",
+  "retry",
+  "correct_input",
+  "supply_facts",
+  "read_status",
+  "use_new_request_key",
+  "wait",
+  "contact_support"
+] as const
+export type RetryActionType = (typeof retryActionTypes)[number]
+
+const summaries: { readonly [type in RetryActionType]: string } = {
+  none: "Do not send this call again.",
+  retry: "Send the same call again later.",
+  correct_input: "Correct the named fields and send again.",
+  supply_facts: "Add the missing facts and send again.",
+  read_status: "Read the resource again before you go on.",
+  use_new_request_key: "Send again with a new key.",
+  wait: "Wait, then send the same call again.",
+  contact_support: "Contact support with the request_id."
+}
+
+interface Definition {
+  readonly status: number
+  readonly retry_action: RetryActionType
+  /** What the error means, for the page behind `doc_url`. */
+  readonly meaning: string
+}
+
+const define = <const Table extends { readonly [code: string]: Definition }>(table: Table): Table => table
+
+/** The whole error table (api.md, Errors): HTTP status, usual retry action and meaning of every code. */
+export const definitions = define({
+  invalid_json: { status: 400, retry_action: "correct_input", meaning: "The body is not valid JSON." },
+  invalid_cursor: {
+    status: 400,
+    retry_action: "correct_input",
+    meaning: "The cursor was not returned by this list, or was sent with other filters. Start again without a cursor."
+  },
+  invalid_version: {
+    status: 400,
+    retry_action: "correct_input",
+    meaning: "The Service-Version header names a revision that is not served; allowed_values lists the served ones."
+  },
+  authentication_failed: { status: 401, retry_action: "none", meaning: "The API key is missing or invalid." },
+  forbidden: { status: 403, retry_action: "none", meaning: "The API key has no authority for this action." },
+  not_found: {
+    status: 404,
+    retry_action: "none",
+    meaning: "The resource does not exist, or lies outside the authority of the caller."
+  },
+  conflict: {
+    status: 409,
+    retry_action: "use_new_request_key",
+    meaning: "The key was used with another input, or the resource changed in the meantime."
+  },
+  quote_expired: { status: 409, retry_action: "read_status", meaning: "The quote has expired. Purchase operations only." },
+  price_changed: { status: 409, retry_action: "read_status", meaning: "The price has changed. Purchase operations only." },
+  purchase_not_supported: {
+    status: 409,
+    retry_action: "none",
+    meaning: "The quote cannot be purchased through the API. Purchase operations only."
+  },
+  event_cursor_expired: {
+    status: 410,
+    retry_action: "read_status",
+    meaning: "The feed cannot resume here. Read each tracked resource, then read the feed again without a cursor."
+  },
+  request_too_large: { status: 413, retry_action: "correct_input", meaning: "The body is larger than 256 KiB." },
+  invalid_input: { status: 422, retry_action: "correct_input", meaning: "A field is wrong; field_errors lists every one." },
+  needs_information: {
+    status: 422,
+    retry_action: "supply_facts",
+    meaning: "Required facts are missing; field_errors lists every one. No carrier has been asked."
+  },
+  rate_limited: {
+    status: 429,
+    retry_action: "wait",
+    meaning: "A limit was reached; the message names it and Retry-After says when the call would pass."
+  },
+  internal_error: { status: 500, retry_action: "contact_support", meaning: "The service has failed." },
+  service_unavailable: {
+    status: 503,
+    retry_action: "retry",
+    meaning: "Something the service needs is down. Send the same call again after Retry-After seconds."
+  }
+})
+
+/** An error code (api.md, Errors). New codes can be added in any revision. */
+export type ErrorCode = keyof typeof definitions
+
+const isErrorCode = (key: string): key is ErrorCode => key in definitions
+
+/** All error codes, in the order of the table. */
+export const codes: ReadonlyArray<ErrorCode> = Object.keys(definitions).filter(isErrorCode)
+
+/** One wrong or missing field. The message never repeats the value that was refused. */
+export const FieldError = Schema.Struct({
+  path: Schema.String.annotate({ description: "Dots and zero-based numbers, as in application.vehicles.0.vin" }),
+  message: Schema.String,
+  allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
+}).annotate({ identifier: "FieldError" })
+export type FieldError = typeof FieldError.Type
+
+/** The body of every refusal (api.md, Error envelope). */
+export const ErrorEnvelope = Schema.Struct({
+  error: Schema.Struct({
+    code: Schema.Literals(codes),
+    message: Schema.String.annotate({ description: "Sentence for a person" }),
+    field_errors: Schema.NullOr(Schema.Array(FieldError)),
+    retry_action: Schema.Struct({ type: Schema.Literals(retryActionTypes), summary: Schema.String }),
+    doc_url: Schema.String
+  }),
+  request_id: Schema.String
+}).annotate({ identifier: "ErrorEnvelope" })
+export type ErrorEnvelope = typeof ErrorEnvelope.Type
+
+/**
+ * A refusal.
+ *
+ * Its tag is its code, so that `Effect.catchTag("not_found", …)` handles one kind of refusal.
+ */
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
+  readonly _tag: ErrorCode
+  readonly message: string
+  readonly field_errors: ReadonlyArray<FieldError> | null
+  readonly retry_action: RetryActionType
+  readonly retry_after_seconds: number | null
+}> {
+  declare readonly _tag: Code
+  /** The HTTP status of this refusal. */
+  get status(): number {
+    return definitions[this._tag].status
+  }
+}
+
+/** What a refusal can say beyond its code. */
+export interface Details {
+  readonly message?: string
+  readonly field_errors?: ReadonlyArray<FieldError>
+  readonly retry_action?: RetryActionType
+  /** Whole seconds until the call would pass, for the `Retry-After` header. */
+  readonly retry_after_seconds?: number
+}
+
+/** Makes a refusal; what `details` leaves out comes from the table. */
+export const make = <const Code extends ErrorCode>(code: Code, details: Details = {}): ApiError<Code> =>
+  new ApiError<Code>({
+    _tag: code,
+    message: details.message ?? definitions[code].meaning,
+    field_errors: details.field_errors ?? null,
+    retry_action: details.retry_action ?? definitions[code].retry_action,
+    retry_after_seconds: details.retry_after_seconds ?? null
+  })
+
+/** Refuses an input whose fields are wrong. */
+export const invalidInput = (field_errors: ReadonlyArray<FieldError>): ApiError<"invalid_input"> =>
+  make("invalid_input", {
+    message: field_errors.length === 1 ? "One field is not valid." : `${field_errors.length} fields are not valid.`,
+    field_errors
+  })
+
+/** Refuses an application whose required facts are not all there. */
+export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> =>
+  make("needs_information", {
+    message: field_errors.length === 1 ? "One required fact is missing." : `${field_errors.length} required facts are missing.`,
+    field_errors
+  })
+
+/** The envelope of a refusal, as every host answers it. */
+export const envelope = (error: ApiError, request_id: string, docs_url: string): ErrorEnvelope => ({
+  error: {
+    code: error._tag,
+    message: error.message,
+    field_errors: error.field_errors,
+    retry_action: { type: error.retry_action, summary: summaries[error.retry_action] },
+    doc_url: `${docs_url}/v1/errors/${error._tag}`
+  },
+  request_id
+})

@@ -1,0 +1,159 @@
+import { Brand, Clock, Context, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+
+/**
+ * The prefix of each kind of identifier (api.md, Resources).
+ *
+ * Behind the prefix stand 26 lower-case characters in Crockford's base 32: 10 of time, 16 of chance.
+ */
+export const prefixes = {
+  application: "app",
+  event: "evt",
+  feedback: "fb",
+  key: "key",
+  organization: "org",
+  quote: "qt",
+  quote_request: "qreq",
+  receipt: "crc",
+  request: "req",
+  subscription: "sub",
+  workspace: "wks"
+} as const
+
+const prefixed = (prefix: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`)))
+
+/** Identifier of one version line of an application, `app_…`. */
+export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
+export type ApplicationId = typeof ApplicationId.Type
+/** Identifier of an event, `evt_…`. */
+export const EventId = prefixed(prefixes.event).pipe(Schema.brand("EventId"))
+export type EventId = typeof EventId.Type
+/** Identifier of an API key, `key_…`; never the key itself. */
+export const KeyId = prefixed(prefixes.key).pipe(Schema.brand("KeyId"))
+export type KeyId = typeof KeyId.Type
+/** Identifier of an organization, `org_…`. */
+export const OrganizationId = prefixed(prefixes.organization).pipe(Schema.brand("OrganizationId"))
+export type OrganizationId = typeof OrganizationId.Type
+/** Identifier of a quote, `qt_…`. */
+export const QuoteId = prefixed(prefixes.quote).pipe(Schema.brand("QuoteId"))
+export type QuoteId = typeof QuoteId.Type
+/** Identifier of a quote request, `qreq_…`. */
+export const QuoteRequestId = prefixed(prefixes.quote_request).pipe(Schema.brand("QuoteRequestId"))
+export type QuoteRequestId = typeof QuoteRequestId.Type
+/** Identifier of one call, `req_…`. */
+export const RequestId = prefixed(prefixes.request).pipe(Schema.brand("RequestId"))
+export type RequestId = typeof RequestId.Type
+/** Identifier of a consent receipt that the service itself records, `crc_…`. */
+export const ReceiptId = prefixed(prefixes.receipt).pipe(Schema.brand("ReceiptId"))
+export type ReceiptId = typeof ReceiptId.Type
+/** Identifier of a workspace, `wks_…`: one organization in one environment. */
+export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
+export type WorkspaceId = typeof WorkspaceId.Type
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+/** Writes the 26-character body of an identifier from its time in milliseconds and 16 random five-bit digits. */
+export const body = (millis: number, digits: Uint8Array): string => {
+  let time = ""
+  for (let rest = millis, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = alphabet.charAt(rest % 32) + time
+  let chance = ""
+  for (const digit of digits) chance += alphabet.charAt(digit)
+  return time + chance
+}
+
+/**
+ * Makes identifiers.
+ *
+ * An identifier carries the host's real time, and those of one process are strictly increasing, so that a list in the
+ * order of its identifiers is in the order of creation, also where a sandbox's clock has been moved.
+ */
+export class Ids extends Context.Service<
+  Ids,
+  {
+    readonly application: () => ApplicationId
+    readonly event: () => EventId
+    readonly key: () => KeyId
+    readonly organization: () => OrganizationId
+    readonly quote: () => QuoteId
+    readonly quote_request: () => QuoteRequestId
+    readonly receipt: () => ReceiptId
+    readonly request: () => RequestId
+    readonly workspace: () => WorkspaceId
+  }
+>()("@quotewire/core/Ids") {
+  /** Identifiers from the host's clock and secure generator. */
+  static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
+    Ids,
+    Effect.gen(function* () {
+      const random = yield* SecureRandom.SecureRandom
+      const clock = yield* Clock.Clock
+      const next = bodies(
+        () => clock.currentTimeMillisUnsafe(),
+        () => Effect.runSync(random.randomBytes(block_bytes))
+      )
+      const make = (prefix: string) => `${prefix}_${next()}`
+      return Ids.of({
+        application: () => nominal.application(make(prefixes.application)),
+        event: () => nominal.event(make(prefixes.event)),
+        key: () => nominal.key(make(prefixes.key)),
+        organization: () => nominal.organization(make(prefixes.organization)),
+        quote: () => nominal.quote(make(prefixes.quote)),
+        quote_request: () => nominal.quote_request(make(prefixes.quote_request)),
+        receipt: () => nominal.receipt(make(prefixes.receipt)),
+        request: () => nominal.request(make(prefixes.request)),
+        workspace: () => nominal.workspace(make(prefixes.workspace))
+      })
+    })
+  )
+}
+
+// What has just been made has the right form: no need to check it again.
+const nominal = {
+  application: Brand.nominal<ApplicationId>(),
+  event: Brand.nominal<EventId>(),
+  key: Brand.nominal<KeyId>(),
+  organization: Brand.nominal<OrganizationId>(),
+  quote: Brand.nominal<QuoteId>(),
+  quote_request: Brand.nominal<QuoteRequestId>(),
+  receipt: Brand.nominal<ReceiptId>(),
+  request: Brand.nominal<RequestId>(),
+  workspace: Brand.nominal<WorkspaceId>()
+}
+
+const block_bytes = 4_096
+const digits_each = 16
+
+/** Draws chance in blocks, and counts upwards within a millisecond, as ULIDs do. */
+const bodies = (now: () => number, draw: () => Uint8Array) => {
+  const digits = new Uint8Array(digits_each)
+  let block = new Uint8Array(0)
+  let used = 0
+  let last = -1
+  return (): string => {
+    const at = now()
+    if (at <= last) {
+      increment(digits)
+      return body(last, digits)
+    }
+    last = at
+    if (used + digits_each > block.length) {
+      block = new Uint8Array(draw())
+      used = 0
+    }
+    for (let i = 0; i < digits_each; i++) digits[i] = (block[used + i] ?? 0) & 31
+    used += digits_each
+    return body(last, digits)
+  }
+}
+
+const increment = (digits: Uint8Array): void => {
+  for (let i = digits.length - 1; i >= 0; i--) {
+    const digit = digits[i] ?? 0
+    if (digit < 31) {
+      digits[i] = digit + 1
+      return
+    }
+    digits[i] = 0
+  }
+}

@@ -1,0 +1,55 @@
+declare const type: unique symbol
+
+/**
+ * The encoded form of a value: its JSON text, and at compile time the type that the text decodes to.
+ *
+ * A quote version and an event never change, so they are encoded once, stored as text and answered with that text.
+ */
+export interface Json<out A> {
+  readonly text: string
+  readonly [type]?: A
+}
+
+/** Any value that JSON can hold. */
+export type JsonValue = string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
+
+/** Encodes a value. */
+export const encode = <A>(value: A): Json<A> => ({ text: JSON.stringify(value) })
+
+/** Takes text that is known to be the encoded form of an `A`, such as what storage gives back. */
+export const fromText = <A>(text: string): Json<A> => ({ text })
+
+/** Decodes text that this library has encoded itself; text from outside goes through a `Schema` instead. */
+export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
+
+/**
+ * Encodes an object whose members are encoded already, without decoding them.
+ *
+ * @example
+ * Json.object<{ quote_request: QuoteRequest }>({ quote_request: stored })
+ */
+export const object = <A extends object>(members: { readonly [K in keyof A]: Json<A[K]> }): Json<A> => ({
+  text: `{${Object.entries<Json<unknown>>(members)
+    .map(([name, member]) => `${JSON.stringify(name)}:${member.text}`)
+    .join(",")}}`
+})
+
+/** Encodes a list whose items are encoded already. */
+export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> => ({
+  text: `[${items.map((item) => item.text).join(",")}]`
+})
+
+/**
+ * The canonical text of a value: members in the order of their names, no blanks.
+ *
+ * Two inputs that mean the same have the same canonical text, whatever order their members came in.
+ */
+export const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
+  return `{${members.join(",")}}`
+}

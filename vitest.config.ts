@@ -1,0 +1,18 @@
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitest/config"
+
+const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
+
+// Tests run on the sources, so that they need no build first.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@quotewire\/core\/testing$/, replacement: source("core/src/testing/index.ts") },
+      { find: /^@quotewire\/([a-z-]+)$/, replacement: source("$1/src/index.ts") }
+    ]
+  },
+  test: {
+    include: ["packages/*/test/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
+    testTimeout: 30_000
+  }
+})
