@@ -1,0 +1,78 @@
+import type { QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import type { Lease, NewJob } from "./Job.ts"
+
+/** The kinds of record. Of quotes every version stays readable, of the others the newest. */
+export const recordKinds = [
+  "organization",
+  "api_key",
+  "workspace",
+  "answer",
+  "application",
+  "collection",
+  "quote_request",
+  "quote"
+] as const
+export type RecordKind = (typeof recordKinds)[number]
+
+/** Kinds of which every version is kept (decisions: old quote versions stay readable). */
+export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
+
+/** Kinds that belong to the workspace itself: a sandbox reset leaves them. */
+export const survivesReset = (kind: RecordKind): boolean =>
+  kind === "organization" || kind === "api_key" || kind === "workspace"
+
+/** One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time. */
+export interface StoredRecord {
+  readonly kind: RecordKind
+  readonly id: string
+  /** From 1, without gaps. */
+  readonly version: number
+  /** JSON text: what is served as it was stored is never decoded on its way. */
+  readonly body: string
+  /** The record this one belongs to: a quote's request. */
+  readonly parent: string | null
+  readonly status: string | null
+  readonly line: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
+export interface NewEvent {
+  readonly id: string
+  readonly occurred_at: number
+  readonly body: string
+}
+
+/** An event with its place in the feed: numbers of a workspace have no gaps and follow the order of the commits. */
+export interface StoredEvent extends NewEvent {
+  readonly number: number
+}
+
+/** Everything that one step writes: all of it is stored, or nothing. */
+export interface Change {
+  readonly workspace_id: WorkspaceId
+  /** Each needs the version before it in store, version 1 the absence of the record: else `VersionConflict`. */
+  readonly writes: ReadonlyArray<StoredRecord>
+  readonly events: ReadonlyArray<NewEvent>
+  readonly jobs: ReadonlyArray<NewJob>
+  /** The job that this change is the outcome of; its lease must still be held, else `LeaseLost`. */
+  readonly finish: Lease | null
+  /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
+  readonly clock_offset_ms: number | null
+}
+
+/** A change of the named workspace; what `parts` leaves out is empty. */
+export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
+  workspace_id,
+  writes: parts.writes ?? [],
+  events: parts.events ?? [],
+  jobs: parts.jobs ?? [],
+  finish: parts.finish ?? null,
+  clock_offset_ms: parts.clock_offset_ms ?? null
+})
+
+/** Says that something changed: a reason to look, never a guarantee. */
+export type Hint =
+  | { readonly about: "quote_request"; readonly id: QuoteRequestId | string }
+  | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }

@@ -1,0 +1,39 @@
+import type { WorkspaceId } from "../Ids.ts"
+
+/** The kinds of due work. Storage does not care what they mean. */
+export type JobKind =
+  | "collect"
+  | "ask_carrier"
+  | "poll_carrier"
+  | "carrier_callback"
+  | "close_request"
+  | "end_action"
+  | "expire_quote"
+  | "refresh_quote"
+
+/** One piece of due work that a change leaves behind. */
+export interface NewJob {
+  readonly kind: JobKind
+  /** When it is due, in milliseconds of workspace time. */
+  readonly due_at: number
+  /**
+   * Ordered jobs of a workspace run one at a time, in the order of `(due_at, number)`: nobody can claim one while
+   * an earlier one is leased. The timers of a sandbox are ordered, so that the same story is always told in the same
+   * order. Jobs that are not ordered run side by side.
+   */
+  readonly ordered: boolean
+  /** What the handler needs, as JSON text; never a person's facts. */
+  readonly payload: string
+}
+
+/** A job that one host holds until its lease ends. */
+export interface ClaimedJob extends NewJob {
+  readonly workspace_id: WorkspaceId
+  /** Counts up as jobs are stored; with the workspace it names the job. */
+  readonly number: number
+  /** Counts the claims of this job, from 1. It is the fence: only the newest claim can finish the job. */
+  readonly lease: number
+}
+
+/** What names a lease: all that finishing a job needs. */
+export type Lease = Pick<ClaimedJob, "workspace_id" | "number" | "lease">
