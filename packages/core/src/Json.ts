@@ -34,6 +34,12 @@ export const object = <A extends object>(members: { readonly [K in keyof A]: Jso
     .join(",")}}`
 })
 
+/** Adds members to an object that is encoded already. */
+export const extend = <A extends object, B extends object>(json: Json<A>, members: B): Json<A & B> => {
+  const added = JSON.stringify(members).slice(1)
+  return { text: added === "}" ? json.text : `${json.text.slice(0, -1)},${added}` }
+}
+
 /** Encodes a list whose items are encoded already. */
 export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> => ({
   text: `[${items.map((item) => item.text).join(",")}]`

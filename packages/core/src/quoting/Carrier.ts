@@ -1,4 +1,4 @@
-import { type Effect, Schema } from "effect"
+import { Context, type Effect, Schema } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import type { Timestamp } from "../Timestamp.ts"
 import type { Line } from "./Line.ts"
@@ -6,7 +6,9 @@ import type { Money } from "./Money.ts"
 
 /** Who a carrier is, as it is shown in quotes and carrier results. */
 export const CarrierName = Schema.Struct({
-  id: Schema.String.annotate({ description: "`naic:` and five digits for a real carrier, `sbx_…` for a fictional one" }),
+  id: Schema.String.annotate({
+    description: "`naic:` and five digits for a real carrier, `sbx_…` for a fictional one"
+  }),
   name: Schema.String
 }).annotate({ identifier: "Carrier" })
 export type CarrierName = typeof CarrierName.Type
@@ -127,7 +129,11 @@ export type CarrierReply =
 
 /** What a carrier says when an offer is looked at again. */
 export type CarrierRefresh =
-  | { readonly kind: "offer"; readonly reason: "price_updated" | "terms_updated" | "rechecked"; readonly offer: CarrierOffer }
+  | {
+      readonly kind: "offer"
+      readonly reason: "price_updated" | "terms_updated" | "rechecked"
+      readonly offer: CarrierOffer
+    }
   | { readonly kind: "withdrawn" }
   | { readonly kind: "unavailable"; readonly reason: SilenceReason }
 
@@ -190,7 +196,9 @@ export interface CarrierAdapter {
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
   /** Verifies a callback on its raw bytes; null where it is not genuine. */
-  readonly callback?: (callback: CarrierCallback) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
+  readonly callback?: (
+    callback: CarrierCallback
+  ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
   readonly refresh?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
   /** Present on carriers that exist only in the sandbox. */
   readonly simulation?: CarrierSimulation
@@ -205,3 +213,8 @@ export interface CarrierSimulation {
   /** The callback that the carrier would send for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }
+
+/** The carriers of a host. */
+export class CarrierAdapters extends Context.Service<CarrierAdapters, ReadonlyArray<CarrierAdapter>>()(
+  "@quotewire/core/CarrierAdapters"
+) {}

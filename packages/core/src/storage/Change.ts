@@ -1,4 +1,5 @@
 import type { QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import type { Line } from "../quoting/Line.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
 /** The kinds of record. Of quotes every version stays readable, of the others the newest. */
@@ -8,7 +9,7 @@ export const recordKinds = [
   "workspace",
   "answer",
   "application",
-  "collection",
+  "offer",
   "quote_request",
   "quote"
 ] as const
@@ -32,10 +33,15 @@ export interface StoredRecord {
   /** The record this one belongs to: a quote's request. */
   readonly parent: string | null
   readonly status: string | null
-  readonly line: string | null
+  readonly line: Line | null
   readonly created_at: number
   readonly updated_at: number
+  /** When the record ceases to hold by time alone: a reader after it must not serve the body as it is. Null: never. */
+  readonly expires_at: number | null
 }
+
+/** What most records have no use for. */
+export const bare = { parent: null, status: null, line: null, expires_at: null } as const
 
 /** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
 export interface NewEvent {

@@ -1,0 +1,83 @@
+import { Result, Schema, SchemaIssue } from "effect"
+import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
+
+/** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
+export const max_depth = 32
+
+/**
+ * Compiles a schema into the reader of an operation's input.
+ *
+ * Every wrong field is reported, each at its path, and no message repeats a value. Unknown fields are refused.
+ */
+export const reader = <A>(
+  schema: Schema.Decoder<A>
+): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  return (input) => {
+    const unsafe = unsafeText(input)
+    if (unsafe.length > 0) return Result.fail(invalidInput(unsafe))
+    return Result.mapError(decode(input), (error) => invalidInput(fieldErrors(error.issue, [])))
+  }
+}
+
+/** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
+export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
+
+const describe = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
+  const at = (message: string): ReadonlyArray<FieldError> => [{ path: pathOf(path), message }]
+  switch (issue._tag) {
+    case "Pointer":
+      return fieldErrors(issue.issue, [...path, ...issue.path])
+    case "Composite":
+      return issue.issues.flatMap((inner) => fieldErrors(inner, path))
+    case "Filter":
+      return at(`Must be ${issue.filter.annotations?.expected ?? "valid"}.`)
+    case "MissingKey":
+      return at("This field is required.")
+    case "UnexpectedKey":
+      return at("This field is not known.")
+    default: {
+      const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
+      if (allowed_values.length > 0) {
+        return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
+      }
+      const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
+      return at(`${expected}.`)
+    }
+  }
+}
+
+const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> => {
+  if (ast._tag === "Literal") return [String(ast.literal)]
+  if (ast._tag !== "Union") return []
+  const literals = ast.types.map(literalsOf)
+  return literals.every((literal) => literal.length > 0) ? literals.flat() : []
+}
+
+/** Finds text that no storage can hold (NUL, unpaired surrogates) and nesting without end; at most ten findings. */
+const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
+  const found: Array<FieldError> = []
+  const visit = (value: unknown, path: ReadonlyArray<PropertyKey>): void => {
+    if (found.length >= max_findings) return
+    if (typeof value === "string") {
+      if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
+    } else if (typeof value === "object" && value !== null) {
+      if (path.length >= max_depth) {
+        found.push({ path: pathOf(path), message: `Must not be nested deeper than ${max_depth} levels.` })
+        return
+      }
+      for (const [name, member] of Object.entries(value)) {
+        if (!isSafe(name)) found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
+        else visit(member, [...path, name])
+      }
+    }
+  }
+  visit(input, [])
+  return found
+}
+
+const max_findings = 10
+
+const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

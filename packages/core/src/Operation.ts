@@ -1,0 +1,209 @@
+import { Cause, Clock, Effect, Option, Result, type Schema } from "effect"
+import { Access, type Credentials } from "./access/Access.ts"
+import { Allowance, type Cost } from "./access/Allowance.ts"
+import type { Caller, CallerKind } from "./access/Caller.ts"
+import * as Revision from "./access/Revision.ts"
+import * as ApiError from "./ApiError.ts"
+import { reader } from "./Input.ts"
+import type * as Json from "./Json.ts"
+import { OnFinishedCall } from "./requests/FinishedCall.ts"
+import { Answers } from "./requests/Answers.ts"
+import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
+import type { StorageUnavailable } from "./storage/Storage.ts"
+
+/** How a query parameter is written in an address. */
+export type QueryType = "string" | "integer"
+
+/** Where an operation stands in the REST interface. Input fields that are in neither path nor query are the body. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
+  /** Path with `{name}` in place of an input field. */
+  readonly path: string
+  readonly query: Readonly<Record<string, QueryType>>
+  /** HTTP status of success. */
+  readonly status: 200 | 201 | 202
+  /** Where the resource that was made can be read, from the answer's `id`. */
+  readonly location?: (id: string) => string
+}
+
+/** Who may call: the kinds of caller, and the environment where it is bound to one. Others get `forbidden`. */
+export interface Authority {
+  readonly callers: ReadonlyArray<CallerKind>
+  readonly environment?: "sandbox"
+}
+
+/** A call as an operation's `run` sees it: everything about it has been checked but the input's meaning. */
+export interface Call {
+  readonly caller: Caller
+  /** The caller's workspace, and its time when the call arrived. */
+  readonly moment: Moment
+}
+
+/** What the definition of an operation says. */
+export interface Definition<Name extends string, Input, Output, R> {
+  readonly name: Name
+  /** A few words, as in a table of contents. */
+  readonly summary: string
+  /** What it does, for a developer. */
+  readonly description: string
+  readonly tag: string
+  readonly route: Route
+  readonly authority: Authority
+  readonly cost: Cost
+  /** Whether a repeat with the same `Idempotency-Key` replays the first answer (decisions, Idempotency). */
+  readonly idempotent: boolean
+  readonly input: Schema.Decoder<Input>
+  readonly output: Schema.Encoder<Output>
+  /** The refusals beyond those that every operation can give. */
+  readonly errors: ReadonlyArray<ApiError.ErrorCode>
+  readonly run: (call: Call, input: Input) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
+}
+
+/** One thing that a caller can do. HTTP, MCP, the command and the Promise interface are projections of it. */
+export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
+  extends Omit<Definition<Name, Input, Output, R>, "run"> {
+  /** Reads the input and runs: the part of a call that comes after everything about the caller has been checked. */
+  readonly execute: (
+    call: Call,
+    input: unknown
+  ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
+}
+
+/** Builds an operation from its definition; its input schema is compiled once. */
+export const make = <const Name extends string, Input, Output, R>(
+  definition: Definition<Name, Input, Output, R>
+): Operation<Name, Input, Output, R> => {
+  const { run, ...rest } = definition
+  const read = reader(definition.input)
+  return {
+    ...rest,
+    execute: (call, input) => {
+      const result = read(input)
+      return Result.isFailure(result) ? Effect.fail(result.failure) : run(call, result.success)
+    }
+  }
+}
+
+/** A call as a host hands it over. */
+export interface Request {
+  readonly request_id: string
+  readonly credentials: Credentials
+  /** The `Service-Version` that was asked for; null where none was sent. */
+  readonly revision: string | null
+  /** The `Idempotency-Key` that was sent, if any. */
+  readonly idempotency_key: string | null
+  /** The input: one object, whatever parts of the call its fields came from. */
+  readonly input: unknown
+}
+
+/** A successful answer. */
+export interface Reply<out Output = unknown> {
+  readonly json: Json.Json<Output>
+  readonly revision: Revision.Revision
+  /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
+  readonly replayed: boolean
+}
+
+/** The services that the pipeline itself needs. */
+export type PipelineServices = Access | Allowance | Answers | Workspaces
+
+/**
+ * Calls an operation: caller, revision, authority, allowance, run, log, in this order.
+ *
+ * It fails with an `ApiError` and nothing else. A defect is logged with the request id and answered as `internal_error`.
+ */
+export const call = <Output, R>(
+  operation: Operation<string, unknown, Output, R>,
+  request: Request
+): Effect.Effect<Reply<Output>, ApiError.ApiError, R | PipelineServices> =>
+  Effect.matchCauseEffect(admit(operation, request), {
+    onSuccess: Effect.succeed,
+    onFailure: (cause) => refuse(operation.name, request.request_id, cause)
+  })
+
+const admit = Effect.fnUntraced(function* <Output, R>(
+  operation: Operation<string, unknown, Output, R>,
+  request: Request
+) {
+  const started_at = yield* Clock.currentTimeMillis
+  const caller = yield* authenticate(request.credentials)
+  const finish = (error_code: ApiError.ErrorCode | null) =>
+    Effect.flatMap(OnFinishedCall, (note) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        note({
+          request_id: request.request_id,
+          created_at: started_at,
+          duration_ms: now - started_at,
+          caller,
+          operation: operation.name,
+          error_code
+        })
+      )
+    )
+  return yield* Effect.tapCause(
+    Effect.tap(run(operation, request, caller), () => finish(null)),
+    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : finish(toApiError(cause)?._tag ?? "internal_error"))
+  )
+})
+
+const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
+  const access = yield* Access
+  return yield* Effect.tapError(access.authenticate(credentials), (error) =>
+    error._tag === "authentication_failed"
+      ? Effect.flatMap(Allowance, (allowance) => allowance.failedAuthentication(credentials.address))
+      : Effect.void
+  )
+})
+
+const run = Effect.fnUntraced(function* <Output, R>(
+  operation: Operation<string, unknown, Output, R>,
+  request: Request,
+  caller: Caller
+) {
+  const revision = yield* Effect.fromResult(Revision.choose(request.revision))
+  if (!hasAuthority(operation.authority, caller)) return yield* ApiError.make("forbidden")
+  yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
+  const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
+  const call: Call = { caller, moment }
+  if (!operation.idempotent) {
+    const reply: Reply<Output> = { json: yield* operation.execute(call, request.input), revision, replayed: false }
+    return reply
+  }
+  const answers = yield* Answers
+  const { json, replayed } = yield* answers.once(
+    { call, operation: operation.name, key: request.idempotency_key, input: request.input },
+    operation.execute(call, request.input)
+  )
+  const reply: Reply<Output> = { json, revision, replayed }
+  return reply
+})
+
+const hasAuthority = (authority: Authority, caller: Caller): boolean =>
+  authority.callers.includes(caller.kind) &&
+  (authority.environment === undefined || authority.environment === caller.environment)
+
+type Refusal = ApiError.ApiError | StorageUnavailable
+
+/** The refusal in a cause; null where it holds a defect. */
+const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
+  const failure = Cause.findErrorOption(cause)
+  if (Option.isNone(failure)) return null
+  const error = failure.value
+  return error._tag === "StorageUnavailable"
+    ? ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+    : error
+}
+
+const refuse = (
+  operation: string,
+  request_id: string,
+  cause: Cause.Cause<Refusal>
+): Effect.Effect<never, ApiError.ApiError> => {
+  const error = toApiError(cause)
+  if (error !== null) return Effect.fail(error)
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  return Effect.logError("A call has failed", cause).pipe(
+    Effect.annotateLogs({ operation, request_id }),
+    Effect.andThen(Effect.fail(ApiError.make("internal_error")))
+  )
+}

@@ -1,0 +1,38 @@
+import { Effect, Result } from "effect"
+import { Base64Url } from "effect/encoding"
+import * as ApiError from "../ApiError.ts"
+import type { WorkspaceId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Seal } from "./Seal.ts"
+
+/** Which list a cursor belongs to: it is refused by every other one. */
+export interface CursorScope {
+  readonly list: string
+  readonly workspace_id: WorkspaceId
+  /** The filters of the list, which must come with the cursor again. */
+  readonly filters?: Readonly<Record<string, unknown>>
+}
+
+const signature_characters = 22
+
+/** Writes an opaque cursor: a position, signed for the list that it belongs to. */
+export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> =>
+  Effect.map(seal.mac("cursor", signed(scope, position)), (mac) => {
+    const [ring = "", tag = ""] = mac.split(".")
+    return `${Base64Url.encode(position)}.${ring}.${tag.slice(0, signature_characters)}`
+  })
+
+/** Reads a cursor of this list; a foreign or altered one is refused with `invalid_cursor`. */
+export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
+  const [encoded = "", ring = "", tag = "", ...rest] = cursor.split(".")
+  const position = Base64Url.decodeString(encoded)
+  if (Result.isFailure(position) || rest.length > 0) return yield* ApiError.make("invalid_cursor")
+  const mac = yield* seal.macLike(`${ring}.`, "cursor", signed(scope, position.success))
+  if (mac === null || mac.split(".")[1]?.slice(0, signature_characters) !== tag) {
+    return yield* ApiError.make("invalid_cursor")
+  }
+  return position.success
+})
+
+const signed = (scope: CursorScope, position: string): string =>
+  Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, position])

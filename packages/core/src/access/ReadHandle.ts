@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+import { Mac } from "effect/crypto"
+import type { QuoteRequestId } from "../Ids.ts"
+import { day_ms } from "../Timestamp.ts"
+import type { Seal } from "./Seal.ts"
+
+/** How long a read handle lives, from the start of its request (decisions, Tenancy, keys and callers). */
+export const lifetime_ms = day_ms
+
+/** What is kept of a read handle: enough to derive it again, not enough to know it. */
+export interface KeptHandle {
+  /** A keyed hash by the same seal key: it names the key, and is what a handle is compared with. */
+  readonly check: string
+  /** Milliseconds of workspace time. */
+  readonly expires_at: number
+}
+
+const characters = 27
+
+/**
+ * The read handle of a request: `rh_` and 162 bits, the same whenever it is asked for.
+ *
+ * It is derived by a keyed hash instead of being stored, so that the repeat of a start gives the same handle.
+ */
+export const derive = (seal: Seal["Service"], id: QuoteRequestId, older: string | null): Effect.Effect<string | null> =>
+  Effect.map(older === null ? seal.mac("read_handle", id) : seal.macLike(older, "read_handle", id), (mac) =>
+    mac === null ? null : `rh_${(mac.split(".")[1] ?? "").slice(0, characters)}`
+  )
+
+/** What is kept of a new handle. */
+export const keep = (seal: Seal["Service"], handle: string, created_at: number): Effect.Effect<KeptHandle> =>
+  Effect.map(seal.mac("read_handle_check", handle), (check) => ({ check, expires_at: created_at + lifetime_ms }))
+
+/** Whether a handle that was sent is the kept one and still lives; compared in constant time. */
+export const opens = (
+  seal: Seal["Service"],
+  kept: KeptHandle,
+  sent: string,
+  now: number
+): Effect.Effect<boolean> =>
+  now >= kept.expires_at
+    ? Effect.succeed(false)
+    : Effect.map(seal.macLike(kept.check, "read_handle_check", sent), (check) =>
+        check === null ? false : Mac.timingSafeEqual(bytesOf(check), bytesOf(kept.check))
+      )
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,0 +1,50 @@
+import { Effect, Schema } from "effect"
+import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import type { Seal } from "./Seal.ts"
+
+const body_characters = 26
+const signature_characters = 22
+
+/** Names something of a workspace, opaquely and with a signature: made from what it names, so it is never stored. */
+interface Tokens<Id extends string> {
+  readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
+  /** What a token names; null where it was not written here. */
+  readonly read: (
+    seal: Seal["Service"],
+    token: string
+  ) => Effect.Effect<{ readonly workspace_id: WorkspaceId; readonly id: Id } | null>
+}
+
+const isWorkspaceId = Schema.is(WorkspaceId)
+
+const tokens = <Id extends string>(
+  purpose: string,
+  prefix: string,
+  isId: (text: unknown) => text is Id
+): Tokens<Id> => {
+  const sign = (workspace_id: WorkspaceId, id: Id) => `${workspace_id} ${id}`
+  return {
+    write: (seal, workspace_id, id) =>
+      Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
+        const [ring = "", tag = ""] = mac.split(".")
+        const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
+        return `${names}${tag.slice(0, signature_characters)}${ring}`
+      }),
+    read: Effect.fnUntraced(function* (seal, token) {
+      const workspace_id = `${prefixes.workspace}_${token.slice(0, body_characters)}`
+      const id = `${prefix}_${token.slice(body_characters, 2 * body_characters)}`
+      if (!isWorkspaceId(workspace_id) || !isId(id)) return null
+      const tag = token.slice(2 * body_characters, 2 * body_characters + signature_characters)
+      const ring = token.slice(2 * body_characters + signature_characters)
+      const mac = yield* seal.macLike(`${ring}.`, purpose, sign(workspace_id, id))
+      return mac?.split(".")[1]?.slice(0, signature_characters) === tag ? { workspace_id, id } : null
+    })
+  }
+}
+
+/** The token of `/go/<token>`, which leads to a quote's carrier: nothing of a person is in it. */
+export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
+
+/** What a carrier calls an ask: the key of its repeats, and the reference of its callback. */
+export const askTokens = (carrier_id: string): Tokens<QuoteRequestId> =>
+  tokens(`ask ${carrier_id}`, prefixes.quote_request, Schema.is(QuoteRequestId))

@@ -1,0 +1,45 @@
+import { Effect, Option, Result, Schema } from "effect"
+import type { Mac } from "effect/crypto"
+import { Hex } from "effect/encoding"
+import type { CarrierCallback, CarrierReply } from "../quoting/Carrier.ts"
+import { CarrierReplyJson } from "./CarrierReply.ts"
+
+/*
+ * Callbacks of fictional carriers: a JSON body, and in a header its HMAC-SHA-256 over the raw bytes.
+ */
+
+/** The header that carries the signature, in lower-case hex. */
+export const signature_header = "sandbox-signature"
+
+const Body = Schema.fromJsonString(
+  Schema.Struct({ carrier: Schema.String, ref: Schema.String, reply: CarrierReplyJson })
+)
+const decodeBody = Schema.decodeUnknownOption(Body)
+const encodeBody = Schema.encodeSync(Body)
+
+/** Writes and reads signed callbacks. */
+export interface SignedCallbacks {
+  /** The callback by which a carrier answers the ask that it knows as `ref`. */
+  readonly write: (carrier_id: string, ref: string, reply: CarrierReply) => Effect.Effect<CarrierCallback>
+  /** What a callback says, or null where the signature, the carrier or the form is not right. */
+  readonly read: (
+    carrier_id: string,
+    callback: CarrierCallback
+  ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
+}
+
+/** Makes signed callbacks with a key. */
+export const signedCallbacks = (mac: Mac.Mac["Service"], key: Mac.Key): SignedCallbacks => ({
+  write: Effect.fnUntraced(function* (carrier, ref, reply) {
+    const body = new TextEncoder().encode(encodeBody({ carrier, ref, reply }))
+    const tag = yield* Effect.orDie(mac.sign(key, body))
+    return { headers: { "content-type": "application/json", [signature_header]: Hex.encode(tag) }, body }
+  }),
+  read: Effect.fnUntraced(function* (carrier_id, { headers, body }) {
+    const tag = Hex.decode(headers[signature_header] ?? "")
+    if (Result.isFailure(tag) || !(yield* Effect.orDie(mac.verify(key, tag.success, body)))) return null
+    const message = Option.getOrNull(decodeBody(new TextDecoder().decode(body)))
+    // All fictional carriers share the key, so a callback names the one that it comes from.
+    return message?.carrier === carrier_id ? { ref: message.ref, reply: message.reply } : null
+  })
+})

@@ -1,0 +1,201 @@
+import { Effect } from "effect"
+import type { Seal } from "../access/Seal.ts"
+import { goTokens } from "../access/Token.ts"
+import type { Ids, QuoteId, WorkspaceId } from "../Ids.ts"
+import type { JobKind, NewJob } from "../storage/Job.ts"
+import { day_ms, second_ms } from "../Timestamp.ts"
+import { type Assumed, stateOf } from "./Application.ts"
+import type { CarrierAsk, CarrierOffer, CarrierReply } from "./Carrier.ts"
+import type { Candidate } from "./Eligibility.ts"
+import type { JobPayload } from "./JobPayload.ts"
+import * as Offer from "./Offer.ts"
+import * as Quote from "./Quote.ts"
+import { offered, type Part, requestEvent } from "./QuoteChange.ts"
+import * as QuoteRequest from "./QuoteRequest.ts"
+import { storedRequest } from "./StoredRecords.ts"
+import { subjectsOf } from "./Subject.ts"
+
+/** An ask whose answer is awaited: everything that a reply is weighed against. */
+export interface Awaited {
+  readonly workspace_id: WorkspaceId
+  readonly request: QuoteRequest.QuoteRequest
+  readonly candidate: Candidate
+  readonly assumed: Assumed
+  readonly ask: CarrierAsk
+  /** Whether this carrier's work is told in the order of the workspace's timers. */
+  readonly ordered: boolean
+}
+
+/** How quotes are named and linked. */
+export interface Naming {
+  readonly ids: Ids["Service"]
+  readonly seal: Seal["Service"]
+  /** The address in front of `/go/…`. */
+  readonly base_url: string
+}
+
+/** A poll comes no sooner and no later than this after the one before. */
+const poll_between_ms = { least: 2 * second_ms, most: 10 * second_ms } as const
+/** A question that nobody answers for so long ends the request. */
+const action_ms = day_ms
+/** No carrier makes more offers than this for one request; the rest is dropped. */
+const max_offers = 10
+
+/**
+ * Weighs a carrier's reply: what it adds to a change, at `now`, in milliseconds of workspace time.
+ *
+ * `repeat_pause_ms` is the pause before the only repeat of this ask; null where it may not be repeated.
+ */
+export const weigh = (
+  naming: Naming,
+  awaited: Awaited,
+  reply: CarrierReply,
+  now: number,
+  repeat_pause_ms: number | null
+): Effect.Effect<Part> => {
+  switch (reply.kind) {
+    case "offers":
+      return quoted(naming, awaited, reply.offers, now)
+    case "declined":
+      return Effect.succeed(answered(naming, awaited, { outcome: "declined", reason: reply.reason }, now))
+    case "question":
+      return Effect.succeed(questioned(naming, awaited, reply.questions, now))
+    case "pending":
+      return Effect.succeed({ ...nothing, jobs: followUps(awaited, reply, now) })
+    case "unavailable":
+      if (repeat_pause_ms !== null) {
+        const again = { ...askOf(awaited), attempt: awaited.ask.attempt + 1 }
+        const due_at = now + (reply.retry_after_ms ?? repeat_pause_ms)
+        return Effect.succeed({ ...nothing, jobs: [job(awaited, "ask_carrier", again, due_at)] })
+      }
+      return Effect.succeed(answered(naming, awaited, { outcome: "no_answer", reason: reply.reason }, now))
+  }
+}
+
+const nothing: Part = { writes: [], events: [], jobs: [] }
+
+/** The step that an outcome makes; none where the answer is not awaited any more. */
+const answered = (naming: Naming, awaited: Awaited, outcome: QuoteRequest.Outcome, now: number): Part => {
+  const step = QuoteRequest.answer(awaited.request, awaited.candidate.adapter.carrier.id, outcome, now)
+  return step === null
+    ? nothing
+    : { writes: [storedRequest(step.request)], events: [requestEvent(naming.ids, step, now)], jobs: [] }
+}
+
+const questioned = (
+  naming: Naming,
+  awaited: Awaited,
+  questions: Extract<CarrierReply, { kind: "question" }>["questions"],
+  now: number
+): Part => {
+  const message = questions.map((question) => question.label).join(" ")
+  const missing_facts = questions.map((question) => question.path)
+  const part = answered(naming, awaited, { outcome: "needs_information", message, missing_facts }, now)
+  const payload: JobPayload["end_action"] = { quote_request_id: awaited.request.id }
+  return { ...part, jobs: [job(awaited, "end_action", payload, now + action_ms)] }
+}
+
+const quoted = Effect.fnUntraced(function* (
+  naming: Naming,
+  awaited: Awaited,
+  offers: ReadonlyArray<CarrierOffer>,
+  now: number
+) {
+  const checked = checkOffers(awaited, offers, now)
+  if (checked === null) return answered(naming, awaited, { outcome: "no_answer", reason: "unreadable_answer" }, now)
+  const made = yield* Effect.forEach(checked, (offer) =>
+    Effect.map(originOf(naming, awaited, naming.ids.quote(), offer, now), (origin) => ({
+      offer,
+      quote: Quote.fromOffer(offer, origin)
+    }))
+  )
+  const quote_ids = made.map(({ quote }) => quote.id)
+  const parts = made.map(({ offer, quote }) =>
+    offered(naming.ids, {
+      quote,
+      offer,
+      carrier_id: awaited.candidate.adapter.carrier.id,
+      line: awaited.request.line,
+      created_at: now,
+      at: now,
+      ordered: awaited.ordered
+    })
+  )
+  // The quotes first: a reader of the feed learns of a quote before it learns that the request has it.
+  return joined([...parts, answered(naming, awaited, { outcome: "quoted", quote_ids }, now)])
+})
+
+const joined = (parts: ReadonlyArray<Part>): Part => ({
+  writes: parts.flatMap((part) => part.writes),
+  events: parts.flatMap((part) => part.events),
+  jobs: parts.flatMap((part) => part.jobs)
+})
+
+/** The offers, cleaned; null where there is none, or one of them cannot be trusted. */
+export const checkOffers = (
+  awaited: Awaited,
+  offers: ReadonlyArray<CarrierOffer>,
+  now: number
+): ReadonlyArray<CarrierOffer> | null => {
+  const context: Offer.OfferContext = {
+    line: awaited.request.line,
+    state: stateOf(awaited.assumed),
+    subject_ids: new Set(subjectsOf(awaited.assumed).map((subject) => subject.subject_id)),
+    handoff_hosts: awaited.candidate.adapter.handoff_hosts,
+    now
+  }
+  const checked = offers.slice(0, max_offers).map((offer) => Offer.check(offer, context))
+  const sound = checked.filter((offer) => offer !== null)
+  return sound.length > 0 && sound.length === checked.length ? sound : null
+}
+
+/** What an offer of this ask needs to become a quote with the given id. */
+export const originOf = (
+  naming: Naming,
+  awaited: Awaited,
+  id: QuoteId,
+  offer: CarrierOffer,
+  answered_at: number
+): Effect.Effect<Quote.Origin> =>
+  Effect.map(
+    offer.handoff_url === null ? Effect.succeed(null) : goTokens.write(naming.seal, awaited.workspace_id, id),
+    (token) => ({
+      id,
+      environment: awaited.request.environment,
+      quote_request_id: awaited.request.id,
+      application_id: awaited.request.application_id,
+      carrier: awaited.candidate.adapter.carrier,
+      answered_at,
+      redirect_path: token === null ? null : `/go/${token}`,
+      base_url: naming.base_url
+    })
+  )
+
+/** An accepted ask is polled, or the carrier calls back; a simulated one has its callback played by a job. */
+const followUps = (
+  awaited: Awaited,
+  reply: Extract<CarrierReply, { kind: "pending" }>,
+  now: number
+): ReadonlyArray<NewJob> => {
+  const accepted = { ...askOf(awaited), ref: reply.ref }
+  if (reply.poll_after_ms !== null) {
+    const { least, most } = poll_between_ms
+    return [job(awaited, "poll_carrier", accepted, now + Math.min(most, Math.max(least, reply.poll_after_ms)))]
+  }
+  return reply.callback_after_ms === undefined || awaited.candidate.adapter.simulation === undefined
+    ? []
+    : [job(awaited, "carrier_callback", accepted, now + reply.callback_after_ms)]
+}
+
+const askOf = (awaited: Awaited): JobPayload["ask_carrier"] => ({
+  quote_request_id: awaited.request.id,
+  carrier_id: awaited.candidate.adapter.carrier.id,
+  attempt: awaited.ask.attempt
+})
+
+const job = <K extends JobKind>(awaited: Awaited, kind: K, payload: JobPayload[K], due_at: number): NewJob => ({
+  kind,
+  due_at,
+  ordered: awaited.ordered,
+  payload: JSON.stringify(payload)
+})

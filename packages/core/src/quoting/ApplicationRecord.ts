@@ -1,0 +1,54 @@
+import { Effect } from "effect"
+import type { KeptHandle } from "../access/ReadHandle.ts"
+import type { Seal } from "../access/Seal.ts"
+import type { ApplicationId, QuoteRequestId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import { bare, type StoredRecord } from "../storage/Change.ts"
+import type { Assumed } from "./Application.ts"
+import type { QuoteConsent } from "./Consent.ts"
+
+/** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */
+export interface ApplicationRecord {
+  readonly id: ApplicationId
+  readonly quote_request_id: QuoteRequestId
+  /** The complete facts and the assumptions among them, sealed. */
+  readonly sealed: string
+  readonly credit_disclosed: boolean
+  /** A keyed hash of each receipt that came along. */
+  readonly receipts: ReadonlyArray<{
+    readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
+    readonly mac: string
+    readonly channels: ReadonlyArray<string>
+  }>
+  /** The receipt that the service itself has recorded, for a caller without a key. */
+  readonly quote_consent: QuoteConsent | null
+  readonly read_handle: KeptHandle | null
+}
+
+const purpose = (id: ApplicationId) => `application ${id}`
+
+/** Seals the facts of an application. */
+export const seal = (sealer: Seal["Service"], id: ApplicationId, assumed: Assumed): Effect.Effect<string> =>
+  sealer.seal(purpose(id), JSON.stringify(assumed))
+
+/** Opens the facts of an application; null where they cannot be read any more. */
+export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect.Effect<Assumed | null> =>
+  Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
+    text === null ? null : Json.decode(Json.fromText<Assumed>(text))
+  )
+
+/** The record as storage keeps it. `at` in milliseconds of workspace time. */
+export const toStored = (record: ApplicationRecord, at: number): StoredRecord => ({
+  ...bare,
+  kind: "application",
+  id: record.id,
+  version: 1,
+  body: JSON.stringify(record),
+  parent: record.quote_request_id,
+  created_at: at,
+  updated_at: at
+})
+
+/** Reads what `toStored` has written. */
+export const fromStored = (stored: StoredRecord): ApplicationRecord =>
+  Json.decode(Json.fromText<ApplicationRecord>(stored.body))

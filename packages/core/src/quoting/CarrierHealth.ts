@@ -1,0 +1,51 @@
+import { minute_ms } from "../Timestamp.ts"
+
+/** How a carrier has done on one line lately: what its circuit breaker and its rate limit know. */
+export interface CarrierHealth {
+  /** Whether each of the last asks ended in an error, oldest first. */
+  readonly errors: ReadonlyArray<boolean>
+  /** The carrier is not asked before this moment: milliseconds. */
+  readonly open_until: number
+  /** When the asks of the last minute began. */
+  readonly asks: ReadonlyArray<number>
+  /** How many asks are running now. */
+  readonly running: number
+}
+
+/** A breaker looks at this many asks, and opens for this long where half of them were errors. */
+export const watched_asks = 20
+export const open_ms = minute_ms
+
+/** A carrier of which nothing is known yet. */
+export const unknown: CarrierHealth = { errors: [], open_until: Number.NEGATIVE_INFINITY, asks: [], running: 0 }
+
+/** Whether the circuit is open: the carrier is not asked now. */
+export const isOpen = (health: CarrierHealth, now: number): boolean => now < health.open_until
+
+/** Whether one more ask may begin within the carrier's limits. */
+export const hasRoom = (
+  health: CarrierHealth,
+  limits: { readonly max_concurrent: number; readonly rate_per_minute: number },
+  now: number
+): boolean =>
+  health.running < limits.max_concurrent &&
+  health.asks.filter((at) => at > now - minute_ms).length < limits.rate_per_minute
+
+/** An ask begins. */
+export const began = (health: CarrierHealth, now: number): CarrierHealth => ({
+  ...health,
+  asks: [...health.asks.filter((at) => at > now - minute_ms), now],
+  running: health.running + 1
+})
+
+/** An ask has ended. After the breaker has opened, it starts to watch anew. */
+export const ended = (health: CarrierHealth, error: boolean, now: number): CarrierHealth => {
+  const errors = [...health.errors, error].slice(-watched_asks)
+  const opens = errors.length === watched_asks && 2 * errors.filter(Boolean).length >= watched_asks
+  return {
+    ...health,
+    running: health.running - 1,
+    errors: opens ? [] : errors,
+    open_until: opens ? now + open_ms : health.open_until
+  }
+}

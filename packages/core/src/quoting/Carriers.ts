@@ -1,0 +1,255 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { Seal } from "../access/Seal.ts"
+import { askTokens } from "../access/Token.ts"
+import { Ids } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import { PublicUrl } from "../PublicUrl.ts"
+import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type Awaited, checkOffers, type Naming, originOf, weigh } from "./Answering.ts"
+import * as Asking from "./Asking.ts"
+import { isAwaited, loadAsk, loadRequest, openRequest, type Sources } from "./AskLoading.ts"
+import { CarrierAdapters, type CarrierCallback, type CarrierRefresh, type CarrierReply } from "./Carrier.ts"
+import { collection, couldNotStart } from "./Collecting.ts"
+import type { JobPayload } from "./JobPayload.ts"
+import * as Quote from "./Quote.ts"
+import { deactivation, offered, type Part } from "./QuoteChange.ts"
+import { offerOf, quoteOf } from "./StoredRecords.ts"
+
+/** Asks carriers and takes in what they answer. */
+export class Carriers extends Context.Service<
+  Carriers,
+  {
+    /** Takes in a carrier's callback; false where it is not genuine. A repeat or a late one changes nothing. */
+    readonly callback: (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, StorageUnavailable>
+    readonly jobs: JobHandlers
+  }
+>()("@quotewire/core/Carriers") {
+  static readonly layer: Layer.Layer<Carriers, never, Storage | Seal | Ids | Workspaces | CarrierAdapters> =
+    Layer.effect(
+      Carriers,
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const ids = yield* Ids
+        const seal = yield* Seal
+        const workspaces = yield* Workspaces
+        const adapters = yield* CarrierAdapters
+        const asking = yield* Asking.make
+        const sources: Sources = { storage, seal, adapters }
+        const naming: Naming = { ids, seal, base_url: yield* PublicUrl }
+
+        const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
+          storage.commit(Change.make(job.workspace_id, { ...part, finish: job }))
+
+        /** The moment of an answer: the job's, or now where real time has passed since. */
+        const answeredAt = (awaited: Awaited, at: number) =>
+          awaited.ordered
+            ? Effect.succeed(at)
+            : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
+
+        /** Weighs a reply and commits what it comes to; after a conflict again, without asking again. */
+        const settle = Effect.fnUntraced(function* (
+          awaited: Awaited,
+          reply: CarrierReply,
+          at: number,
+          job: ClaimedJob | null,
+          repeat_pause_ms: number | null = null
+        ) {
+          let known: Awaited | null = awaited
+          const once = Effect.gen(function* () {
+            const current: Awaited =
+              known ??
+              (yield* Effect.map(loadRequest(sources, awaited.workspace_id, awaited.request.id), (request) => ({
+                ...awaited,
+                request: request ?? awaited.request
+              })))
+            known = null
+            const part = yield* weigh(naming, current, reply, at, repeat_pause_ms)
+            yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finish: job }))
+          })
+          yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" })
+        })
+
+        const collect: JobHandler = Effect.fnUntraced(function* (job, at) {
+          const { quote_request_id } = payloadOf(job, "collect")
+          const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
+          if (request === null || request.status_details.reason !== "queued") return yield* finish(job)
+          const opened =
+            request.scenario === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
+          if (opened === null) return yield* finish(job, couldNotStart(ids, request, at))
+          const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, at)
+          yield* finish(job, yield* collection(sources, ids, opened, isOpen, at))
+        })
+
+        /** The ask of a job, if its answer is still waited for; otherwise the job is over. */
+        const awaitedBy = Effect.fnUntraced(function* (
+          job: ClaimedJob,
+          { quote_request_id, carrier_id, attempt }: JobPayload["ask_carrier"],
+          at: number
+        ) {
+          const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
+          if (request !== null && isAwaited(request, carrier_id)) {
+            const awaited = yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt, now: at })
+            if (awaited !== null) return awaited
+          }
+          yield* noteLate(carrier_id, quote_request_id)
+          yield* finish(job)
+          return null
+        })
+
+        const ask: JobHandler = Effect.fnUntraced(function* (job, at) {
+          const payload = payloadOf(job, "ask_carrier")
+          const awaited = yield* awaitedBy(job, payload, at)
+          if (awaited === null) return
+          const { candidate } = awaited
+          const silence = silenceBefore(awaited, job)
+          if (silence !== null) return yield* settle(awaited, silence, at, job)
+          const asked = yield* asking.ask(candidate, awaited.ask)
+          if (asked._tag === "no_room") {
+            const { kind, ordered } = job
+            const due_at = at + asked.again_after_ms
+            return yield* finish(job, { jobs: [{ kind, ordered, due_at, payload: job.payload }] })
+          }
+          const now = yield* answeredAt(awaited, at)
+          const pause_ms = mayRepeat(awaited, asked.reply, now) ? yield* Asking.repeatPause : null
+          yield* settle(awaited, asked.reply, now, job, pause_ms)
+        })
+
+        const poll: JobHandler = Effect.fnUntraced(function* (job, at) {
+          const { ref, ...payload } = payloadOf(job, "poll_carrier")
+          const awaited = yield* awaitedBy(job, payload, at)
+          if (awaited === null) return
+          const { adapter } = awaited.candidate
+          const reply = yield* asking.guarded(
+            adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
+            awaited.candidate,
+            awaited.ask
+          )
+          // The ask is accepted: a poll that fails is no answer, and the next one may succeed.
+          const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
+          const now = yield* answeredAt(awaited, at)
+          yield* settle(awaited, reply.kind === "unavailable" ? again : reply, now, job)
+        })
+
+        /** The reply in a callback and the request that it is for; null where it is not genuine. */
+        const readCallback = Effect.fnUntraced(function* (carrier_id: string, callback: CarrierCallback) {
+          const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+          const read = adapter?.callback === undefined ? null : yield* adapter.callback(callback)
+          if (read === null || read.reply.kind === "pending") return null
+          const named = yield* askTokens(carrier_id).read(seal, read.ref)
+          return named === null ? null : { ...named, reply: read.reply }
+        })
+
+        /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
+        const playCallback: JobHandler = Effect.fnUntraced(function* (job, at) {
+          const { ref, ...payload } = payloadOf(job, "carrier_callback")
+          const awaited = yield* awaitedBy(job, payload, at)
+          if (awaited === null) return
+          const { adapter } = awaited.candidate
+          const sent = yield* adapter.simulation?.callback(awaited.ask, ref) ?? Effect.succeed(null)
+          const read = sent === null ? null : yield* readCallback(adapter.carrier.id, sent)
+          const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+          yield* settle(awaited, read?.reply ?? unreadable, at, job)
+        })
+
+        const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
+          const read = yield* readCallback(carrier_id, sent)
+          if (read === null) return false
+          const { now } = yield* workspaces.moment(read.workspace_id)
+          const request = yield* loadRequest(sources, read.workspace_id, read.id)
+          const awaited =
+            request !== null && isAwaited(request, carrier_id)
+              ? yield* loadAsk(sources, read.workspace_id, request, { carrier_id, attempt: 1, now })
+              : null
+          if (awaited === null) yield* noteLate(carrier_id, read.id)
+          else yield* settle(awaited, read.reply, now, null)
+          return true
+        })
+
+        const refresh: JobHandler = Effect.fnUntraced(function* (job, at) {
+          const { quote_id } = payloadOf(job, "refresh_quote")
+          const key = { workspace_id: job.workspace_id, id: quote_id }
+          const stored = yield* storage.get({ ...key, kind: "quote" })
+          const offer = yield* storage.get({ ...key, kind: "offer" })
+          if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
+          const quote = quoteOf(stored.value)
+          const { carrier_id, offer_ref } = offerOf(offer.value)
+          const request = yield* loadRequest(sources, job.workspace_id, quote.quote_request_id)
+          const awaited =
+            request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
+              ? null
+              : yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt: 1, now: at })
+          if (awaited === null) return yield* finish(job)
+          const look = awaited.candidate.adapter.refresh?.(awaited.ask, offer_ref) ?? Effect.succeed(notNow)
+          const found = yield* Effect.catchDefect(look, () => Effect.succeed(notNow))
+          if (found.kind === "unavailable") return yield* finish(job)
+          if (found.kind === "withdrawn") {
+            return yield* finish(job, deactivation(ids, stored.value, "withdrawn_by_carrier", at))
+          }
+          const checked = checkOffers(awaited, [{ ...found.offer, reason: found.reason }], at)?.[0]
+          if (checked === undefined) return yield* finish(job)
+          const origin = yield* originOf(naming, awaited, quote.id, checked, at)
+          const made = {
+            quote: Quote.fromOffer(checked, origin, quote.version + 1),
+            offer: checked,
+            carrier_id,
+            line: awaited.request.line,
+            created_at: stored.value.created_at,
+            at,
+            ordered: awaited.ordered
+          }
+          yield* finish(job, offered(ids, made))
+        })
+
+        return Carriers.of({
+          callback: (carrier_id, sent) =>
+            callback(carrier_id, sent).pipe(
+              Effect.catchTag(["VersionConflict", "LeaseLost"], (error) => Effect.die(error))
+            ),
+          jobs: {
+            collect,
+            ask_carrier: ask,
+            poll_carrier: poll,
+            carrier_callback: playCallback,
+            refresh_quote: refresh
+          }
+        })
+      })
+    )
+}
+
+const failed_poll_after_ms = 10_000
+
+const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
+
+const payloadOf = <K extends keyof JobPayload>(job: ClaimedJob, _kind: K): JobPayload[K] =>
+  Json.decode(Json.fromText<JobPayload[K]>(job.payload))
+
+/** An answer that nobody waits for any more is noted and dropped: it names no person. */
+const noteLate = (carrier_id: string, quote_request_id: string) =>
+  Effect.logInfo("A late answer was dropped").pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
+
+/** Why a carrier cannot be asked (again) now: the ask is in doubt, or there is no time left. */
+const silenceBefore = (awaited: Awaited, job: ClaimedJob): CarrierReply | null => {
+  const { adapter, line } = awaited.candidate
+  if (adapter.simulation !== undefined) return null
+  // A job that was claimed before may have asked already: only an idempotent carrier is asked twice.
+  const inDoubt = job.lease > 1 && !line.idempotent
+  const tooLate = awaited.ask.deadline - awaited.ask.now < line.typical_ms
+  return inDoubt || tooLate ? { kind: "unavailable", reason: "timeout" } : null
+}
+
+/** An ask is repeated once, after an error or a time-out, where the carrier can tell the repeat and time is left. */
+const mayRepeat = (awaited: Awaited, reply: CarrierReply, now: number): boolean => {
+  const { adapter, line } = awaited.candidate
+  return (
+    reply.kind === "unavailable" &&
+    (reply.reason === "carrier_error" || reply.reason === "timeout") &&
+    awaited.ask.attempt === 1 &&
+    line.idempotent &&
+    (adapter.simulation !== undefined || awaited.ask.deadline - now >= line.typical_ms)
+  )
+}

@@ -1,0 +1,144 @@
+import { Schema } from "effect"
+import type { FieldError } from "../ApiError.ts"
+import type { CallerKind } from "../access/Caller.ts"
+import { ReceiptId } from "../Ids.ts"
+import { Timestamp } from "../Timestamp.ts"
+import type { Line } from "./Line.ts"
+
+/** A reference to evidence of consent, minted and kept by whoever spoke to the person. */
+export const ReceiptReference = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/, {
+    expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit"
+  })
+)
+
+/** The ways in which a person can be contacted. */
+export const channels = ["email", "sms", "phone"] as const
+
+/** The fields of a start that carry consents (api.md, start_quote_request). Each receipt covers one consent. */
+export const fields = {
+  consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
+    description: "Consent for the service to get quotes; required with a key. Never invent one."
+  }),
+  credit_disclosure_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
+    description: "personal_auto only: the person has read the credit disclosure."
+  }),
+  contact_consent: Schema.optionalKey(
+    Schema.Struct({
+      receipt_id: ReceiptReference,
+      channels: Schema.Array(Schema.Literals(channels)).check(Schema.isMaxLength(3), Schema.isUnique())
+    })
+  ),
+  contact_channels: Schema.optionalKey(
+    Schema.Struct({
+      email: Schema.optionalKey(Schema.Boolean),
+      sms: Schema.optionalKey(Schema.Boolean),
+      phone: Schema.optionalKey(Schema.Boolean)
+    })
+  ),
+  quote_disclosure_version: Schema.optionalKey(Schema.String).annotateKey({
+    description: "Required without a key: the version of the quote disclosure that the person has read."
+  }),
+  quote_disclosure_accepted: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description: "Required without a key: true once the person has agreed. An agent cannot agree for a person."
+  })
+}
+
+const Consents = Schema.Struct(fields)
+/** The consents of a start, as they were sent. */
+export type Consents = typeof Consents.Type
+
+/** What every caller without a key is shown, and a person must agree to. */
+export interface Disclosure {
+  readonly version: string
+}
+
+/** Checks the consents of a start against who sends them; every problem at its path. */
+export const check = (
+  consents: Consents,
+  caller: CallerKind,
+  line: Line,
+  disclosure: Disclosure
+): ReadonlyArray<FieldError> =>
+  caller === "keyless"
+    ? checkKeyless(consents, disclosure)
+    : [...checkReceipts(consents, line), ...notKeyless(consents)]
+
+const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray<FieldError> => {
+  const errors: Array<FieldError> = []
+  const refused = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"] as const
+  for (const path of refused) {
+    if (consents[path] !== undefined)
+      errors.push({ path, message: "Needs an API key: callers without one send no receipts." })
+  }
+  if (consents.quote_disclosure_version !== disclosure.version) {
+    errors.push({
+      path: "quote_disclosure_version",
+      message: "Must be the served version of the quote disclosure.",
+      allowed_values: [disclosure.version]
+    })
+  }
+  if (consents.quote_disclosure_accepted !== true) {
+    errors.push({ path: "quote_disclosure_accepted", message: "The person has not agreed." })
+  }
+  return errors
+}
+
+const notKeyless = (consents: Consents): ReadonlyArray<FieldError> =>
+  (["quote_disclosure_version", "quote_disclosure_accepted"] as const).flatMap((path) =>
+    consents[path] === undefined
+      ? []
+      : [{ path, message: "Is for callers without an API key; send consent_receipt_id." }]
+  )
+
+const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError> => {
+  const errors: Array<FieldError> = []
+  if (consents.consent_receipt_id === undefined) {
+    errors.push({ path: "consent_receipt_id", message: "This field is required." })
+  }
+  if (consents.credit_disclosure_receipt_id !== undefined && line !== "personal_auto") {
+    errors.push({ path: "credit_disclosure_receipt_id", message: "Is for personal_auto only." })
+  }
+  return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
+}
+
+/** One receipt is never sent in two fields: both are named. */
+const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
+  const receipts = [
+    ["consent_receipt_id", consents.consent_receipt_id],
+    ["credit_disclosure_receipt_id", consents.credit_disclosure_receipt_id],
+    ["contact_consent.receipt_id", consents.contact_consent?.receipt_id]
+  ] as const
+  return receipts.flatMap(([path, receipt], index) =>
+    receipt !== undefined && receipts.some(([, other], position) => position !== index && other === receipt)
+      ? [{ path, message: "Each receipt covers one consent and is sent in one field only." }]
+      : []
+  )
+}
+
+const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
+  const { contact_channels, contact_consent } = consents
+  if (contact_channels === undefined) return []
+  if (contact_consent === undefined) {
+    return [{ path: "contact_channels", message: "Needs contact_consent." }]
+  }
+  return channels.flatMap((channel) =>
+    contact_channels[channel] === true && !contact_consent.channels.includes(channel)
+      ? [{ path: `contact_channels.${channel}`, message: "Is not among contact_consent.channels." }]
+      : []
+  )
+}
+
+/** What the service records of a keyless person's agreement, and shows as `quote_consent`. */
+export const QuoteConsent = Schema.Struct({
+  receipt_id: ReceiptId,
+  kind: Schema.Literal("quote_disclosure"),
+  recorded_by: Schema.Literal("service"),
+  line: Schema.String,
+  disclosure_key: Schema.String,
+  disclosure_version: Schema.String,
+  text_sha256: Schema.String,
+  locale: Schema.String,
+  accepted_at: Timestamp
+}).annotate({ identifier: "QuoteConsent" })
+export type QuoteConsent = typeof QuoteConsent.Type

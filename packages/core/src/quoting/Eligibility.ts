@@ -1,0 +1,55 @@
+import type { Environment } from "../access/Caller.ts"
+import type { Application } from "./Application.ts"
+import * as Applications from "./Application.ts"
+import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
+import type { Line } from "./Line.ts"
+import * as State from "./State.ts"
+
+/** A carrier and what it offers for the line at hand. */
+export interface Candidate {
+  readonly adapter: CarrierAdapter
+  readonly line: CarrierLine
+}
+
+/** The carriers of an environment that offer a line, fastest first. */
+export const candidates = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  environment: Environment,
+  line: Line
+): ReadonlyArray<Candidate> =>
+  adapters
+    .flatMap((adapter) => {
+      const offered = adapter.lines[line]
+      return offered !== undefined && adapter.environments.includes(environment) ? [{ adapter, line: offered }] : []
+    })
+    .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
+
+/** Why a carrier is not asked, and the facts that would unlock it. */
+export interface Unasked {
+  readonly reason: NotAskedReason
+  readonly missing_facts: ReadonlyArray<string>
+}
+
+/** Decides whether a carrier is asked; null where it is. */
+export const whyNot = (
+  candidate: Candidate,
+  application: Application,
+  options: { readonly scenario: string | null; readonly credit_disclosed: boolean; readonly circuit_open: boolean }
+): Unasked | null => {
+  const { adapter, line } = candidate
+  const because = (reason: NotAskedReason, missing_facts: ReadonlyArray<string> = []): Unasked => ({
+    reason,
+    missing_facts
+  })
+  if (options.scenario !== null && adapter.simulation?.asksAnyway(options.scenario, application.line) === true) {
+    return null
+  }
+  const state = Applications.stateOf(application)
+  if (!line.states.includes(state)) return because("state_not_served")
+  const missing_facts = Applications.missingOf(application, line.needs)
+  if (missing_facts.length > 0) return because("facts_missing", missing_facts)
+  if (line.uses_credit && !options.credit_disclosed && State.get(state).credit_use !== "prohibited") {
+    return because("credit_disclosure_missing", ["credit_disclosure_receipt_id"])
+  }
+  return options.circuit_open ? because("circuit_open") : null
+}

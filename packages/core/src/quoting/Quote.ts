@@ -1,0 +1,188 @@
+import { Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
+import { fromMillis, Timestamp, toMillis } from "../Timestamp.ts"
+import { type CarrierAdapter, CarrierName, type CarrierOffer } from "./Carrier.ts"
+import { cents, Money } from "./Money.ts"
+
+/** Why a quote is as it is. New reasons may appear (api.md, Quote). */
+export const reasons = {
+  offered: "This price is available until the date shown.",
+  price_updated: "The carrier has changed the price.",
+  terms_updated: "The carrier has changed the terms.",
+  rechecked: "The carrier has confirmed this price.",
+  expired: "This quote has expired.",
+  withdrawn_by_carrier: "The carrier has withdrawn this offer.",
+  superseded: "A newer quote request replaces this quote.",
+  declined_after_review: "The carrier has declined after a review.",
+  state_moratorium: "The carrier has paused new policies in this state.",
+  consent_withdrawn: "The person has withdrawn consent."
+} as const
+
+const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
+
+/** A fact that the caller did not send, and the value that stands in for it. */
+export const Assumption = Schema.Struct({
+  path: Schema.String,
+  value: Scalar,
+  source: Schema.String,
+  label: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "Assumption" })
+
+/** A cover of one subject. Null means unknown or not applicable. */
+export const CoverageItem = Schema.Struct({
+  code: Schema.String,
+  limit: Schema.NullOr(Money),
+  deductible: Schema.NullOr(Money),
+  included: Schema.NullOr(Schema.Boolean)
+}).annotate({ identifier: "CoverageItem" })
+
+/** What is covered: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
+export const CoveredSubject = Schema.Struct({
+  subject_id: Schema.String,
+  kind: Schema.String,
+  label: Schema.NullOr(Schema.String),
+  coverages: Schema.Array(CoverageItem)
+}).annotate({ identifier: "CoveredSubject" })
+
+/** The price: the premium is for the whole term, whatever the billing cycle (api.md, Price rules). */
+export const Price = Schema.Struct({
+  premium: Schema.NullOr(Money),
+  term_months: Schema.NullOr(Schema.Int),
+  billing_cycle: Schema.NullOr(Schema.String),
+  fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
+  comparison: Schema.NullOr(Schema.Struct({ amount: Money, label: Schema.String }))
+}).annotate({ identifier: "Price" })
+export type Price = typeof Price.Type
+
+/** Something that can be done next. Readers ignore types that they do not know. */
+export const NextAction = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+  Schema.Record(Schema.String, Scalar)
+]).annotate({ identifier: "NextAction" })
+export type NextAction = typeof NextAction.Type
+
+/** One version of a quote: a price offer of one carrier, and not coverage (api.md, Quote). Versions never change. */
+export const Quote = Schema.Struct({
+  id: QuoteId,
+  version: Schema.Int,
+  environment: Environment,
+  quote_request_id: QuoteRequestId,
+  application_id: ApplicationId,
+  application_version: Schema.Int,
+  status: Schema.Literals(["active", "inactive"]),
+  status_details: Schema.Struct({ reason: Schema.String, message: Schema.String }),
+  source: Schema.Struct({
+    carrier: CarrierName,
+    product: Schema.NullOr(Schema.String),
+    registry_ids: Schema.Array(Schema.String)
+  }),
+  price: Price,
+  coverage: Schema.Struct({ conditions: Schema.Array(Schema.String), subjects: Schema.Array(CoveredSubject) }),
+  availability: Schema.Struct({ expires_at: Schema.NullOr(Timestamp) }),
+  next_actions: Schema.Array(NextAction),
+  evidence: Schema.Struct({
+    source_time: Schema.NullOr(Timestamp),
+    assumptions: Schema.Array(Assumption),
+    label: Schema.String
+  })
+}).annotate({ identifier: "Quote" })
+export type Quote = typeof Quote.Type
+
+/** What an offer needs to become a quote. */
+export interface Origin {
+  readonly id: QuoteId
+  readonly environment: Environment
+  readonly quote_request_id: QuoteRequestId
+  readonly application_id: ApplicationId
+  readonly carrier: CarrierAdapter["carrier"]
+  /** When the carrier answered, in milliseconds of workspace time. */
+  readonly answered_at: number
+  /** `/go/…`: where the service redirects to the carrier; null where the offer leads nowhere. */
+  readonly redirect_path: string | null
+  /** The address in front of `redirect_path`. */
+  readonly base_url: string
+}
+
+/** The first version of a quote, or the next one where the carrier has looked again (`version`). */
+export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quote => {
+  const reason = offer.reason ?? "offered"
+  return {
+    id: origin.id,
+    version,
+    environment: origin.environment,
+    quote_request_id: origin.quote_request_id,
+    application_id: origin.application_id,
+    application_version: 1,
+    status: "active",
+    status_details: { reason, message: messageOf(reason) },
+    source: {
+      carrier: { id: origin.carrier.id, name: origin.carrier.name },
+      product: offer.product,
+      registry_ids: origin.carrier.registry_ids
+    },
+    price: {
+      premium: offer.premium,
+      term_months: offer.term_months,
+      billing_cycle: offer.billing_cycle,
+      fees: offer.fees,
+      comparison: comparisonOf(offer)
+    },
+    coverage: { conditions: offer.conditions, subjects: offer.subjects },
+    availability: { expires_at: offer.expires_at },
+    next_actions: actionsOf(offer, origin, version),
+    evidence: {
+      source_time: fromMillis(origin.answered_at),
+      assumptions: offer.assumptions.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
+      label: offer.evidence_label
+    }
+  }
+}
+
+const messageOf = (reason: string): string => {
+  const known: Readonly<Record<string, string>> = reasons
+  return known[reason] ?? "This price is available until the date shown."
+}
+
+/** The premium for one month of cover, rounded half up; the only sort key that is fair between terms. */
+const comparisonOf = (offer: CarrierOffer): Price["comparison"] => {
+  if (offer.premium === null || offer.term_months === null) return null
+  const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
+  const label = "Per month of cover, for comparing offers; not an instalment amount."
+  // A renters premium includes its fees (api.md, Price rule 3); of other lines nothing is known.
+  const includesFees = offer.subjects.every((subject) => subject.kind === "dwelling")
+  return { amount: cents(month), label: includesFees ? label : `${label} Fees, if any, may be extra.` }
+}
+
+const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): ReadonlyArray<NextAction> => {
+  // All fields of an action are strings (api.md, NextAction variants), the version among them.
+  const names = { quote_id: origin.id, quote_version: String(version) }
+  const onward: ReadonlyArray<NextAction> =
+    origin.redirect_path === null
+      ? []
+      : [
+          {
+            type: "continue_on_carrier_site",
+            ...names,
+            redirect_path: origin.redirect_path,
+            url: origin.base_url + origin.redirect_path,
+            open: "new_tab"
+          }
+        ]
+  return [...onward, { type: "request_assistance", ...names }, ...(offer.extra_actions ?? [])]
+}
+
+/** Whether the quote's time is up at a moment of workspace time, in milliseconds. */
+export const hasExpired = (quote: Quote, now: number): boolean =>
+  quote.status === "active" && quote.availability.expires_at !== null && now >= toMillis(quote.availability.expires_at)
+
+/** The next version of a quote that is no longer available: nothing can be done with it but ask for help. */
+export const deactivate = (
+  quote: Quote,
+  reason: "expired" | "withdrawn_by_carrier" | "superseded" | "consent_withdrawn"
+): Quote => ({
+  ...quote,
+  version: quote.version + 1,
+  status: "inactive",
+  status_details: { reason, message: reasons[reason] },
+  next_actions: [{ type: "request_assistance", quote_id: quote.id, quote_version: String(quote.version + 1) }]
+})

@@ -1,0 +1,105 @@
+import * as Event from "../events/Event.ts"
+import type { Ids } from "../Ids.ts"
+import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
+import type { NewJob } from "../storage/Job.ts"
+import type { CarrierOffer } from "./Carrier.ts"
+import type { JobPayload } from "./JobPayload.ts"
+import type { Line } from "./Line.ts"
+import * as Quote from "./Quote.ts"
+import type { Step } from "./QuoteRequest.ts"
+import { type OfferRecord, quoteOf, storedOffer, storedQuote } from "./StoredRecords.ts"
+
+/** What a step of quoting adds to a change. */
+export type Part = Pick<Change, "writes" | "events" | "jobs">
+
+/** The one event that tells of a request's step. `at` in milliseconds of workspace time. */
+export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
+  Event.record({
+    id: ids.event(),
+    type: step.event,
+    at,
+    environment: step.request.environment,
+    line: step.request.line,
+    resource: { type: "quote_request", id: step.request.id, version: step.request.version }
+  })
+
+/** The event that tells of a quote's version; none on the `pet` line, which sends request events only (api.md, Events). */
+const quoteEvents = (
+  ids: Ids["Service"],
+  type: "quote.created" | "quote.updated" | "quote.expired",
+  quote: Quote.Quote,
+  line: Line,
+  at: number
+): ReadonlyArray<NewEvent> =>
+  line === "pet"
+    ? []
+    : [
+        Event.record({
+          id: ids.event(),
+          type,
+          at,
+          environment: quote.environment,
+          line,
+          resource: { type: "quote", id: quote.id, version: quote.version }
+        })
+      ]
+
+/** A version of a quote as a carrier's answer makes it, and where its first version was created. */
+export interface Offered {
+  readonly quote: Quote.Quote
+  readonly offer: CarrierOffer
+  readonly carrier_id: string
+  readonly line: Line
+  readonly created_at: number
+  readonly at: number
+  /** Whether the timers of this workspace are told in order. */
+  readonly ordered: boolean
+}
+
+/** Stores a new or newer version of a quote, with its event and its timers. */
+export const offered = (ids: Ids["Service"], made: Offered): Part => {
+  const { quote, offer, at, ordered } = made
+  const kept: OfferRecord = {
+    carrier_id: made.carrier_id,
+    offer_ref: offer.offer_ref,
+    handoff_url: offer.handoff_url
+  }
+  const stored = storedQuote(quote, made.line, made.created_at, at)
+  const payload: JobPayload["expire_quote"] = { quote_id: quote.id }
+  const timer = (kind: "expire_quote" | "refresh_quote", due_at: number): NewJob => ({
+    kind,
+    due_at,
+    ordered,
+    payload: JSON.stringify(payload)
+  })
+  return {
+    writes: [stored, storedOffer(kept, quote, at)],
+    events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
+    jobs: [
+      ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
+      ...(offer.refresh_after_ms === undefined ? [] : [timer("refresh_quote", at + offer.refresh_after_ms)])
+    ]
+  }
+}
+
+/** Takes a quote out of offer: its last version, and the event that tells of it. */
+export const deactivation = (
+  ids: Ids["Service"],
+  stored: StoredRecord,
+  reason: "expired" | "withdrawn_by_carrier",
+  at: number
+): Part => {
+  const quote = Quote.deactivate(quoteOf(stored), reason)
+  const line = lineOf(stored)
+  return {
+    writes: [storedQuote(quote, line, stored.created_at, at)],
+    events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
+    jobs: []
+  }
+}
+
+/** The line of a stored quote, which always has one. */
+export const lineOf = (stored: StoredRecord): Line => {
+  if (stored.line === null) throw new Error(`Quote ${stored.id} is stored without its line`)
+  return stored.line
+}

@@ -1,0 +1,245 @@
+import { Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
+import { fromMillis, Timestamp } from "../Timestamp.ts"
+import { CarrierName, declineReasons, type NotAskedReason, notAskedReasons, silenceReasons } from "./Carrier.ts"
+import { Line } from "./Line.ts"
+import { NextAction } from "./Quote.ts"
+
+/** The statuses of a quote request. They are closed: no revision adds one within itself (api.md, Versioning 8). */
+export const statuses = ["in_progress", "action_required", "completed", "failed"] as const
+
+/** Why a quote request is as it is, with the sentence that is safe to show a person. */
+export const reasons = {
+  queued: "Waiting to start.",
+  collecting: "Asking carriers.",
+  quotes_arriving: "Offers are arriving.",
+  carrier_question: "A carrier needs one more answer.",
+  facts_needed: "More facts are needed.",
+  credit_disclosure_needed: "The credit disclosure is needed.",
+  identity_check: "An identity check is needed.",
+  quotes_ready: "All carriers answered.",
+  quotes_ready_some_silent: "Offers are ready; some carriers gave no answer.",
+  no_offers: "No carrier made an offer.",
+  no_offers_some_silent: "No carrier made an offer; some gave no answer.",
+  quotes_ready_action_not_taken: "Offers are ready; a carrier's question was not answered in time.",
+  no_offers_action_not_taken: "No carrier made an offer; a carrier's question was not answered in time.",
+  could_not_start: "The request could not be started.",
+  no_carrier_available: "No carrier is available for this request.",
+  no_carrier_answered: "No carrier answered in time.",
+  cancelled_by_caller: "The request was cancelled before it started.",
+  consent_withdrawn: "The person has withdrawn consent.",
+  internal_error: "The request failed because of a fault of the service."
+} as const
+export type Reason = keyof typeof reasons
+
+/** What came of asking one carrier. */
+export const CarrierResult = Schema.Struct({
+  carrier: CarrierName,
+  outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
+  reason: Schema.NullOr(Schema.String).annotate({
+    description: `Grows. Declined: ${declineReasons.join(", ")}. No answer: ${silenceReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
+  }),
+  message: Schema.NullOr(Schema.String),
+  missing_facts: Schema.Array(Schema.String),
+  quote_ids: Schema.Array(QuoteId),
+  asked_at: Schema.NullOr(Timestamp),
+  answered_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "CarrierResult" })
+export type CarrierResult = typeof CarrierResult.Type
+
+/** A quote request as callers read it. It never holds the applicant's facts. */
+export const QuoteRequest = Schema.Struct({
+  id: QuoteRequestId,
+  version: Schema.Int,
+  environment: Environment,
+  line: Line,
+  status: Schema.Literals(statuses),
+  status_details: Schema.Struct({ reason: Schema.String, message: Schema.String }),
+  application_id: ApplicationId,
+  application_version: Schema.Int,
+  scenario: Schema.NullOr(Schema.String),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  deadline_at: Schema.NullOr(Timestamp),
+  carriers: Schema.Array(CarrierResult),
+  quote_ids: Schema.Array(QuoteId),
+  next_actions: Schema.Array(NextAction)
+}).annotate({ identifier: "QuoteRequest" })
+export type QuoteRequest = typeof QuoteRequest.Type
+
+/** The event that a step of a quote request makes. */
+export type RequestEvent =
+  | "quote_request.queued"
+  | "quote_request.updated"
+  | "quote_request.completed"
+  | "quote_request.failed"
+  | "quote_request.cancelled"
+  | "quote_request.incomplete"
+
+/** A step: the next version, and the one event that tells of it. */
+export interface Step {
+  readonly request: QuoteRequest
+  readonly event: RequestEvent
+}
+
+/** Whether nothing will change any more. */
+export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
+
+/** A new request, accepted and queued. Times in milliseconds of workspace time. */
+export const start = (options: {
+  readonly id: QuoteRequestId
+  readonly application_id: ApplicationId
+  readonly environment: Environment
+  readonly line: Line
+  readonly scenario: string | null
+  readonly at: number
+}): Step => ({
+  request: {
+    id: options.id,
+    version: 1,
+    environment: options.environment,
+    line: options.line,
+    ...state("in_progress", "queued"),
+    application_id: options.application_id,
+    application_version: 1,
+    scenario: options.scenario,
+    created_at: fromMillis(options.at),
+    updated_at: fromMillis(options.at),
+    deadline_at: null,
+    carriers: [],
+    quote_ids: [],
+    next_actions: [{ type: "read_status", resource: "quote_request", id: options.id }]
+  },
+  event: "quote_request.queued"
+})
+
+/** Cancels a request that is still queued; null where its work has begun (api.md, Quote request states). */
+export const cancel = (request: QuoteRequest, at: number): Step | null =>
+  request.status_details.reason === "queued"
+    ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
+    : null
+
+/** Ends a request that cannot go on. */
+export const fail = (
+  request: QuoteRequest,
+  reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
+  at: number
+): Step => ({ request: next(request, at, "failed", reason), event: "quote_request.failed" })
+
+/** Starts the collection: who is asked, and who is not. Fails the request where nobody can be asked. */
+export const collect = (
+  request: QuoteRequest,
+  carriers: ReadonlyArray<CarrierResult>,
+  at: number,
+  deadline: number
+): Step => {
+  const asked = { ...request, carriers }
+  if (!carriers.some((result) => result.outcome === "pending")) return fail(asked, "no_carrier_available", at)
+  return {
+    request: { ...next(asked, at, "in_progress", "collecting"), deadline_at: fromMillis(deadline) },
+    event: "quote_request.updated"
+  }
+}
+
+/** A carrier that is asked now. */
+export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
+  ...result(carrier, "pending", null),
+  asked_at: fromMillis(at)
+})
+
+/** A carrier that is not asked, and the facts that would unlock it. */
+export const notAsked = (
+  carrier: CarrierName,
+  reason: NotAskedReason,
+  missing_facts: ReadonlyArray<string> = []
+): CarrierResult => ({ ...result(carrier, "not_asked", reason), missing_facts })
+
+const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason: string | null): CarrierResult => ({
+  carrier: { id: carrier.id, name: carrier.name },
+  outcome,
+  reason,
+  message: null,
+  missing_facts: [],
+  quote_ids: [],
+  asked_at: null,
+  answered_at: null
+})
+
+/** What a carrier's answer comes to. */
+export type Outcome =
+  | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
+  | { readonly outcome: "declined"; readonly reason: string }
+  | { readonly outcome: "no_answer"; readonly reason: string }
+  | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
+
+/** Takes a carrier's answer; null where it is not awaited (any more): it came late, or twice. */
+export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outcome, at: number): Step | null => {
+  const awaited = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
+  if (isFinal(request) || awaited === undefined) return null
+  const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []
+  const answered: CarrierResult = {
+    ...awaited,
+    outcome: outcome.outcome,
+    reason: "reason" in outcome ? outcome.reason : null,
+    message: "message" in outcome ? outcome.message : null,
+    missing_facts: "missing_facts" in outcome ? outcome.missing_facts : [],
+    quote_ids,
+    answered_at: outcome.outcome === "no_answer" ? null : fromMillis(at)
+  }
+  return settle(
+    {
+      ...request,
+      carriers: request.carriers.map((result) => (result === awaited ? answered : result)),
+      quote_ids: [...request.quote_ids, ...quote_ids]
+    },
+    at
+  )
+}
+
+/** The deadline: carriers that have not answered will not be waited for. Null where none is open. */
+export const close = (request: QuoteRequest, at: number): Step | null => {
+  if (isFinal(request) || !request.carriers.some((result) => result.outcome === "pending")) return null
+  const carriers = request.carriers.map(
+    (result): CarrierResult =>
+      result.outcome === "pending" ? { ...result, outcome: "no_answer", reason: "timeout" } : result
+  )
+  return settle({ ...request, carriers }, at)
+}
+
+/** The end of a question that nobody has answered for 24 hours; null where none is open. */
+export const endAction = (request: QuoteRequest, at: number): Step | null => {
+  if (request.status !== "action_required") return null
+  const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
+  return { request: next(request, at, "completed", reason), event: "quote_request.completed" }
+}
+
+/** The state that follows from the carriers' results (the transition table of a quote request). */
+const settle = (request: QuoteRequest, at: number): Step => {
+  const has = (outcome: CarrierResult["outcome"]) => request.carriers.some((result) => result.outcome === outcome)
+  const quoted = request.quote_ids.length > 0
+  const updated = (status: "in_progress" | "action_required", reason: Reason): Step => ({
+    request: next(request, at, status, reason),
+    event: "quote_request.updated"
+  })
+  const completed = (reason: Reason): Step => ({
+    request: next(request, at, "completed", reason),
+    event: reason === "no_offers_some_silent" ? "quote_request.incomplete" : "quote_request.completed"
+  })
+  if (has("needs_information")) return updated("action_required", "carrier_question")
+  if (has("pending")) return updated("in_progress", quoted ? "quotes_arriving" : "collecting")
+  if (quoted) return completed(has("no_answer") ? "quotes_ready_some_silent" : "quotes_ready")
+  if (!has("no_answer")) return completed("no_offers")
+  if (has("declined")) return completed("no_offers_some_silent")
+  return { request: next(request, at, "failed", "no_carrier_answered"), event: "quote_request.failed" }
+}
+
+const state = (status: QuoteRequest["status"], reason: Reason) => ({
+  status,
+  status_details: { reason, message: reasons[reason] }
+})
+
+const next = (request: QuoteRequest, at: number, status: QuoteRequest["status"], reason: Reason): QuoteRequest => {
+  const moved = { ...request, ...state(status, reason), version: request.version + 1, updated_at: fromMillis(at) }
+  return isFinal(moved) ? { ...moved, next_actions: [] } : moved
+}

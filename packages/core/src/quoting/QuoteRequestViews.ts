@@ -1,0 +1,69 @@
+import { DateTime, Option, Schema } from "effect"
+import { QuoteRequestId } from "../Ids.ts"
+import { Line } from "./Line.ts"
+import { Quote } from "./Quote.ts"
+import { QuoteRequest, statuses } from "./QuoteRequest.ts"
+
+/** The longest that a read of a quote request waits for a change, in seconds (api.md, Limits). */
+export const max_wait_seconds = 20
+
+/** Which quote request to read, and how long to wait for a change. */
+export const GetInput = Schema.Struct({
+  id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
+  wait_seconds: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: max_wait_seconds }))
+  ).annotateKey({ description: "How long to wait for a change while the request is in progress; 20 unless told" }),
+  since_version: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))).annotateKey({
+    description: "The version that you hold: a newer one is answered at once"
+  })
+})
+export type GetInput = typeof GetInput.Type
+
+/** A quote request and the newest version of each of its quotes, oldest quote first. */
+export const QuoteRequestWithQuotes = Schema.Struct({ quote_request: QuoteRequest, quotes: Schema.Array(Quote) })
+export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
+
+/** How many items a page holds (api.md, Limits). */
+export const pageFields = {
+  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))).annotateKey({
+    description: "Items on a page, 1 to 100; 10 unless told"
+  }),
+  cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })
+}
+
+/** The page size where none is asked for. */
+export const default_limit = 10
+
+// A moment with its offset, and no other form of date that the runtime happens to read.
+const OffsetDateTime = Schema.String.check(
+  Schema.makeFilter((text) => rfc3339.test(text) && Option.isSome(DateTime.make(text)), {
+    expected: "an RFC 3339 date and time with its offset"
+  })
+).annotate({ format: "date-time" })
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+
+/** Which quote requests to list, newest first. */
+export const ListInput = Schema.Struct({
+  ...pageFields,
+  status: Schema.optionalKey(Schema.Literals(statuses)),
+  line: Schema.optionalKey(Line),
+  created_after: Schema.optionalKey(OffsetDateTime),
+  created_before: Schema.optionalKey(OffsetDateTime),
+  updated_since: Schema.optionalKey(OffsetDateTime)
+})
+export type ListInput = typeof ListInput.Type
+
+/** A page of quote requests. */
+export const QuoteRequestPage = Schema.Struct({
+  quote_requests: Schema.Array(QuoteRequest),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+export type QuoteRequestPage = typeof QuoteRequestPage.Type
+
+/** What came of a cancellation. */
+export const CancelResult = Schema.Struct({
+  id: QuoteRequestId,
+  version: Schema.Int,
+  status: Schema.Literals(["cancelled", "cannot_stop"])
+}).annotate({ identifier: "CancelResult" })
+export type CancelResult = typeof CancelResult.Type

@@ -1,0 +1,184 @@
+import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
+import * as Cursor from "../access/Cursor.ts"
+import { Seal } from "../access/Seal.ts"
+import * as ApiError from "../ApiError.ts"
+import { Ids } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import type { JobHandlers } from "../runner/JobHandler.ts"
+import * as Change from "../storage/Change.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type NextHint, Waiters } from "../storage/Waiters.ts"
+import type { JobPayload } from "./JobPayload.ts"
+import * as QuoteRequest from "./QuoteRequest.ts"
+import {
+  type CancelResult,
+  default_limit,
+  type GetInput,
+  type ListInput,
+  max_wait_seconds,
+  type QuoteRequestPage,
+  type QuoteRequestWithQuotes
+} from "./QuoteRequestViews.ts"
+import { mayRead } from "./readAuthority.ts"
+import { requestEvent } from "./QuoteChange.ts"
+import { newestAt, requestOf, storedRequest } from "./StoredRecords.ts"
+
+/** Reads, lists, cancels and ends quote requests. */
+export class QuoteRequests extends Context.Service<
+  QuoteRequests,
+  {
+    /** Reads a request with its quotes; waits for a change while it is in progress (api.md, Quote requests and quotes). */
+    readonly get: (
+      call: Call,
+      input: GetInput
+    ) => Effect.Effect<Json.Json<QuoteRequestWithQuotes>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Lists requests, newest first. */
+    readonly list: (
+      call: Call,
+      input: ListInput
+    ) => Effect.Effect<Json.Json<QuoteRequestPage>, ApiError.ApiError<"invalid_cursor"> | StorageUnavailable>
+    /** Cancels a request that is still queued; a second cancellation answers as the first. */
+    readonly cancel: (
+      call: Call,
+      id: string
+    ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    readonly jobs: JobHandlers
+  }
+>()("@quotewire/core/QuoteRequests") {
+  static readonly layer: Layer.Layer<QuoteRequests, never, Storage | Seal | Ids | Waiters> = Layer.effect(
+    QuoteRequests,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const ids = yield* Ids
+      const waiters = yield* Waiters
+
+      const find = Effect.fnUntraced(function* (call: Call, id: string) {
+        const stored = yield* storage.get({ workspace_id: call.caller.workspace_id, kind: "quote_request", id })
+        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+        if (call.caller.kind !== "server") {
+          const request = requestOf(stored.value)
+          if (!(yield* mayRead(storage, seal, call, request))) return yield* ApiError.make("not_found")
+        }
+        return stored.value
+      })
+
+      const withQuotes = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
+        const page = yield* storage.page({
+          workspace_id: call.caller.workspace_id,
+          kind: "quote",
+          parent: stored.id,
+          order: "oldest",
+          after: null,
+          limit: max_quotes
+        })
+        const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
+        return Json.object<QuoteRequestWithQuotes>({
+          quote_request: Json.fromText(stored.body),
+          quotes: Json.array(page.records.map((record) => newestAt(record, now).json))
+        })
+      })
+
+      const get = Effect.fnUntraced(function* (call: Call, input: GetInput) {
+        const wait_ms = (input.wait_seconds ?? max_wait_seconds) * 1_000
+        const first = yield* find(call, input.id)
+        const base = input.since_version ?? first.version
+        if (wait_ms === 0 || !isAwaited(first, base)) return yield* withQuotes(call, first)
+        const settled = yield* waiters.listening(input.id, (next) => waitFor(call, input.id, base, wait_ms, next))
+        return yield* withQuotes(call, settled)
+      })
+
+      const waitFor = Effect.fnUntraced(function* (call: Call, id: string, base: number, wait_ms: number, next: NextHint) {
+        const until = (yield* Clock.currentTimeMillis) + wait_ms
+        while (true) {
+          const stored = yield* find(call, id)
+          const left_ms = until - (yield* Clock.currentTimeMillis)
+          if (left_ms <= 0 || !isAwaited(stored, base)) return stored
+          const woken = yield* next(left_ms)
+          if (woken !== "changed") return yield* find(call, id)
+        }
+      })
+
+      const list = Effect.fnUntraced(function* (call: Call, input: ListInput) {
+        const { limit = default_limit, cursor, ...filters } = input
+        const scope = { list: "quote_requests", workspace_id: call.caller.workspace_id, filters }
+        const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
+        const page = yield* storage.page({
+          workspace_id: call.caller.workspace_id,
+          kind: "quote_request",
+          order: "newest",
+          after,
+          limit,
+          ...(filters.status !== undefined && { status: filters.status }),
+          ...(filters.line !== undefined && { line: filters.line }),
+          ...(filters.created_after !== undefined && { created_after: millis(filters.created_after) }),
+          ...(filters.created_before !== undefined && { created_before: millis(filters.created_before) }),
+          ...(filters.updated_since !== undefined && { updated_since: millis(filters.updated_since) })
+        })
+        const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+        return Json.object<QuoteRequestPage>({
+          quote_requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
+          next_cursor: Json.encode(next_cursor)
+        })
+      })
+
+      const cancel = Effect.fnUntraced(function* (call: Call, id: string) {
+        const request = requestOf(yield* find(call, id))
+        const step = QuoteRequest.cancel(request, call.moment.now)
+        if (step === null) {
+          const cancelled = request.status_details.reason === "cancelled_by_caller"
+          return Json.encode<CancelResult>({ id: request.id, version: request.version, status: cancelled ? "cancelled" : "cannot_stop" })
+        }
+        yield* storage.commit(changeOf(call.caller.workspace_id, step, call.moment.now)).pipe(
+          Effect.catchTag("LeaseLost", (lost) => Effect.die(lost))
+        )
+        return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
+      })
+
+      const changeOf = (workspace_id: Call["caller"]["workspace_id"], step: QuoteRequest.Step, at: number) =>
+        Change.make(workspace_id, {
+          writes: [storedRequest(step.request)],
+          events: [requestEvent(ids, step, at)]
+        })
+
+      /** A job that takes one step of a request, or finds that there is none to take any more. */
+      const stepping =
+        (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null) =>
+        (job: ClaimedJob, at: number) =>
+          Effect.gen(function* () {
+            const { quote_request_id } = Json.decode(Json.fromText<JobPayload["close_request"]>(job.payload))
+            const stored = yield* storage.get({
+              workspace_id: job.workspace_id,
+              kind: "quote_request",
+              id: quote_request_id
+            })
+            const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
+            yield* storage.commit({
+              ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)),
+              finish: job
+            })
+          })
+
+      return QuoteRequests.of({
+        get,
+        list,
+        cancel: (call, id) =>
+          cancel(call, id).pipe(
+            Effect.retry({ times: 20, while: (error) => error._tag === "VersionConflict" }),
+            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+          ),
+        jobs: { close_request: stepping(QuoteRequest.close), end_action: stepping(QuoteRequest.endAction) }
+      })
+    })
+  )
+}
+
+/** No request has more quotes than this: at most ten of each carrier. */
+const max_quotes = 1_000
+
+const isAwaited = (stored: Change.StoredRecord, base: number): boolean =>
+  stored.status === "in_progress" && stored.version <= base
+
+const millis = (text: string): number => DateTime.toEpochMillis(DateTime.makeUnsafe(text))

@@ -1,0 +1,245 @@
+import { Context, Effect, Layer, Option } from "effect"
+import * as ReadHandle from "../access/ReadHandle.ts"
+import { Seal } from "../access/Seal.ts"
+import * as ApiError from "../ApiError.ts"
+import { Ids, type QuoteRequestId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import { fingerprintLike } from "../requests/Answers.ts"
+import * as Scenario from "../sandbox/Scenario.ts"
+import * as Change from "../storage/Change.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { fromMillis } from "../Timestamp.ts"
+import * as Application from "./Application.ts"
+import * as ApplicationRecord from "./ApplicationRecord.ts"
+import type { QuoteConsent } from "./Consent.ts"
+import * as Disclosure from "./Disclosure.ts"
+import * as QuoteRequest from "./QuoteRequest.ts"
+import { requestEvent } from "./QuoteChange.ts"
+import * as Starting from "./Starting.ts"
+import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
+import { storedRequest } from "./StoredRecords.ts"
+
+/** What is kept under a `request_key`: the request that it started, or when its first attempt was refused. */
+interface KeptStart {
+  readonly fingerprint: string
+  readonly quote_request_id: QuoteRequestId | null
+  readonly refused_at: number | null
+}
+
+/** Starts quote requests (api.md, POST /v1/quote-requests). */
+export class QuoteStarts extends Context.Service<
+  QuoteStarts,
+  {
+    /**
+     * Accepts a quote request and queues it; the same `request_key` and input give the same request as it is now.
+     *
+     * Refuses with `invalid_input` (every wrong field), `needs_information` (every missing fact, before any carrier is
+     * asked) and `conflict` where the key came with another input.
+     */
+    readonly start: (
+      call: Call,
+      input: StartInput
+    ) => Effect.Effect<Json.Json<StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
+  }
+>()("@quotewire/core/QuoteStarts") {
+  static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Seal | Ids> = Layer.effect(
+    QuoteStarts,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const ids = yield* Ids
+      const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+
+      const start = Effect.fnUntraced(function* (call: Call, input: StartInput) {
+        const workspace_id = call.caller.workspace_id
+        const key = keyOf(call, input)
+        const stored = yield* storage.get({ workspace_id, kind: "answer", id: key })
+        const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
+        const version = Option.isNone(stored) ? 1 : stored.value.version + 1
+        const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(input))
+        if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
+        if (kept !== null && kept.quote_request_id !== null) return yield* repeat(call, kept.quote_request_id)
+
+        const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure))
+        if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
+        const keep = (next: Omit<KeptStart, "fingerprint">) =>
+          keptRecord(key, version, { fingerprint, ...next }, call.moment.now)
+        const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
+        if (refusal !== null) {
+          if (kept === null) {
+            const refused = keep({ quote_request_id: null, refused_at: call.moment.now })
+            yield* commit(Change.make(workspace_id, { writes: [refused] }))
+          }
+          return yield* refusal
+        }
+        return yield* accept(call, checked, keep)
+      })
+
+      const accept = Effect.fnUntraced(function* (
+        call: Call,
+        checked: Starting.CheckedStart,
+        keep: (next: Omit<KeptStart, "fingerprint">) => Change.StoredRecord
+      ) {
+        const { caller, moment } = call
+        const step = QuoteRequest.start({
+          id: ids.quote_request(),
+          application_id: ids.application(),
+          environment: caller.environment,
+          line: checked.input.line,
+          scenario: checked.scenario,
+          at: moment.now
+        })
+        const application = yield* applicationOf(call, checked, step.request)
+        yield* commit(
+          Change.make(caller.workspace_id, {
+            writes: [
+              storedRequest(step.request),
+              ApplicationRecord.toStored(application, moment.now),
+              keep({ quote_request_id: step.request.id, refused_at: null })
+            ],
+            events: [requestEvent(ids, step, moment.now)],
+            jobs: [
+              {
+                kind: "collect",
+                due_at: moment.now + queueMs(call, checked.scenario),
+                ordered: caller.environment === "sandbox",
+                payload: JSON.stringify({ quote_request_id: step.request.id })
+              }
+            ]
+          })
+        )
+        return yield* answer(Json.encode(step.request), step.request.id, application)
+      })
+
+      const applicationOf = Effect.fnUntraced(function* (
+        call: Call,
+        { input, application }: Starting.CheckedStart,
+        request: QuoteRequest.QuoteRequest
+      ) {
+        const { caller, moment } = call
+        const today = request.created_at.slice(0, 10)
+        const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
+        const record: ApplicationRecord.ApplicationRecord = {
+          id: request.application_id,
+          quote_request_id: request.id,
+          sealed: yield* ApplicationRecord.seal(seal, request.application_id, Application.assume(application, today)),
+          credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
+          receipts: yield* receiptsOf(input),
+          quote_consent: caller.kind === "keyless" ? consentOf(input, moment.now) : null,
+          read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
+        }
+        return record
+      })
+
+      const receiptsOf = (input: StartInput) =>
+        Effect.forEach(
+          [
+            { kind: "quote_consent", receipt: input.consent_receipt_id, channels: [] },
+            { kind: "credit_disclosure", receipt: input.credit_disclosure_receipt_id, channels: [] },
+            {
+              kind: "contact_consent",
+              receipt: input.contact_consent?.receipt_id,
+              channels: input.contact_consent?.channels ?? []
+            }
+          ] as const,
+          ({ kind, receipt, channels }) =>
+            receipt === undefined
+              ? Effect.succeed([])
+              : Effect.map(seal.mac("receipt", receipt), (mac) => [{ kind, mac, channels }])
+        ).pipe(Effect.map((receipts) => receipts.flat()))
+
+      const consentOf = (input: StartInput, now: number): QuoteConsent => ({
+        receipt_id: ids.receipt(),
+        kind: "quote_disclosure",
+        recorded_by: "service",
+        line: input.line,
+        disclosure_key: Disclosure.quote_disclosure_key,
+        disclosure_version: disclosure.version,
+        text_sha256: disclosure.text_sha256,
+        locale: disclosure.locale,
+        accepted_at: fromMillis(now)
+      })
+
+      const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
+        const workspace_id = call.caller.workspace_id
+        const stored = yield* storage.get({ workspace_id, kind: "quote_request", id })
+        // Retention has erased it, or a reset is erasing it now.
+        if (Option.isNone(stored)) return yield* usedOtherwise
+        const request = Json.fromText<QuoteRequest.QuoteRequest>(stored.value.body)
+        const application = yield* storage.get({
+          workspace_id,
+          kind: "application",
+          id: Json.decode(request).application_id
+        })
+        if (Option.isNone(application)) return request
+        return yield* answer(request, id, ApplicationRecord.fromStored(application.value))
+      })
+
+      const answer = Effect.fnUntraced(function* (
+        request: Json.Json<QuoteRequest.QuoteRequest>,
+        id: QuoteRequestId,
+        application: ApplicationRecord.ApplicationRecord
+      ) {
+        const { read_handle, quote_consent } = application
+        const handle = read_handle === null ? null : yield* ReadHandle.derive(seal, id, read_handle.check)
+        return Json.extend(request, {
+          ...(read_handle !== null &&
+            handle !== null && {
+              read_handle: handle,
+              read_handle_expires_at: fromMillis(read_handle.expires_at)
+            }),
+          ...(quote_consent !== null && { quote_consent })
+        })
+      })
+
+      const commit = (change: Change.Change) =>
+        storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+
+      return QuoteStarts.of({
+        // Whoever loses the race for a key finds the winner's request when it looks again.
+        start: (call, input) =>
+          start(call, input).pipe(
+            Effect.retry({ times: 5, while: (error) => error._tag === "VersionConflict" }),
+            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+          )
+      })
+    })
+  )
+}
+
+/** A `request_key` belongs to the workspace, or to the key where others could not read what it started. */
+const keyOf = ({ caller }: Call, input: StartInput): string =>
+  `start ${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${input.request_key}`
+
+const queueMs = ({ caller }: Call, scenario: string | null): number =>
+  scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
+
+const usedOtherwise = Effect.fail(
+  ApiError.make("conflict", {
+    message: "This request_key was used with another input.",
+    retry_action: "use_new_request_key",
+    field_errors: [{ path: "request_key", message: "Was used with another input." }]
+  })
+)
+
+/** The refusal that a scenario plays for a key's first attempt, and for those that come before it is over. */
+const firstRefusal = (scenario: string | null, kept: KeptStart | null, now: number) => {
+  const code = Starting.refusesFirst(scenario)
+  const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
+  if (code === null || left_ms <= 0) return null
+  return ApiError.make(code, {
+    message: "The scenario refuses the first attempt of a request_key.",
+    retry_after_seconds: Math.ceil(left_ms / 1_000)
+  })
+}
+
+const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord => ({
+  ...Change.bare,
+  kind: "answer",
+  id,
+  version,
+  body: JSON.stringify(kept),
+  created_at: now,
+  updated_at: now
+})

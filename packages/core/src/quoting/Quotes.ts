@@ -1,0 +1,116 @@
+import { Context, Effect, Layer, Option } from "effect"
+import { Seal } from "../access/Seal.ts"
+import * as ApiError from "../ApiError.ts"
+import { Ids } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { goTokens } from "../access/Token.ts"
+import type { JobPayload } from "./JobPayload.ts"
+import type * as Quote from "./Quote.ts"
+import { deactivation } from "./QuoteChange.ts"
+import { mayRead } from "./readAuthority.ts"
+import { newestAt, offerOf, requestOf } from "./StoredRecords.ts"
+
+/** Where a click on `/go/…` ends: at the carrier, on a sandbox page, or on a page that says why the link is dead. */
+export type Destination =
+  | { readonly _tag: "redirect"; readonly url: string }
+  | { readonly _tag: "page"; readonly status: 200 | 404 | 410; readonly title: string; readonly message: string }
+
+/** Reads quotes, lets them expire, and leads on to their carriers. */
+export class Quotes extends Context.Service<
+  Quotes,
+  {
+    /** Reads a quote: the newest version, or the one named. Old versions never change. */
+    readonly get: (
+      call: Call,
+      input: { readonly id: string; readonly version?: number }
+    ) => Effect.Effect<Json.Json<Quote.Quote>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Follows the token of `/go/<token>`; what it leads to is decided when it is clicked. */
+    readonly go: (token: string) => Effect.Effect<Destination, StorageUnavailable>
+    readonly jobs: JobHandlers
+  }
+>()("@quotewire/core/Quotes") {
+  static readonly layer: Layer.Layer<Quotes, never, Storage | Seal | Ids | Workspaces> = Layer.effect(
+    Quotes,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const ids = yield* Ids
+      const workspaces = yield* Workspaces
+
+      const mayReadQuote = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
+        if (call.caller.kind === "server") return true
+        const request = yield* storage.get({
+          workspace_id: call.caller.workspace_id,
+          kind: "quote_request",
+          id: stored.parent ?? ""
+        })
+        return Option.isSome(request) && (yield* mayRead(storage, seal, call, requestOf(request.value)))
+      })
+
+      const get = Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
+        const key = { workspace_id: call.caller.workspace_id, kind: "quote", id: input.id } as const
+        const stored = yield* storage.get(key)
+        if (Option.isNone(stored) || !(yield* mayReadQuote(call, stored.value))) {
+          return yield* ApiError.make("not_found")
+        }
+        const newest = newestAt(stored.value, call.moment.now)
+        if (input.version === undefined || input.version === newest.version) return newest.json
+        const older = yield* storage.get({ ...key, version: input.version })
+        if (Option.isNone(older)) return yield* ApiError.make("not_found")
+        return Json.fromText<Quote.Quote>(older.value.body)
+      })
+
+      const go = Effect.fnUntraced(function* (token: string) {
+        const link = yield* goTokens.read(seal, token)
+        if (link === null) return unknownLink
+        const stored = yield* storage.get({ workspace_id: link.workspace_id, kind: "quote", id: link.id })
+        if (Option.isNone(stored)) return unknownLink
+        const { now } = yield* workspaces.moment(link.workspace_id)
+        const quote = Json.decode(newestAt(stored.value, now).json)
+        if (quote.status === "inactive") return deadLink(quote)
+        if (quote.environment === "sandbox") return sandboxPage
+        const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: "offer", id: link.id })
+        const url = Option.isSome(offer) ? offerOf(offer.value).handoff_url : null
+        return url === null ? unknownLink : { _tag: "redirect" as const, url }
+      })
+
+      const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
+        const { quote_id } = Json.decode(Json.fromText<JobPayload["expire_quote"]>(job.payload))
+        const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: "quote", id: quote_id })
+        const change =
+          Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
+            ? deactivation(ids, stored.value, "expired", at)
+            : {}
+        yield* storage.commit({ ...Change.make(job.workspace_id, change), finish: job })
+      })
+
+      return Quotes.of({ get, go, jobs: { expire_quote: expire } })
+    })
+  )
+}
+
+const unknownLink: Destination = {
+  _tag: "page",
+  status: 404,
+  title: "This link is not known",
+  message: "It may have been copied incompletely. Ask for a new quote where you found it."
+}
+
+const sandboxPage: Destination = {
+  _tag: "page",
+  status: 200,
+  title: "The sandbox ends here",
+  message: "With a real quote this link would open the carrier's site. Fictional carriers have none."
+}
+
+const deadLink = (quote: Quote.Quote): Destination => ({
+  _tag: "page",
+  status: 410,
+  title: quote.status_details.reason === "expired" ? "This quote has expired" : "This quote is no longer available",
+  message: `${quote.status_details.message} Ask for a new quote to go on.`
+})

@@ -1,0 +1,30 @@
+import { Schema } from "effect"
+import * as Consent from "./Consent.ts"
+import { Line } from "./Line.ts"
+import { QuoteRequest } from "./QuoteRequest.ts"
+import { Timestamp } from "../Timestamp.ts"
+
+/** The input of a start (api.md, start_quote_request). Consents and facts are checked by rules of their own. */
+export const StartInput = Schema.Struct({
+  line: Line,
+  ...Consent.fields,
+  scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
+  request_key: Schema.String.check(
+    Schema.isPattern(/^[\x21-\x7e]{1,200}$/, { expected: "1 to 200 visible ASCII characters" })
+  ).annotateKey({
+    description: "The caller's own ID of this start: the same key and input give the same request."
+  }),
+  application: Schema.Unknown.annotate({
+    description: "The facts, shaped by required_facts_schema of the line's capabilities."
+  })
+})
+export type StartInput = typeof StartInput.Type
+
+/** A started request: with a read handle where only a handle reads it, with the consent that was recorded without a key. */
+export const StartedQuoteRequest = Schema.Struct({
+  ...QuoteRequest.fields,
+  read_handle: Schema.optionalKey(Schema.String),
+  read_handle_expires_at: Schema.optionalKey(Timestamp),
+  quote_consent: Schema.optionalKey(Consent.QuoteConsent)
+}).annotate({ identifier: "StartedQuoteRequest" })
+export type StartedQuoteRequest = typeof StartedQuoteRequest.Type

@@ -1,0 +1,83 @@
+import { Result } from "effect"
+import type { Caller } from "../access/Caller.ts"
+import * as ApiError from "../ApiError.ts"
+import type { Moment } from "../sandbox/Workspaces.ts"
+import * as Scenario from "../sandbox/Scenario.ts"
+import { fromMillis } from "../Timestamp.ts"
+import * as Application from "./Application.ts"
+import * as Consent from "./Consent.ts"
+import type { StartInput } from "./StartInput.ts"
+
+/** A start whose every field has been found right. */
+export interface CheckedStart {
+  readonly input: StartInput
+  readonly application: Application.Application
+  /** The outcome to play; null where the carriers' own rules decide. */
+  readonly scenario: string | null
+}
+
+type Refusal = Application.Refusal
+
+/**
+ * Checks a start: consents, scenario, facts.
+ *
+ * Wrong fields are all reported together; only when none is wrong are missing facts.
+ */
+export const check = (
+  input: StartInput,
+  caller: Caller,
+  moment: Moment,
+  disclosure: Consent.Disclosure
+): Result.Result<CheckedStart, Refusal> => {
+  const scenario = input.scenario ?? moment.workspace.active_scenario
+  const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = [
+    ...Consent.check(input, caller.kind, input.line, disclosure),
+    ...checkScenario(input, caller),
+    ...checkKey(input, caller),
+    ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
+      ? (application.failure.field_errors ?? [])
+      : [])
+  ]
+  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
+  const scripted = refusalOf(scenario, input)
+  if (scripted !== null) return Result.fail(scripted)
+  return Result.map(application, (facts) => ({ input, application: facts, scenario: playable(scenario, input) }))
+}
+
+const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> => {
+  if (input.scenario === undefined) return []
+  if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Is for the sandbox only." }]
+  const allowed_values = Scenario.namesOf(input.line)
+  return allowed_values.includes(input.scenario)
+    ? []
+    : [{ path: "scenario", message: "Must be a scenario of this line.", allowed_values }]
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> =>
+  caller.kind === "keyless" && !uuid.test(input.request_key)
+    ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
+    : []
+
+/** A scenario that is active for the whole workspace is passed over on a line that cannot play it. */
+const playable = (scenario: string | null, input: StartInput): string | null =>
+  scenario !== null && Scenario.namesOf(input.line).includes(scenario) ? scenario : null
+
+/** The refusals that scenarios play whatever is sent. */
+const refusalOf = (scenario: string | null, input: StartInput): Refusal | null => {
+  if (scenario === "needs_information") {
+    return ApiError.needsInformation(
+      Application.priceTierPaths(input.line).map((path) => ({ path, message: "This fact is required." }))
+    )
+  }
+  if (scenario === "consent_refused") {
+    return ApiError.invalidInput([{ path: "consent_receipt_id", message: "The person has not consented." }])
+  }
+  return null
+}
+
+/** Scenarios that refuse the first attempt of a `request_key`. */
+export const refusesFirst = (scenario: string | null): "rate_limited" | "service_unavailable" | null =>
+  scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

@@ -1,0 +1,96 @@
+import { Record, Schema } from "effect"
+import statesFile from "./data/states.json" with { type: "json" }
+import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
+import zip3File from "./data/zip3.json" with { type: "json" }
+import type { StateCode } from "./facts.types.ts"
+
+export type { StateCode }
+
+/** Whether a text is the USPS code of a state that is served. */
+export const isStateCode = (text: string): text is StateCode => Object.hasOwn(statesFile.states, text)
+
+/** The codes of all states that are served, the fifty states and DC, in the order of the alphabet. */
+export const servedStates: ReadonlyArray<StateCode> = Object.keys(statesFile.states).filter(isStateCode)
+
+const Code = Schema.Literals(servedStates)
+const Range = Schema.Tuple([Schema.Int, Schema.Int])
+
+const Row = Schema.Struct({
+  auto_index_bp: Schema.Int,
+  auto_reference_usd: Schema.Int,
+  auto_plausible_usd: Range,
+  renters_average_usd: Schema.Int,
+  renters_plausible_usd: Range,
+  pet_band: Schema.Literals(["A", "B", "C", "D", "E"]),
+  liability_minimum_thousands: Schema.Struct({
+    bodily_injury_per_person: Schema.Int,
+    bodily_injury_per_accident: Schema.Int,
+    property_damage: Schema.Int
+  }),
+  pip: Schema.Boolean,
+  credit_use: Schema.Literals(["prohibited", "restricted", "allowed"])
+})
+
+/** Whether insurers may use credit information to price car insurance. */
+export type CreditUse = (typeof Row.Type)["credit_use"]
+
+/** The least liability limits that a state's law allows, in whole US dollars, named as the facts are. */
+export interface LiabilityMinimum {
+  readonly bodily_injury_per_person_usd: number
+  readonly bodily_injury_per_accident_usd: number
+  readonly property_damage_usd: number
+}
+
+/** What is known of a state: figures in whole US dollars, indexes in ten-thousandths. */
+export interface State extends Omit<typeof Row.Type, "liability_minimum_thousands"> {
+  readonly code: StateCode
+  readonly liability_minimum: LiabilityMinimum
+  /** Whether the least policy must include uninsured motorist cover. */
+  readonly uninsured_motorist_required: boolean
+}
+
+const rows = Schema.decodeUnknownSync(Schema.Record(Code, Row))(statesFile.states)
+const requiring = Schema.decodeUnknownSync(Schema.Array(Code))(uninsuredMotoristFile.required_in)
+
+const thousand = 1_000
+
+const states: { readonly [code in StateCode]: State } = Record.map(rows, (row, code) => {
+  const { liability_minimum_thousands: minimum, ...rest } = row
+  return {
+    ...rest,
+    code,
+    liability_minimum: {
+      bodily_injury_per_person_usd: thousand * minimum.bodily_injury_per_person,
+      bodily_injury_per_accident_usd: thousand * minimum.bodily_injury_per_accident,
+      property_damage_usd: thousand * minimum.property_damage
+    },
+    uninsured_motorist_required: requiring.includes(code)
+  }
+})
+
+/** What is known of a state. */
+export const get = (code: StateCode): State => states[code]
+
+const Zip3 = Schema.String.check(Schema.isPattern(/^[0-9]{3}$/))
+const zip3Ranges = Schema.decodeUnknownSync(Schema.Record(Code, Schema.Array(Schema.Tuple([Zip3, Zip3]))))(
+  zip3File.states
+)
+const zipExceptions = new Map(
+  Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, Code))(zip3File.exceptions))
+)
+
+// One entry for each of the thousand prefixes, so that a look-up is an array read.
+const stateOfZip3: ReadonlyArray<StateCode | null> = (() => {
+  const table = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
+  for (const code of servedStates) {
+    for (const [first, last] of zip3Ranges[code]) table.fill(code, Number(first), Number(last) + 1)
+  }
+  return table
+})()
+
+/**
+ * The state in which a ZIP code of five or nine digits lies; null where no state that is served has it: Puerto Rico,
+ * the territories, military post, prefixes that are not in use.
+ */
+export const stateOfZip = (zip: string): StateCode | null =>
+  zipExceptions.get(zip.slice(0, 5)) ?? stateOfZip3[Number(zip.slice(0, 3))] ?? null

@@ -1,0 +1,58 @@
+/*
+ * Vehicle identification numbers: 17 characters, a check digit at the ninth, the model year at the tenth.
+ */
+
+const letters: Readonly<Record<string, number>> = {
+  A: 1,
+  B: 2,
+  C: 3,
+  D: 4,
+  E: 5,
+  F: 6,
+  G: 7,
+  H: 8,
+  J: 1,
+  K: 2,
+  L: 3,
+  M: 4,
+  N: 5,
+  P: 7,
+  R: 9,
+  S: 2,
+  T: 3,
+  U: 4,
+  V: 5,
+  W: 6,
+  X: 7,
+  Y: 8,
+  Z: 9
+}
+
+const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
+
+const valueOf = (character: string): number => letters[character] ?? Number(character)
+
+/** Whether the check digit of a VIN of the right form fits the other characters: their weighted sum modulo 11. */
+export const hasRightCheckDigit = (vin: string): boolean => {
+  const rest = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
+  return vin.charAt(8) === (rest === 10 ? "X" : String(rest))
+}
+
+const year_codes = "ABCDEFGHJKLMNPRSTVWXY123456789"
+const first_year = 1980
+const last_year = 2028
+
+/**
+ * The model year that a VIN tells; null where its tenth character stands for none.
+ *
+ * The code repeats every 30 years: the seventh character is a letter in VINs of 2010 and later.
+ */
+export const modelYear = (vin: string): number | null => {
+  const code = year_codes.indexOf(vin.charAt(9))
+  if (code < 0) return null
+  const early = first_year + code
+  const late = early + year_codes.length
+  const isLate = !/[0-9]/.test(vin.charAt(6))
+  // A year that the schema does not know yet cannot be meant, whatever the seventh character says.
+  return (isLate && late <= last_year) || early === first_year ? late : early
+}

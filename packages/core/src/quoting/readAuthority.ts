@@ -1,0 +1,26 @@
+import { Effect, Option } from "effect"
+import * as ReadHandle from "../access/ReadHandle.ts"
+import type { Seal } from "../access/Seal.ts"
+import type { Call } from "../Operation.ts"
+import type { Storage } from "../storage/Storage.ts"
+import * as ApplicationRecord from "./ApplicationRecord.ts"
+import type { QuoteRequest } from "./QuoteRequest.ts"
+
+/** Whether the caller may read a request of its workspace: a server key may, all others need its read handle. */
+export const mayRead = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  seal: Seal["Service"],
+  call: Call,
+  request: QuoteRequest
+) {
+  const { caller, moment } = call
+  if (caller.kind === "server") return true
+  if (caller.read_handle === null) return false
+  const stored = yield* storage.get({
+    workspace_id: caller.workspace_id,
+    kind: "application",
+    id: request.application_id
+  })
+  const kept = Option.isSome(stored) ? ApplicationRecord.fromStored(stored.value).read_handle : null
+  return kept !== null && (yield* ReadHandle.opens(seal, kept, caller.read_handle, moment.now))
+})

@@ -1,0 +1,135 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Seal } from "../access/Seal.ts"
+import type { Caller } from "../access/Caller.ts"
+import * as ApiError from "../ApiError.ts"
+import * as Json from "../Json.ts"
+import type { Moment } from "../sandbox/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+
+/** A call that must run once, however often it is sent. */
+export interface KeyedCall {
+  readonly call: { readonly caller: Caller; readonly moment: Moment }
+  readonly operation: string
+  /** The `Idempotency-Key`; null where none was sent. */
+  readonly key: string | null
+  readonly input: unknown
+}
+
+/** An answer, and whether it was given before. */
+export interface Answer<A> {
+  readonly json: Json.Json<A>
+  readonly replayed: boolean
+}
+
+/**
+ * What is kept under a key: who runs and until when, or the answer. A call that was refused leaves `free`, so that a
+ * repeat runs. Of the input only a keyed hash is kept.
+ */
+type Kept =
+  | { readonly state: "running"; readonly fingerprint: string; readonly until: number }
+  | { readonly state: "done"; readonly fingerprint: string; readonly body: string }
+  | { readonly state: "free"; readonly fingerprint: string }
+
+/** Remembers the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
+export class Answers extends Context.Service<
+  Answers,
+  {
+    /**
+     * Runs the call, or gives its first answer again.
+     *
+     * Refuses with `invalid_input` without a proper key, and with `conflict` where the key came with another input
+     * (`use_new_request_key`) or its first call is still running (`wait`).
+     */
+    readonly once: <A, E, R>(
+      keyed: KeyedCall,
+      run: Effect.Effect<Json.Json<A>, E, R>
+    ) => Effect.Effect<Answer<A>, E | ApiError.ApiError<"invalid_input" | "conflict"> | StorageUnavailable, R>
+  }
+>()("@quotewire/core/Answers") {
+  static readonly layer: Layer.Layer<Answers, never, Storage | Seal> = Layer.effect(
+    Answers,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+
+      const once = Effect.fnUntraced(function* <A, E, R>(keyed: KeyedCall, run: Effect.Effect<Json.Json<A>, E, R>) {
+        const id = yield* answerId(keyed)
+        const { workspace, now } = keyed.call.moment
+        const stored = yield* storage.get({ workspace_id: workspace.id, kind: "answer", id })
+        const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
+        const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
+        const text = Json.canonical([keyed.operation, keyed.input])
+        const fingerprint = yield* fingerprintLike(seal, Option.getOrNull(kept)?.fingerprint ?? null, text)
+
+        if (Option.isSome(kept)) {
+          const real_now = yield* Clock.currentTimeMillis
+          const before = kept.value
+          if (before.state !== "free" && before.fingerprint !== fingerprint) return yield* usedOtherwise
+          if (before.state === "done") return { json: Json.fromText<A>(before.body), replayed: true }
+          if (before.state === "running" && real_now < before.until) return yield* stillRunning
+        }
+
+        const save = (next: Kept, at: number) =>
+          storage
+            .commit(Change.make(workspace.id, { writes: [recordOf(id, at, next, now)] }))
+            .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+        const until = (yield* Clock.currentTimeMillis) + running_ms
+        yield* save({ state: "running", fingerprint, until }, version + 1).pipe(
+          Effect.catchTag("VersionConflict", () => stillRunning)
+        )
+        const json = yield* Effect.onError(run, () => Effect.ignore(save({ state: "free", fingerprint }, version + 2)))
+        yield* save({ state: "done", fingerprint, body: json.text }, version + 2).pipe(
+          Effect.catchTag("VersionConflict", () => stillRunning)
+        )
+        return { json, replayed: false }
+      })
+
+      return Answers.of({ once })
+    })
+  )
+}
+
+/** How long a call may run before a repeat may take its place; a sandbox's longest advance takes less. */
+const running_ms = 120_000
+
+const usedOtherwise = Effect.fail(
+  ApiError.make("conflict", {
+    message: "This Idempotency-Key was used with another input.",
+    retry_action: "use_new_request_key"
+  })
+)
+
+const stillRunning = Effect.fail(
+  ApiError.make("conflict", {
+    message: "The first call with this Idempotency-Key is still running.",
+    retry_action: "wait"
+  })
+)
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/
+
+const answerId = (keyed: KeyedCall): Effect.Effect<string, ApiError.ApiError<"invalid_input">> =>
+  keyed.key !== null && visibleAscii.test(keyed.key)
+    ? Effect.succeed(`${keyed.operation} ${keyed.key}`)
+    : Effect.fail(
+        ApiError.invalidInput([
+          { path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }
+        ])
+      )
+
+/** A keyed hash of an input, by the key that made the older hash if there is one, so that both can be compared. */
+export const fingerprintLike = (seal: Seal["Service"], older: string | null, text: string): Effect.Effect<string> =>
+  older === null
+    ? seal.mac("fingerprint", text)
+    : Effect.map(seal.macLike(older, "fingerprint", text), (mac) => mac ?? "")
+
+const recordOf = (id: string, version: number, kept: Kept, now: number): Change.StoredRecord => ({
+  kind: "answer",
+  id,
+  version,
+  body: JSON.stringify(kept),
+  ...Change.bare,
+  created_at: now,
+  updated_at: now
+})

@@ -1,0 +1,92 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { WorkspaceId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import * as Change from "../storage/Change.ts"
+import { Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
+import type { Workspace } from "./Workspace.ts"
+
+/** A workspace and its time at the moment of a call, in milliseconds. */
+export interface Moment {
+  readonly workspace: Workspace
+  readonly now: number
+}
+
+/** Reads and changes workspaces, and tells their time. */
+export class Workspaces extends Context.Service<
+  Workspaces,
+  {
+    /** The workspace and its time now. A workspace that a key names exists; its absence is a defect. */
+    readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
+    /** Stores the next version of a workspace; the caller's turn is lost where somebody else was faster. */
+    readonly save: (
+      before: Workspace,
+      after: Omit<Workspace, "id" | "version">
+    ) => Effect.Effect<Workspace, VersionConflict | StorageUnavailable>
+    /** Reads, decides and saves, again and again while others are faster (at most 50 times). */
+    readonly update: (
+      id: WorkspaceId,
+      change: (moment: Moment) => Omit<Workspace, "id" | "version">
+    ) => Effect.Effect<Workspace, StorageUnavailable>
+  }
+>()("@quotewire/core/Workspaces") {
+  static readonly layer: Layer.Layer<Workspaces, never, Storage> = Layer.effect(
+    Workspaces,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const decoded = new Map<string, { readonly version: number; readonly workspace: Workspace }>()
+
+      const load = (record: Change.StoredRecord): Workspace => {
+        const known = decoded.get(record.id)
+        if (known !== undefined && known.version === record.version) return known.workspace
+        const workspace = Json.decode(Json.fromText<Workspace>(record.body))
+        if (decoded.size >= max_decoded) decoded.clear()
+        decoded.set(record.id, { version: record.version, workspace })
+        return workspace
+      }
+
+      const moment = Effect.fnUntraced(function* (id: WorkspaceId) {
+        const record = yield* storage.get({ workspace_id: id, kind: "workspace", id })
+        if (Option.isNone(record)) return yield* Effect.die(`Workspace ${id} is not in storage`)
+        const workspace = load(record.value)
+        const real_now = yield* Clock.currentTimeMillis
+        return { workspace, now: real_now + workspace.clock_offset_ms }
+      })
+
+      const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
+        const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
+        return storage.commit(changeOf(workspace)).pipe(
+          Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
+          Effect.as(workspace)
+        )
+      }
+
+      const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
+        Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))).pipe(
+          Effect.retry({ times: max_tries, while: (error) => error._tag === "VersionConflict" }),
+          Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+        )
+
+      return Workspaces.of({ moment, save, update })
+    })
+  )
+}
+
+const max_decoded = 10_000
+const max_tries = 50
+
+/** The change that stores a version of a workspace, and moves its clock where that has changed. */
+export const changeOf = (workspace: Workspace): Change.Change =>
+  Change.make(workspace.id, {
+    writes: [
+      {
+        kind: "workspace",
+        id: workspace.id,
+        version: workspace.version,
+        body: JSON.stringify(workspace),
+        ...Change.bare,
+        created_at: workspace.created_at,
+        updated_at: workspace.created_at
+      }
+    ],
+    clock_offset_ms: workspace.clock_offset_ms
+  })

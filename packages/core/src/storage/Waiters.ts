@@ -1,0 +1,92 @@
+import { Context, Deferred, Effect, Layer } from "effect"
+import { Storage } from "./Storage.ts"
+
+/** How many calls may wait at once in one process; one more is answered without waiting. */
+export const max_waiting = 20_000
+
+/** Why a wait is over. */
+export type Woken = "changed" | "time_over" | "stopping"
+
+/** Waits for the next hint, at most so many milliseconds. Hints since the turn before are not lost. */
+export type NextHint = (at_most_ms: number) => Effect.Effect<Woken>
+
+/** Lets calls wait for a record to change, without holding anything of storage. */
+export class Waiters extends Context.Service<
+  Waiters,
+  {
+    /** Runs a body that reads and waits by turns; it listens from before the first read until it ends, however it ends. */
+    readonly listening: <A, E, R>(id: string, body: (next: NextHint) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Ends all waits, now and from now on: the process is about to stop. */
+    readonly stop: Effect.Effect<void>
+    /** How many listen now. */
+    readonly count: Effect.Effect<number>
+  }
+>()("@quotewire/core/Waiters") {
+  static readonly layer: Layer.Layer<Waiters, never, Storage> = Layer.effect(
+    Waiters,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const listeners = new Map<string, Set<Listener>>()
+      let count = 0
+      let stopping = false
+
+      yield* storage.watch((hint) => {
+        if (hint.about === "quote_request") for (const listener of listeners.get(hint.id) ?? []) listener.wake()
+      })
+
+      const join = (id: string): Listener => {
+        const listener = makeListener()
+        const others = listeners.get(id) ?? new Set()
+        listeners.set(id, others.add(listener))
+        count++
+        return listener
+      }
+      const leave = (id: string, listener: Listener): void => {
+        const others = listeners.get(id)
+        others?.delete(listener)
+        if (others?.size === 0) listeners.delete(id)
+        count--
+      }
+
+      const listening = <A, E, R>(id: string, body: (next: NextHint) => Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => join(id)),
+          (listener) =>
+            body((at_most_ms) =>
+              Effect.suspend(() => {
+                if (stopping || count > max_waiting) return Effect.succeed<Woken>("stopping")
+                return Effect.map(listener.next(at_most_ms), (woken) => (stopping ? "stopping" : woken))
+              })
+            ),
+          (listener) => Effect.sync(() => leave(id, listener))
+        )
+
+      return Waiters.of({
+        listening,
+        stop: Effect.sync(() => {
+          stopping = true
+          for (const group of listeners.values()) for (const listener of group) listener.wake()
+        }),
+        count: Effect.sync(() => count)
+      })
+    })
+  )
+}
+
+interface Listener {
+  readonly wake: () => void
+  readonly next: NextHint
+}
+
+const makeListener = (): Listener => {
+  let signal = Deferred.makeUnsafe<void>()
+  return {
+    wake: () => void Deferred.doneUnsafe(signal, Effect.void),
+    next: (at_most_ms) =>
+      Effect.map(Effect.timeoutOption(Deferred.await(signal), at_most_ms), (option): Woken => {
+        if (option._tag === "None") return "time_over"
+        signal = Deferred.makeUnsafe()
+        return "changed"
+      })
+  }
+}

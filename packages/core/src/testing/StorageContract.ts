@@ -1,0 +1,33 @@
+import { dueWork } from "./storage/dueWork.ts"
+import { erasure } from "./storage/erasure.ts"
+import { feed } from "./storage/feed.ts"
+import { hints } from "./storage/hints.ts"
+import { leases } from "./storage/leases.ts"
+import { orderedJobs } from "./storage/orderedJobs.ts"
+import { pagesOfRecords } from "./storage/pages.ts"
+import type { Case } from "./storage/rule.ts"
+import { versions } from "./storage/versions.ts"
+
+export type { Case } from "./storage/rule.ts"
+
+/**
+ * The rules that every storage must keep.
+ *
+ * Each case needs an empty storage of its own. It says by its name which rule it shows; where the rule is broken, it dies
+ * and says what it saw. It needs no test runner.
+ *
+ * @example
+ * for (const { name, run } of StorageContract.cases) {
+ *   it.effect(name, () => run.pipe(Effect.provide(layer)))
+ * }
+ */
+export const cases: ReadonlyArray<Case> = [
+  ...versions,
+  ...leases,
+  ...dueWork,
+  ...orderedJobs,
+  ...feed,
+  ...pagesOfRecords,
+  ...erasure,
+  ...hints
+]

@@ -1,0 +1,211 @@
+import { Data, Effect, Option } from "effect"
+import { type RecordKind, recordKinds, type StoredRecord } from "../storage/Change.ts"
+import type { Lease } from "../storage/Job.ts"
+import type { RecordQuery } from "../storage/Page.ts"
+import { type ClaimQuery, Storage } from "../storage/Storage.ts"
+import { follow } from "./storage/claims.ts"
+import { expectSame, expectTrue } from "./storage/expect.ts"
+import { type History, histories, type Step } from "./storage/History.ts"
+import { Model } from "./storage/Model.ts"
+import type { StorageService } from "./storage/rule.ts"
+import * as Sample from "./storage/samples.ts"
+
+export { type History, histories, type Step }
+
+/** A storage and the model disagree. */
+export class Difference extends Data.TaggedError("Difference")<{
+  /** The place of the step in its history; its length for what is compared at the end. */
+  readonly step: number
+  readonly doing: string
+  readonly message: string
+}> {}
+
+/** What the steps of one history share. */
+interface Run {
+  readonly storage: StorageService
+  readonly model: Model
+  /** Every lease that was given, the newest last. */
+  readonly leases: Array<Lease>
+  now: number
+  changes: number
+}
+
+type StepOf<Tag extends Step["_tag"]> = Extract<Step, { readonly _tag: Tag }>
+
+const idOf = (kind: RecordKind, place: number) => `${kind}_${Sample.idBody(place)}`
+
+/** A version of the record at a place. What does not change between versions follows from the place. */
+const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
+  kind: write.kind,
+  id: idOf(write.kind, write.place),
+  version: (stored?.version ?? 0) + write.step,
+  body: JSON.stringify(write),
+  parent: write.kind === "quote_request" || write.place === 5 ? null : idOf("quote_request", (write.place % 3) + 1),
+  status: write.status,
+  line: write.place % 2 === 0 ? "renters" : "pet",
+  // Of quotes it is the moment of the first version.
+  created_at: write.kind === "quote" ? (write.place * 17) % 60 : write.created_at,
+  updated_at: write.updated_at,
+  expires_at: write.updated_at % 2 === 0 ? null : write.updated_at
+})
+
+const leaseAt = (run: Run, fromNewest: number | null): Lease | null =>
+  fromNewest === null ? null : (run.leases.at(-1 - fromNewest) ?? null)
+
+const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
+  const { model } = run
+  const workspace_id = Sample.workspace(step.workspace)
+  run.changes += 1
+  const change = Sample.change({
+    workspace_id,
+    writes: step.writes.map((write) =>
+      recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
+    ),
+    events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
+    // The payload tells jobs apart: a storage's own numbers are known from claims only.
+    jobs: step.jobs.map((job, index) => Sample.job(job.due_at, { ...job, payload: `"job ${run.changes}.${index}"` })),
+    finish: leaseAt(run, step.finish),
+    clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
+  })
+  const refusal = yield* Effect.match(run.storage.commit(change), {
+    onFailure: (error) => {
+      if (error._tag !== "VersionConflict") return { _tag: error._tag }
+      return { _tag: error._tag, kind: error.kind, id: error.id }
+    },
+    onSuccess: () => null
+  })
+  expectSame("what refuses the change", refusal, model.refusal(change))
+  if (refusal === null) model.commit(change)
+})
+
+const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
+  const claimed = yield* run.storage.claim(query)
+  follow(run.model, query, claimed)
+  run.leases.push(...claimed.jobs.map(Sample.leaseOf))
+  return claimed.jobs
+})
+
+/** Reads a list to its end; below the bound of a page every page but the last is full. */
+const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
+  const expected = run.model.list(query)
+  let after = query.after
+  for (let first = 0; first === 0 || first < expected.length; first += query.limit) {
+    const page = yield* run.storage.page({ ...query, after })
+    expectSame("a page", page.records, expected.slice(first, first + query.limit))
+    expectSame("the list goes on", page.next !== null, first + query.limit < expected.length)
+    after = page.next
+  }
+})
+
+const queryOf = (step: StepOf<"pages">): RecordQuery => ({
+  workspace_id: Sample.workspace(step.workspace),
+  kind: step.kind,
+  order: step.order,
+  after: step.after === null ? null : idOf(step.kind, step.after),
+  limit: step.limit,
+  ...(step.parent === null ? {} : { parent: idOf("quote_request", step.parent) }),
+  ...(step.status === null ? {} : { status: step.status }),
+  ...(step.line === null ? {} : { line: step.line }),
+  ...(step.created_after === null ? {} : { created_after: step.created_after }),
+  ...(step.created_before === null ? {} : { created_before: step.created_before }),
+  ...(step.updated_since === null ? {} : { updated_since: step.updated_since })
+})
+
+const feed = Effect.fnUntraced(function* (run: Run, workspace: number, after: number, limit: number) {
+  const query = { workspace_id: Sample.workspace(workspace), after, limit }
+  expectSame("the feed", yield* run.storage.feed(query), run.model.feed(query))
+})
+
+const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<StorageService["erase"]>[0]) {
+  const erased = yield* run.storage.erase(erasure)
+  const records = Object.fromEntries(Object.entries(erased.records).filter(([, count]) => count > 0))
+  expectSame("what was erased", { ...erased, records }, run.model.erase(erasure))
+})
+
+const get = Effect.fnUntraced(function* (
+  run: Run,
+  workspace: number,
+  kind: RecordKind,
+  place: number,
+  version: number | null
+) {
+  const name = { workspace_id: Sample.workspace(workspace), kind, id: idOf(kind, place) }
+  const key = version === null ? name : { ...name, version }
+  expectSame("a record", Option.getOrNull(yield* run.storage.get(key)), run.model.get(key))
+})
+
+const workspaces = Effect.fnUntraced(function* (run: Run, after: number | null, limit: number) {
+  const id = after === null ? null : Sample.workspace(after)
+  const expected = run.model.workspaces().filter((other) => id === null || other > id)
+  expectSame("the workspaces", yield* run.storage.workspaces(id, limit), expected.slice(0, limit))
+})
+
+const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
+  switch (step._tag) {
+    case "commit":
+      return commit(run, step)
+    case "claim": {
+      run.now += step.passed_ms
+      const query = { now: run.now, lease_ms: step.lease_ms, limit: step.limit }
+      return claim(run, step.workspace === null ? query : { ...query, workspace_id: Sample.workspace(step.workspace) })
+    }
+    case "release": {
+      const leases = step.leases.map((place) => leaseAt(run, place)).filter((lease) => lease !== null)
+      run.model.release(leases)
+      return run.storage.release(leases)
+    }
+    case "get":
+      return get(run, step.workspace, step.kind, step.place, step.version)
+    case "pages":
+      return pages(run, queryOf(step))
+    case "feed":
+      return feed(run, step.workspace, step.after, step.limit)
+    case "erase_workspace":
+      return erase(run, { what: "workspace", workspace_id: Sample.workspace(step.workspace) })
+    case "erase_records":
+      return erase(run, { ...step, what: "records", workspace_id: Sample.workspace(step.workspace) })
+    case "erase_events":
+      return erase(run, { ...step, what: "events", workspace_id: Sample.workspace(step.workspace) })
+    case "workspaces":
+      return workspaces(run, step.after, step.limit)
+  }
+}
+
+/** Everything that is stored at the end, and every job to its end. */
+const compareAll = Effect.fnUntraced(function* (run: Run) {
+  for (const workspace of [1, 2, 3]) {
+    for (const kind of recordKinds) {
+      const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
+      yield* pages(run, { ...query, order: "oldest" })
+      yield* pages(run, { ...query, order: "newest" })
+      for (const place of [1, 2, 3, 4, 5]) {
+        for (const version of [null, 1, 2, 3]) yield* get(run, workspace, kind, place, version)
+      }
+    }
+    yield* feed(run, workspace, 0, 1_000)
+  }
+  yield* workspaces(run, null, 10)
+  run.now += 10_000
+  for (let rounds = run.model.jobs.length; run.model.jobs.length > 0; rounds--) {
+    expectTrue("every job comes to its end", rounds > 0)
+    for (const { workspace_id, number, lease } of yield* claim(run, { now: run.now, lease_ms: 10, limit: 100 })) {
+      const change = Sample.change({ workspace_id, finish: { workspace_id, number, lease } })
+      yield* run.storage.commit(change)
+      run.model.commit(change)
+    }
+  }
+})
+
+/** Runs a history on an empty storage and on the model, and fails at the first difference. */
+export const compare: (history: History) => Effect.Effect<void, Difference, Storage> = Effect.fnUntraced(
+  function* (history) {
+    const run: Run = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }
+    const located = (step: number, doing: string) => (program: Effect.Effect<unknown, unknown>) => {
+      const fail = (cause: unknown) =>
+        Effect.fail(new Difference({ step, doing, message: cause instanceof Error ? cause.message : String(cause) }))
+      return program.pipe(Effect.catchDefect(fail), Effect.catch(fail))
+    }
+    for (const [index, step] of history.entries()) yield* located(index, step._tag)(take(run, step))
+    yield* located(history.length, "the end")(compareAll(run))
+  }
+)

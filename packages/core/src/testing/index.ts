@@ -1,0 +1,2 @@
+export * as StorageContract from "./StorageContract.ts"
+export * as StorageModel from "./StorageModel.ts"

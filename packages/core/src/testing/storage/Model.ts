@@ -1,0 +1,213 @@
+import type { WorkspaceId } from "../../Ids.ts"
+import {
+  type Change,
+  keepsHistory,
+  type NewEvent,
+  type RecordKind,
+  type StoredRecord,
+  survivesReset
+} from "../../storage/Change.ts"
+import type { Lease, NewJob } from "../../storage/Job.ts"
+import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
+import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
+
+/** A version of a record, in its workspace. */
+interface Version {
+  readonly workspace_id: WorkspaceId
+  readonly record: StoredRecord
+}
+
+/** An event with its number, in its workspace. */
+interface Numbered {
+  readonly workspace_id: WorkspaceId
+  readonly number: number
+  readonly event: NewEvent
+}
+
+/** A job that is not finished. */
+export interface ModelJob {
+  readonly workspace_id: WorkspaceId
+  readonly job: NewJob
+  /** Its place among all jobs that were ever stored. */
+  readonly serial: number
+  /** The storage's own number, as soon as a claim has told it. */
+  number: number | null
+  lease: number
+  /** Null while nobody has claimed it, or since it was given back. */
+  leased_until: number | null
+}
+
+const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
+
+/**
+ * What a storage should do, said as plainly as possible: arrays, filters, and no regard to cost.
+ *
+ * It decides what is stored. Which of the jobs that it calls claimable a storage hands out first, it is told.
+ */
+export class Model {
+  versions: ReadonlyArray<Version> = []
+  events: ReadonlyArray<Numbered> = []
+  jobs: ReadonlyArray<ModelJob> = []
+  private serial = 0
+  private readonly clock_offsets = new Map<WorkspaceId, number>()
+  private readonly last_numbers = new Map<WorkspaceId, number>()
+  private readonly erased_through = new Map<WorkspaceId, number>()
+
+  /** What refuses a change; null where nothing does. */
+  refusal(change: Change): { readonly _tag: string; readonly kind?: RecordKind; readonly id?: string } | null {
+    if (change.finish !== null && this.held(change.finish) === undefined) return { _tag: "LeaseLost" }
+    for (const [index, write] of change.writes.entries()) {
+      const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
+      const stored = this.newest(change.workspace_id, write.kind, write.id)?.version ?? 0
+      if (repeated || stored !== write.version - 1) return { _tag: "VersionConflict", kind: write.kind, id: write.id }
+    }
+    return null
+  }
+
+  /** Stores a change that nothing refuses. */
+  commit(change: Change): void {
+    const { workspace_id } = change
+    const done = change.finish === null ? undefined : this.held(change.finish)
+    this.jobs = this.jobs.filter((job) => job !== done)
+    this.versions = [...this.versions, ...change.writes.map((record) => ({ workspace_id, record }))]
+    for (const event of change.events) {
+      const number = (this.last_numbers.get(workspace_id) ?? 0) + 1
+      this.last_numbers.set(workspace_id, number)
+      this.events = [...this.events, { workspace_id, number, event }]
+    }
+    for (const job of change.jobs) {
+      this.serial += 1
+      const stored = { workspace_id, job, serial: this.serial, number: null, lease: 0, leased_until: null }
+      this.jobs = [...this.jobs, stored]
+    }
+    if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
+  }
+
+  /** The job that the lease is the newest claim of. */
+  held(lease: Lease): ModelJob | undefined {
+    return this.jobs.find(
+      (job) =>
+        job.workspace_id === lease.workspace_id &&
+        job.number === lease.number &&
+        job.lease === lease.lease &&
+        job.leased_until !== null
+    )
+  }
+
+  release(leases: ReadonlyArray<Lease>): void {
+    for (const lease of leases) {
+      const job = this.held(lease)
+      if (job !== undefined) job.leased_until = null
+    }
+  }
+
+  clockOffset(workspace_id: WorkspaceId): number {
+    return this.clock_offsets.get(workspace_id) ?? 0
+  }
+
+  get({ workspace_id, kind, id, version }: RecordKey): StoredRecord | null {
+    const newest = this.newest(workspace_id, kind, id)
+    if (version === undefined || newest === undefined || newest.version === version) return newest ?? null
+    if (!keepsHistory(kind)) return null
+    return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
+  }
+
+  /** Everything behind `after` that a list holds, whatever its limit. */
+  list(query: RecordQuery): ReadonlyArray<StoredRecord> {
+    const { after, order } = query
+    const sign = order === "oldest" ? 1 : -1
+    return this.newestOf(query.workspace_id, query.kind)
+      .filter(({ parent }) => query.parent === undefined || parent === query.parent)
+      .filter(({ status }) => query.status === undefined || status === query.status)
+      .filter(({ line }) => query.line === undefined || line === query.line)
+      .filter(({ created_at }) => query.created_after === undefined || created_at >= query.created_after)
+      .filter(({ created_at }) => query.created_before === undefined || created_at < query.created_before)
+      .filter(({ updated_at }) => query.updated_since === undefined || updated_at >= query.updated_since)
+      .filter(({ id }) => after === null || (order === "oldest" ? id > after : id < after))
+      .sort((one, other) => (one.id < other.id ? -sign : sign))
+  }
+
+  feed({ workspace_id, after, limit }: FeedQuery): FeedPage {
+    const events = this.events
+      .filter((event) => event.workspace_id === workspace_id && event.number > after)
+      .slice(0, limit)
+      .map(({ event, number }) => ({ ...event, number }))
+    return { events, erased_through: this.erased_through.get(workspace_id) ?? 0 }
+  }
+
+  erase(erasure: Erasure): Erased {
+    switch (erasure.what) {
+      case "workspace":
+        return this.eraseWorkspace(erasure.workspace_id)
+      case "records": {
+        const { workspace_id, kind, created_before, limit } = erasure
+        const old = this.newestOf(workspace_id, kind)
+          .filter(({ created_at }) => created_at < created_before)
+          .sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1))
+          .slice(0, limit)
+        const children = this.newestEverywhere(workspace_id).filter(
+          ({ parent }) => kind === "quote_request" && old.some(({ id }) => id === parent)
+        )
+        return { records: this.drop(workspace_id, [...old, ...children]), events: 0, jobs: 0 }
+      }
+      case "events": {
+        const { workspace_id, occurred_before, limit } = erasure
+        const own = this.events.filter((event) => event.workspace_id === workspace_id)
+        const young = own.findIndex(({ event }) => event.occurred_at >= occurred_before)
+        const gone = own.slice(0, Math.min(limit, young === -1 ? own.length : young))
+        this.events = this.events.filter((event) => !gone.includes(event))
+        const last = gone.at(-1)
+        if (last !== undefined) this.erased_through.set(workspace_id, last.number)
+        return { records: {}, events: gone.length, jobs: 0 }
+      }
+    }
+  }
+
+  /** The workspaces that hold anything, in order. */
+  workspaces(): ReadonlyArray<WorkspaceId> {
+    const all = [...this.versions, ...this.events, ...this.jobs].map(({ workspace_id }) => workspace_id)
+    return [...new Set(all)].sort()
+  }
+
+  /** The newest version of a record. */
+  newest(workspace_id: WorkspaceId, kind: RecordKind, id: string): StoredRecord | undefined {
+    return this.newestOf(workspace_id, kind).find((record) => record.id === id)
+  }
+
+  private all(workspace_id: WorkspaceId, kind: RecordKind): ReadonlyArray<StoredRecord> {
+    return this.versions
+      .filter((version) => version.workspace_id === workspace_id && version.record.kind === kind)
+      .map(({ record }) => record)
+  }
+
+  private newestOf(workspace_id: WorkspaceId, kind: RecordKind): Array<StoredRecord> {
+    const all = this.all(workspace_id, kind)
+    return all.filter((record) => !all.some((other) => other.id === record.id && other.version > record.version))
+  }
+
+  private newestEverywhere(workspace_id: WorkspaceId): ReadonlyArray<StoredRecord> {
+    const kinds = new Set(this.versions.map(({ record }) => record.kind))
+    return [...kinds].flatMap((kind) => this.newestOf(workspace_id, kind))
+  }
+
+  private eraseWorkspace(workspace_id: WorkspaceId): Erased {
+    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !survivesReset(kind))
+    const events = this.events.filter((event) => event.workspace_id === workspace_id)
+    const jobs = this.jobs.filter((job) => job.workspace_id === workspace_id)
+    this.events = this.events.filter((event) => !events.includes(event))
+    this.jobs = this.jobs.filter((job) => !jobs.includes(job))
+    this.erased_through.set(workspace_id, this.last_numbers.get(workspace_id) ?? 0)
+    return { records: this.drop(workspace_id, records), events: events.length, jobs: jobs.length }
+  }
+
+  /** Drops every version of the records; answers how many records of each kind those were. */
+  private drop(workspace_id: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
+    this.versions = this.versions.filter(
+      (version) =>
+        version.workspace_id !== workspace_id || !records.some((record) => sameRecord(record, version.record))
+    )
+    const counts: { [K in RecordKind]?: number } = {}
+    for (const { kind } of records) counts[kind] = (counts[kind] ?? 0) + 1
+    return counts
+  }
+}

@@ -1,0 +1,111 @@
+import { Effect } from "effect"
+import { expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+/** What a claim finds, in which order, and when to look again. */
+export const dueWork: ReadonlyArray<Case> = [
+  rule(
+    "a job is claimed when it is due, and not before",
+    Effect.fnUntraced(function* (storage) {
+      expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null })
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(50)] }))
+      expectSame("too early", yield* storage.claim(Sample.claimAt(49)), { jobs: [], next_due_at: 50 })
+      expectSame("in time", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [50])
+    })
+  ),
+  rule(
+    "the earliest jobs of all workspaces come first, up to the limit",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [50, 10, 30].map((due) => Sample.job(due)) }))
+      yield* storage.commit(
+        Sample.change({ workspace_id: Sample.elsewhere, jobs: [40, 20, 60].map((due) => Sample.job(due)) })
+      )
+      const first = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
+      expectSame("the first", Sample.dueTimes(first.jobs), [10, 20, 30, 40])
+      expectSame("when to look again", first.next_due_at, 50)
+      const second = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
+      expectSame("the rest", Sample.dueTimes(second.jobs), [50, 60])
+    })
+  ),
+  rule(
+    "a claim for one workspace sees its work only",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.job(90)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(10), Sample.job(70)] }))
+      const claim = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.home }))
+      expectSame("its jobs", Sample.dueTimes(claim.jobs), [20, 25])
+      expectSame("its next", claim.next_due_at, 90)
+      const empty = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.workspace(3) }))
+      expectSame("an unknown workspace", empty, { jobs: [], next_due_at: null })
+      expectSame("the others", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [10])
+    })
+  ),
+  rule(
+    "job numbers count up as jobs are stored",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(40), Sample.job(30)] }))
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.job(10)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(100))
+      const byNumber = [...jobs].sort((first, second) => first.number - second.number)
+      expectSame("by number", Sample.dueTimes(byNumber), [40, 30, 20, 10])
+      expectTrue("each has its own number", new Set(jobs.map(({ number }) => number)).size === 4)
+    })
+  ),
+  rule(
+    "a claim tells when the next job comes due that it does not answer",
+    Effect.fnUntraced(function* (storage) {
+      const next = (now: number, limit: number) =>
+        Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 5_000].map((due) => Sample.job(due)) }))
+      expectSame("one is overdue", yield* next(100, 1), 20)
+      expectSame("one is leased until 1100", yield* next(200, 1), 1_100)
+      expectSame("two are leased", yield* next(300, 1), 1_100)
+      const last = yield* storage.claim(Sample.claimAt(5_000))
+      expectSame("all at once", Sample.dueTimes(last.jobs), [10, 20, 5_000])
+      expectSame("none is left", last.next_due_at, null)
+    })
+  ),
+  rule(
+    "jobs are due in workspace time",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.job(5_500)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(4_100)] }))
+      expectSame("too early", yield* storage.claim(Sample.claimAt(3_999)), { jobs: [], next_due_at: 4_000 })
+      const claim = yield* storage.claim(Sample.claimAt(9_000, { limit: 2 }))
+      expectSame("earliest in real time first", Sample.dueTimes(claim.jobs), [5_000, 4_100])
+      expectSame("in real time", claim.next_due_at, 4_500)
+    })
+  ),
+  rule(
+    "a change that moves the clock moves the waiting jobs of its workspace, and no others",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(6_000)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(5_000)] }))
+      const next = Effect.map(storage.claim(Sample.claimAt(0)), ({ next_due_at }) => next_due_at)
+      yield* storage.commit(Sample.change({ clock_offset_ms: 4_000 }))
+      expectSame("forwards", yield* next, 1_000)
+      yield* storage.commit(Sample.change({ clock_offset_ms: -4_000, jobs: [Sample.job(7_000)] }))
+      expectSame("backwards", yield* next, 5_000)
+      yield* storage.commit(Sample.change({ clock_offset_ms: 5_500 }))
+      const home = yield* storage.claim(Sample.claimAt(1_500))
+      expectSame("everything that is due now", Sample.dueTimes(home.jobs), [5_000, 6_000, 7_000])
+      expectSame("elsewhere", home.next_due_at, 5_000)
+    })
+  ),
+  rule(
+    "leases end in real time, and a job that is given back follows the clock",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(20))
+      yield* storage.commit(Sample.change({ clock_offset_ms: 500_000 }))
+      expectSame("still leased", yield* storage.claim(Sample.claimAt(1_019)), { jobs: [], next_due_at: 1_020 })
+      yield* storage.commit(Sample.change({ clock_offset_ms: -5_000 }))
+      yield* storage.release(jobs.map(Sample.leaseOf))
+      const early = yield* storage.claim(Sample.claimAt(5_009))
+      expectSame("given back under another clock", early, { jobs: [], next_due_at: 5_010 })
+      expectSame("due again", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5_020))).jobs), [10, 20])
+    })
+  )
+]

@@ -1,0 +1,220 @@
+import { Effect, Option } from "effect"
+import { recordKinds, survivesReset } from "../../storage/Change.ts"
+import { directory } from "../../storage/Storage.ts"
+import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const eraseHome = { what: "workspace", workspace_id: Sample.home } as const
+
+const eraseRequests = (storage: StorageService, created_before: number, limit = 100) =>
+  storage.erase({ what: "records", workspace_id: Sample.home, kind: "quote_request", created_before, limit })
+
+const eraseEvents = (storage: StorageService, occurred_before: number, limit = 100) =>
+  storage.erase({ what: "events", workspace_id: Sample.home, occurred_before, limit })
+
+const requests = (storage: StorageService) =>
+  Effect.map(storage.page(Sample.pageOf()), ({ records }) => records.map(({ id }) => id))
+
+/** Resets and retention. */
+export const erasure: ReadonlyArray<Case> = [
+  rule(
+    "erasing a workspace leaves the records that survive a reset, and nothing else",
+    Effect.fnUntraced(function* (storage) {
+      const writes = recordKinds.map((kind, index) => Sample.request(index, { kind, id: "one" }))
+      const full = { writes, events: [Sample.event(1), Sample.event(2)], jobs: [Sample.job(10), Sample.timer(10)] }
+      yield* storage.commit(Sample.change(full))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, ...full }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(0, 0, { id: "one", version: 2 })] }))
+      const erased = yield* storage.erase(eraseHome)
+      const gone = recordKinds.filter((kind) => !survivesReset(kind))
+      expectSame("the counts", erased, {
+        records: Object.fromEntries(gone.map((kind) => [kind, 1])),
+        events: 2,
+        jobs: 2
+      })
+      for (const kind of recordKinds) {
+        const found = yield* storage.get({ workspace_id: Sample.home, kind, id: "one" })
+        expectSame(`${kind} is there`, Option.isSome(found), survivesReset(kind))
+        const there = yield* storage.get({ workspace_id: Sample.elsewhere, kind, id: "one" })
+        expectSame(`${kind} is there elsewhere`, Option.isSome(there), true)
+      }
+      const older = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: "one", version: 1 })
+      expectSame("the older version is there", Option.isSome(older), false)
+      const { jobs } = yield* storage.claim(Sample.claimAt(100))
+      expectSame(
+        "jobs",
+        jobs.map(({ workspace_id }) => workspace_id),
+        [Sample.elsewhere, Sample.elsewhere]
+      )
+    })
+  ),
+  rule(
+    "a job that runs while its workspace is erased cannot finish, also not in the place of a later job",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
+      const before = yield* storage.claim(Sample.claimAt(100))
+      expectSame("jobs", (yield* storage.erase(eraseHome)).jobs, 2)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
+      const after = yield* storage.claim(Sample.claimAt(100))
+      expectSame("the new jobs", Sample.dueTimes(after.jobs), [10, 20])
+      yield* storage.release(before.jobs.map(Sample.leaseOf))
+      for (const job of before.jobs) {
+        const outcome = Sample.change({ writes: [Sample.request(1)], finish: Sample.leaseOf(job) })
+        yield* expectRefusal(storage.commit(outcome), "LeaseLost")
+      }
+      for (const job of after.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      expectSame("nothing was written", yield* requests(storage), [])
+    })
+  ),
+  rule(
+    "the numbers of events go on after an erasure",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
+      yield* storage.erase(eraseHome)
+      expectSame("the empty feed", yield* storage.feed(Sample.feedOf()), { events: [], erased_through: 2 })
+      yield* storage.commit(Sample.change({ events: [Sample.event(3)] }))
+      const feed = yield* storage.feed(Sample.feedOf())
+      expectSame("the feed", feed, { events: [{ ...Sample.event(3), number: 3 }], erased_through: 2 })
+      expectSame("an empty erasure", (yield* eraseEvents(storage, 0)).events, 0)
+    })
+  ),
+  rule(
+    "an erased workspace keeps its clock",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
+      yield* storage.erase(eraseHome)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(5_500)] }))
+      expectSame("when to look", (yield* storage.claim(Sample.claimAt(0))).next_due_at, 4_000)
+    })
+  ),
+  rule(
+    "records are erased that were created before a moment, the oldest first, up to the limit",
+    Effect.fnUntraced(function* (storage) {
+      const writes = [40, 10, 30, 20].map((created_at, index) => Sample.request(index + 1, { created_at }))
+      yield* storage.commit(
+        Sample.change({ writes: [...writes, Sample.request(1, { kind: "answer", created_at: 1 })] })
+      )
+      expectSame("too early", yield* eraseRequests(storage, 10), { records: {}, events: 0, jobs: 0 })
+      expectSame("two", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 2 })
+      expectSame("the others", yield* requests(storage), [1, 3].map(Sample.requestId))
+      expectSame("one", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 1 })
+      expectSame("the last", yield* requests(storage), [Sample.requestId(1)])
+      expectSame("of another kind", (yield* storage.page(Sample.pageOf({ kind: "answer" }))).records.length, 1)
+    })
+  ),
+  rule(
+    "with a quote request go the records whose parent it is, and no others",
+    Effect.fnUntraced(function* (storage) {
+      const belongs = (place: number) => Sample.request(place, { parent: Sample.requestId(place), created_at: 9_000 })
+      const writes = [1, 2].flatMap((place) => [
+        Sample.request(place, { created_at: place * 10 }),
+        { ...belongs(place), kind: "application", id: `app_${place}` } as const,
+        { ...belongs(place), kind: "offer", id: `offer_${place}` } as const,
+        Sample.quote(place, place, { created_at: 9_000 }),
+        Sample.quote(place + 10, place, { created_at: 1 }),
+        Sample.request(place, { kind: "answer", id: `answer_${place}`, parent: Sample.quoteId(place) })
+      ])
+      yield* storage.commit(Sample.change({ writes }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
+      const erased = yield* eraseRequests(storage, 20)
+      expectSame("the counts", erased.records, { quote_request: 1, application: 1, offer: 1, quote: 2 })
+      for (const kind of ["quote_request", "application", "offer"] as const) {
+        expectSame(kind, (yield* storage.page(Sample.pageOf({ kind }))).records.length, 1)
+      }
+      const quotes = yield* storage.page(Sample.pageOf({ kind: "quote" }))
+      expectSame(
+        "quotes",
+        quotes.records.map(({ id }) => id),
+        [2, 12].map(Sample.quoteId)
+      )
+      const older = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 1 })
+      expectSame("an older version", Option.isSome(older), false)
+      expectSame("answers", (yield* storage.page(Sample.pageOf({ kind: "answer" }))).records.length, 2)
+    })
+  ),
+  rule(
+    "erasing another kind takes nothing with it, and an erased record begins again at version 1",
+    Effect.fnUntraced(function* (storage) {
+      const child = Sample.request(1, { kind: "offer", parent: Sample.quoteId(1) })
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.quote(1, 1), child] }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
+      const erasure = {
+        what: "records",
+        workspace_id: Sample.home,
+        kind: "quote",
+        created_before: 9_000,
+        limit: 9
+      } as const
+      expectSame("the counts", (yield* storage.erase(erasure)).records, { quote: 1 })
+      expectSame("the request stays", yield* requests(storage), [Sample.requestId(1)])
+      expectSame("what named it stays", (yield* storage.page(Sample.pageOf({ kind: "offer" }))).records.length, 1)
+      yield* expectRefusal(
+        storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 3 })] })),
+        "VersionConflict"
+      )
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { body: '"new"' })] }))
+      const page = yield* storage.page(Sample.pageOf({ kind: "quote", parent: Sample.requestId(1) }))
+      expectSame(
+        "the new quote",
+        page.records.map(({ body }) => body),
+        ['"new"']
+      )
+    })
+  ),
+  rule(
+    "events are erased from the oldest on, up to the limit and to the first that is not old",
+    Effect.fnUntraced(function* (storage) {
+      const events = [10, 20, 30, 15, 40].map((occurred_at, index) => Sample.event(index + 1, occurred_at))
+      yield* storage.commit(Sample.change({ events }))
+      const left = Effect.map(storage.feed(Sample.feedOf()), ({ events, erased_through }) => [
+        erased_through,
+        ...events.map(({ number }) => number)
+      ])
+      expectSame("too early", yield* eraseEvents(storage, 10), { records: {}, events: 0, jobs: 0 })
+      expectSame("one", (yield* eraseEvents(storage, 30, 1)).events, 1)
+      expectSame("after one", yield* left, [1, 2, 3, 4, 5])
+      expectSame("one more, up to the third", (yield* eraseEvents(storage, 30)).events, 1)
+      expectSame("after two", yield* left, [2, 3, 4, 5])
+      expectSame("the rest", (yield* eraseEvents(storage, 100)).events, 3)
+      expectSame("after all", yield* left, [5])
+    })
+  ),
+  rule(
+    "a reader that was behind an erasure reads on with what is left, and sees how far was erased",
+    Effect.fnUntraced(function* (storage) {
+      const count = 1_000
+      yield* storage.commit(
+        Sample.change({ events: Sample.range(1, count).map((place) => Sample.event(place, place)) })
+      )
+      yield* eraseEvents(storage, 601, count)
+      const behind = yield* storage.feed(Sample.feedOf({ after: 100, limit: 3 }))
+      expectSame("behind", [behind.erased_through, behind.events.map(({ number }) => number)], [600, [601, 602, 603]])
+      const ahead = yield* storage.feed(Sample.feedOf({ after: 998 }))
+      expectSame(
+        "ahead",
+        ahead.events.map(({ id }) => id),
+        [999, 1_000].map((place) => Sample.event(place).id)
+      )
+    })
+  ),
+  rule(
+    "the workspaces that hold anything are listed in order",
+    Effect.fnUntraced(function* (storage) {
+      const places = [5, 3, 1, 4, 2]
+      for (const place of places) {
+        yield* storage.commit(Sample.change({ workspace_id: Sample.workspace(place), writes: [Sample.request(1)] }))
+      }
+      yield* storage.commit(Sample.change({ workspace_id: directory, jobs: [Sample.job(1)] }))
+      expectSame("all", yield* storage.workspaces(null, 10), [directory, ...[1, 2, 3, 4, 5].map(Sample.workspace)])
+      expectSame("the first", yield* storage.workspaces(null, 2), [directory, Sample.workspace(1)])
+      expectSame("behind", yield* storage.workspaces(Sample.workspace(2), 2), [3, 4].map(Sample.workspace))
+      expectSame("the end", yield* storage.workspaces(Sample.workspace(5), 2), [])
+      yield* storage.ready
+      expectTrue(
+        "a read brings no workspace into being",
+        !(yield* storage.workspaces(null, 10)).includes(Sample.workspace(9))
+      )
+    })
+  )
+]

@@ -1,0 +1,47 @@
+import { Clock, Effect } from "effect"
+import { canonical } from "../../Json.ts"
+
+/** Dies unless both have the same JSON text; what is undefined counts as absent. */
+export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+  const [seen, wanted] = [canonical(actual), canonical(expected)]
+  if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
+}
+
+/** Dies unless the statement holds. */
+export const expectTrue = (what: string, holds: boolean): void => {
+  if (!holds) throw new Error(`expected that ${what}`)
+}
+
+/** Dies unless the program fails with the named error; answers the error. */
+export const expectRefusal = <E extends { readonly _tag: string }, const Tag extends E["_tag"]>(
+  program: Effect.Effect<unknown, E>,
+  tag: Tag
+): Effect.Effect<E> =>
+  Effect.match(program, {
+    onSuccess: () => {
+      throw new Error(`expected ${tag}, but nothing was refused`)
+    },
+    onFailure: (error) => {
+      if (error._tag !== tag) throw new Error(`expected ${tag}, but got ${error._tag}`)
+      return error
+    }
+  })
+
+const patience_rounds = 400
+
+/** Waits, for two seconds of real time at most, until the statement holds. */
+export const expectSoon = Effect.fnUntraced(function* (what: string, holds: () => boolean) {
+  for (let round = 0; round < patience_rounds; round++) {
+    if (holds()) return
+    yield* live(Effect.sleep("5 millis"))
+  }
+  expectTrue(what, holds())
+})
+
+// Other hosts' hints come over a wire, which a test clock does not move.
+const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+
+const longest_text = 2_000
+
+const shorten = (text: string): string =>
+  text.length <= longest_text ? text : `${text.slice(0, longest_text)}… (${text.length} characters)`

@@ -1,0 +1,118 @@
+import { Effect } from "effect"
+import type { StoredEvent } from "../../storage/Change.ts"
+import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const numbers = (events: ReadonlyArray<StoredEvent>) => events.map(({ number }) => number)
+
+const writers = 8
+const changes_each = 25
+const total = writers * changes_each * 2
+
+/** Writes changes of two events each; the ids of both begin alike. */
+const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
+  for (let round = 0; round < changes_each; round++) {
+    const name = `evt_${writer}_${round}`
+    const events = ["a", "b"].map((part) => ({ id: `${name}_${part}`, occurred_at: round, body: name }))
+    yield* storage.commit(Sample.change({ events }))
+    yield* Effect.yieldNow
+  }
+})
+
+/** Follows the feed from its beginning, as a caller does, until it has seen everything. */
+const follow = Effect.fnUntraced(function* (storage: StorageService, limit: number) {
+  const seen: Array<StoredEvent> = []
+  for (let round = 0; seen.length < total; round++) {
+    expectTrue("a reader that follows the feed sees all of it", round < 100_000)
+    const { events } = yield* storage.feed(Sample.feedOf({ after: seen.at(-1)?.number ?? 0, limit }))
+    seen.push(...events)
+    yield* Effect.yieldNow
+  }
+  return seen
+})
+
+/** The order of the feed. */
+export const feed: ReadonlyArray<Case> = [
+  rule(
+    "events are numbered from 1 in the order of the commits, and read as they were written",
+    Effect.fnUntraced(function* (storage) {
+      const [first, second, third] = [Sample.event(3), Sample.event(1), Sample.event(2, 1_800_000_000_123)]
+      yield* storage.commit(Sample.change({ events: [first, second] }))
+      yield* storage.commit(Sample.change({ events: [third] }))
+      expectSame("the feed", yield* storage.feed(Sample.feedOf()), {
+        events: [
+          { ...first, number: 1 },
+          { ...second, number: 2 },
+          { ...third, number: 3 }
+        ],
+        erased_through: 0
+      })
+    })
+  ),
+  rule(
+    "a page of the feed starts behind a number and ends at the limit",
+    Effect.fnUntraced(function* (storage) {
+      const read = (after: number, limit: number) =>
+        Effect.map(storage.feed(Sample.feedOf({ after, limit })), ({ events }) => numbers(events))
+      for (const place of Sample.range(1, 4)) {
+        yield* storage.commit(
+          Sample.change({ events: Sample.range(1, 150).map((nth) => Sample.event(place * 1_000 + nth)) })
+        )
+      }
+      expectSame("from the beginning", yield* read(0, 2), [1, 2])
+      expectSame("in the middle", yield* read(254, 5), Sample.range(255, 259))
+      expectSame("near the end", yield* read(598, 5), [599, 600])
+      expectSame("at the end", yield* read(600, 5), [])
+      expectSame("behind the end", yield* read(700, 5), [])
+    })
+  ),
+  rule(
+    "every workspace has its own feed",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(3)] }))
+      const there = yield* storage.feed(Sample.feedOf({ workspace_id: Sample.elsewhere }))
+      expectSame("elsewhere", there.events, [{ ...Sample.event(3), number: 1 }])
+      const nowhere = yield* storage.feed(Sample.feedOf({ workspace_id: Sample.workspace(3) }))
+      expectSame("nowhere", nowhere, { events: [], erased_through: 0 })
+    })
+  ),
+  rule(
+    "a change that is refused leaves no gap",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ events: [Sample.event(1)] }))
+      const conflict = Sample.change({ writes: [Sample.request(1, { version: 2 })], events: [Sample.event(2)] })
+      yield* expectRefusal(storage.commit(conflict), "VersionConflict")
+      yield* storage.commit(Sample.change({ events: [Sample.event(3)] }))
+      const { events } = yield* storage.feed(Sample.feedOf())
+      expectSame(
+        "the feed",
+        events.map(({ number, id }) => [number, id]),
+        [
+          [1, Sample.event(1).id],
+          [2, Sample.event(3).id]
+        ]
+      )
+    })
+  ),
+  rule(
+    "no reader passes a number that is committed later, however many write at once",
+    Effect.fnUntraced(function* (storage) {
+      const readers = Effect.forEach([1, 3, 100], (limit) => follow(storage, limit), { concurrency: "unbounded" })
+      const all = Effect.forEach(Sample.range(1, writers), (writer) => write(storage, writer), {
+        concurrency: "unbounded",
+        discard: true
+      })
+      const [stories] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
+      for (const seen of stories) {
+        expectSame("the numbers", numbers(seen), Sample.range(1, total))
+        expectSame("the story", seen, stories[0])
+        expectTrue(
+          "events of one change are neighbours, in the order of the change",
+          seen.every(({ id, body }, place) => id.endsWith("b") || seen[place + 1]?.body === body)
+        )
+      }
+    })
+  )
+]

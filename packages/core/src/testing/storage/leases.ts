@@ -1,0 +1,163 @@
+import { Effect } from "effect"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const finish = (storage: StorageService, job: ClaimedJob) =>
+  storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+
+/** Stores one job that is due at 10, and claims it for a second. */
+const claimOne = Effect.fnUntraced(function* (storage: StorageService) {
+  yield* storage.commit(Sample.change({ jobs: [Sample.job(10)] }))
+  return yield* claimAgain(storage, 10)
+})
+
+const claimAgain = Effect.fnUntraced(function* (storage: StorageService, now: number) {
+  const [job] = (yield* storage.claim(Sample.claimAt(now))).jobs
+  if (job === undefined) throw new Error(`expected a job at ${now}`)
+  return job
+})
+
+/** The fence: who holds a job, for how long, and what that allows. */
+export const leases: ReadonlyArray<Case> = [
+  rule(
+    "a claim answers what was stored, the workspace and the first lease",
+    Effect.fnUntraced(function* (storage) {
+      const stored = Sample.job(10, { kind: "ask_carrier", payload: '{"carrier":"é"}' })
+      yield* storage.commit(Sample.change({ jobs: [stored] }))
+      const job = yield* claimAgain(storage, 10)
+      expectSame("the job", job, { ...stored, workspace_id: Sample.home, number: job.number, lease: 1 })
+    })
+  ),
+  rule(
+    "nobody else gets a job until its lease ends, and then it comes with the next lease",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      expectSame("before the end", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
+      expectSame("at the end", (yield* storage.claim(Sample.claimAt(1_010))).jobs, [{ ...job, lease: 2 }])
+      expectSame("after the second end", (yield* storage.claim(Sample.claimAt(9_000))).jobs, [{ ...job, lease: 3 }])
+    })
+  ),
+  rule(
+    "a job that is finished never comes again",
+    Effect.fnUntraced(function* (storage) {
+      yield* finish(storage, yield* claimOne(storage))
+      expectSame("due work", yield* storage.claim(Sample.claimAt(1_000_000)), { jobs: [], next_due_at: null })
+    })
+  ),
+  rule(
+    "the outcome of a job that someone else holds now is refused, and writes nothing",
+    Effect.fnUntraced(function* (storage) {
+      const lost = yield* claimOne(storage)
+      const held = yield* claimAgain(storage, 2_000)
+      const outcome = Sample.change({
+        writes: [Sample.request(1)],
+        events: [Sample.event(1)],
+        jobs: [Sample.job(1)],
+        finish: Sample.leaseOf(lost)
+      })
+      const error = yield* expectRefusal(storage.commit(outcome), "LeaseLost")
+      expectSame("the error", error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
+      expectSame("the events", (yield* storage.feed(Sample.feedOf())).events, [])
+      expectSame("due work", (yield* storage.claim(Sample.claimAt(2_000))).jobs, [])
+      yield* finish(storage, held)
+    })
+  ),
+  rule(
+    "a lease that has ended can finish as long as nobody else has claimed the job",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      // A claim elsewhere shows the storage that the lease has ended.
+      yield* storage.claim(Sample.claimAt(5_000, { workspace_id: Sample.elsewhere }))
+      yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
+      yield* finish(storage, job)
+      expectSame("due work", yield* storage.claim(Sample.claimAt(9_000)), { jobs: [], next_due_at: null })
+    })
+  ),
+  rule(
+    "a job is finished once",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      yield* finish(storage, job)
+      yield* expectRefusal(finish(storage, job), "LeaseLost")
+    })
+  ),
+  rule(
+    "of many that finish a job at once, one does",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      const once = finish(storage, job).pipe(
+        Effect.as(1),
+        Effect.catchTag("LeaseLost", () => Effect.succeed(0))
+      )
+      const finished = yield* Effect.forEach(Sample.range(1, 20), () => once, { concurrency: "unbounded" })
+      expectSame(
+        "how many did",
+        finished.reduce((sum, one) => sum + one, 0),
+        1
+      )
+    })
+  ),
+  rule(
+    "only a lease that was given can finish",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      yield* expectRefusal(finish(storage, { ...job, lease: 0 }), "LeaseLost")
+      yield* expectRefusal(finish(storage, { ...job, lease: 2 }), "LeaseLost")
+      yield* expectRefusal(finish(storage, { ...job, number: job.number + 1 }), "LeaseLost")
+      yield* expectRefusal(finish(storage, { ...job, workspace_id: Sample.elsewhere }), "LeaseLost")
+      yield* finish(storage, job)
+    })
+  ),
+  rule(
+    "a lost lease is told before a version conflict",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      yield* finish(storage, job)
+      const outcome = Sample.change({ writes: [Sample.request(1, { version: 7 })], finish: Sample.leaseOf(job) })
+      yield* expectRefusal(storage.commit(outcome), "LeaseLost")
+    })
+  ),
+  rule(
+    "a job that is given back is as due as it was, and no longer held",
+    Effect.fnUntraced(function* (storage) {
+      const job = yield* claimOne(storage)
+      yield* storage.release([Sample.leaseOf(job)])
+      yield* expectRefusal(finish(storage, job), "LeaseLost")
+      expectSame("before it is due", yield* storage.claim(Sample.claimAt(9)), { jobs: [], next_due_at: 10 })
+      expectSame("when it is due", (yield* storage.claim(Sample.claimAt(10))).jobs, [{ ...job, lease: 2 }])
+    })
+  ),
+  rule(
+    "giving back passes over leases that are lost",
+    Effect.fnUntraced(function* (storage) {
+      const lost = yield* claimOne(storage)
+      const held = yield* claimAgain(storage, 1_010)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(20)] }))
+      const other = yield* claimAgain(storage, 1_020)
+      yield* storage.release([Sample.leaseOf(lost), { ...held, number: other.number + 1 }, Sample.leaseOf(other)])
+      expectSame("due work", (yield* storage.claim(Sample.claimAt(1_020))).jobs, [{ ...other, lease: 2 }])
+      yield* finish(storage, held)
+      yield* storage.release([Sample.leaseOf(held)])
+      expectSame("after it was finished", (yield* storage.claim(Sample.claimAt(1_030))).jobs, [])
+    })
+  ),
+  rule(
+    "of many that claim at once, each job goes to one",
+    Effect.fnUntraced(function* (storage) {
+      const count = 200
+      yield* storage.commit(Sample.change({ jobs: Sample.range(1, count).map((place) => Sample.job(place)) }))
+      const claim = Effect.map(storage.claim(Sample.claimAt(count, { limit: 7 })), ({ jobs }) => jobs)
+      const claims = yield* Effect.forEach(Sample.range(1, 60), () => claim, { concurrency: "unbounded" })
+      const numbers = claims.flat().map(({ number }) => number)
+      expectSame("how many were claimed", numbers.length, count)
+      expectSame("how many jobs that are", new Set(numbers).size, count)
+      expectTrue(
+        "no claim is longer than its limit",
+        claims.every((jobs) => jobs.length <= 7)
+      )
+    })
+  )
+]

@@ -1,0 +1,144 @@
+import { Effect } from "effect"
+import { expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const payloads = (storage: StorageService, now: number, limit = 100) =>
+  Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs.map(({ payload }) => payload))
+
+/** Jobs of which a workspace runs one moment at a time. */
+export const orderedJobs: ReadonlyArray<Case> = [
+  rule(
+    "ordered jobs come one moment at a time: the next when everything of the one before is done",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = [Sample.timer(10, "a"), Sample.timer(10, "b"), Sample.timer(20, "c"), Sample.timer(30, "d")]
+      yield* storage.commit(Sample.change({ jobs }))
+      const [a, b] = (yield* storage.claim(Sample.claimAt(100))).jobs
+      if (a === undefined || b === undefined) throw new Error("expected both jobs of the first moment")
+      expectSame("the first moment", [a.payload, b.payload], ["a", "b"])
+      expectSame("while both are leased", yield* payloads(storage, 100), [])
+      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(b) }))
+      expectSame("while one is leased", yield* payloads(storage, 100), [])
+      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(a) }))
+      expectSame("the second moment", yield* payloads(storage, 100), ["c"])
+    })
+  ),
+  rule(
+    "ordered jobs come in the order of due moment and number, whatever order they were stored in",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(30, "d"), Sample.timer(20, "b")] }))
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(20, "c"), Sample.timer(10, "a")] }))
+      const seen: Array<string> = []
+      for (let round = 0; round < 4; round++) {
+        const [job] = (yield* storage.claim(Sample.claimAt(100, { limit: 1 }))).jobs
+        if (job === undefined) throw new Error("expected a job")
+        seen.push(job.payload)
+        yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      }
+      expectSame("the order", seen, ["a", "b", "c", "d"])
+    })
+  ),
+  rule(
+    "what a limit leaves of a moment waits for what it took",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = ["a", "b", "c"].map((payload) => Sample.timer(10, payload))
+      yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.timer(20, "d")] }))
+      const first = yield* storage.claim(Sample.claimAt(100, { limit: 2 }))
+      expectSame(
+        "the first",
+        first.jobs.map(({ payload }) => payload),
+        ["a", "b"]
+      )
+      expectSame("when to look again", first.next_due_at, 1_100)
+      expectSame("while they are leased", yield* payloads(storage, 100), [])
+      for (const job of first.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      expectSame("the rest", yield* payloads(storage, 100), ["c"])
+    })
+  ),
+  rule(
+    "an ordered job that is stored while a later one is leased waits for it, and then comes first",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(50, "b"), Sample.timer(60, "c")] }))
+      const [job] = (yield* storage.claim(Sample.claimAt(100))).jobs
+      if (job === undefined) throw new Error("expected a job")
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a")] }))
+      expectSame("while the later one is leased", yield* payloads(storage, 100), [])
+      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job), jobs: [Sample.timer(60, "d")] }))
+      const claim = yield* storage.claim(Sample.claimAt(100))
+      expectSame(
+        "then",
+        claim.jobs.map(({ payload }) => payload),
+        ["a"]
+      )
+    })
+  ),
+  rule(
+    "an ordered job whose lease has ended, or that is given back, comes before the later ones again",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
+      expectSame("first", yield* payloads(storage, 100), ["a"])
+      expectSame("before its lease ends", yield* payloads(storage, 1_099), [])
+      const { jobs } = yield* storage.claim(Sample.claimAt(1_100))
+      expectSame(
+        "after its lease",
+        jobs.map(({ payload, lease }) => [payload, lease]),
+        [["a", 2]]
+      )
+      yield* storage.release(jobs.map(Sample.leaseOf))
+      const again = yield* storage.claim(Sample.claimAt(1_100))
+      expectSame(
+        "given back",
+        again.jobs.map(({ payload, lease }) => [payload, lease]),
+        [["a", 3]]
+      )
+    })
+  ),
+  rule(
+    "ordered jobs hold up neither other jobs nor other workspaces",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
+      yield* payloads(storage, 100)
+      const there = [Sample.timer(30, "elsewhere")]
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(40, { payload: "unordered" })] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: there }))
+      expectSame("what is free", yield* payloads(storage, 100), ["elsewhere", "unordered"])
+    })
+  ),
+  rule(
+    "an ordered job behind a leased one is due no earlier than that lease ends",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
+      const own = yield* storage.claim(Sample.claimAt(100))
+      expectSame("behind its own lease", own.next_due_at, 1_100)
+      expectSame("behind another's", (yield* storage.claim(Sample.claimAt(500))).next_due_at, 1_100)
+      const second = yield* storage.claim(Sample.claimAt(1_100))
+      expectSame("it is again the first that comes", Sample.dueTimes(second.jobs), [10])
+      for (const job of second.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      const third = yield* storage.claim(Sample.claimAt(1_100))
+      expectSame("then the second", Sample.dueTimes(third.jobs), [20])
+      expectSame("the third, due after the lease", third.next_due_at, 9_000)
+    })
+  ),
+  rule(
+    "many that claim and finish at once tell the same story in the same order",
+    Effect.fnUntraced(function* (storage) {
+      const moments = Sample.range(1, 20)
+      yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))
+      const told: Array<number> = []
+      const host = Effect.gen(function* () {
+        for (let round = 0; told.length < moments.length; round++) {
+          expectTrue("the story ends", round < 10_000)
+          const { jobs } = yield* storage.claim(Sample.claimAt(100, { limit: 3 }))
+          for (const job of jobs) {
+            told.push(job.due_at)
+            yield* Effect.yieldNow
+            yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+          }
+          yield* Effect.yieldNow
+        }
+      })
+      yield* Effect.forEach(Sample.range(1, 4), () => host, { concurrency: "unbounded" })
+      expectSame("the story", told, moments)
+    })
+  )
+]

@@ -1,0 +1,128 @@
+import { Effect } from "effect"
+import { page_scan_records, type RecordQuery } from "../../storage/Page.ts"
+import { expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const ids = (storage: StorageService, parts: Partial<RecordQuery>) =>
+  Effect.map(storage.page(Sample.pageOf(parts)), ({ records }) => records.map(({ id }) => id))
+
+const requests = (...places: ReadonlyArray<number>) => places.map(Sample.requestId)
+
+/** Follows a list to its end, and answers its pages. */
+const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Partial<RecordQuery>) {
+  const found: Array<ReadonlyArray<string>> = []
+  let after: string | null = null
+  do {
+    const page: { readonly records: ReadonlyArray<{ readonly id: string }>; readonly next: string | null } =
+      yield* storage.page(Sample.pageOf({ ...parts, after }))
+    found.push(page.records.map(({ id }) => id))
+    expectTrue("a list comes to its end", found.length < 1_000)
+    after = page.next
+  } while (after !== null)
+  return found
+})
+
+/** Lists of records. */
+export const pagesOfRecords: ReadonlyArray<Case> = [
+  rule(
+    "a page holds the records in the order of their ids, whatever order they were stored in",
+    Effect.fnUntraced(function* (storage) {
+      for (const place of [3, 1, 5, 2, 4]) yield* storage.commit(Sample.change({ writes: [Sample.request(place)] }))
+      yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2 })] }))
+      expectSame("oldest first", yield* ids(storage, { order: "oldest" }), requests(1, 2, 3, 4, 5))
+      expectSame("newest first", yield* ids(storage, { order: "newest" }), requests(5, 4, 3, 2, 1))
+      expectSame("an empty list", yield* storage.page(Sample.pageOf({ kind: "answer" })), { records: [], next: null })
+    })
+  ),
+  rule(
+    "pages follow one another without loss or repetition, and the last names no next one",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ writes: Sample.range(1, 7).map((place) => Sample.request(place)) }))
+      const upwards = yield* pages(storage, { order: "oldest", limit: 3 })
+      expectSame("oldest first", upwards, [requests(1, 2, 3), requests(4, 5, 6), requests(7)])
+      const downwards = yield* pages(storage, { order: "newest", limit: 3 })
+      expectSame("newest first", downwards, [requests(7, 6, 5), requests(4, 3, 2), requests(1)])
+      const full = yield* pages(storage, { order: "oldest", limit: 7 })
+      expectSame("a last page that is full", full, [requests(1, 2, 3, 4, 5, 6, 7)])
+    })
+  ),
+  rule(
+    "a list goes on behind a record that has been written or erased since",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ writes: [1, 2, 4, 5].map((place) => Sample.request(place)) }))
+      expectSame("behind no record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
+      yield* storage.commit(Sample.change({ writes: [Sample.request(3)] }))
+      expectSame("behind it", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
+      expectSame("before it", yield* ids(storage, { after: Sample.requestId(3), order: "newest" }), requests(2, 1))
+    })
+  ),
+  rule(
+    "status and line filter by what the newest version says",
+    Effect.fnUntraced(function* (storage) {
+      const writes = [
+        Sample.request(1),
+        Sample.request(2, { line: "pet" }),
+        Sample.request(3, { status: "complete" }),
+        Sample.request(4, { status: null, line: null })
+      ]
+      yield* storage.commit(Sample.change({ writes }))
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1, { version: 2, status: "complete" })] }))
+      expectSame("collecting", yield* ids(storage, { status: "collecting" }), requests(2))
+      expectSame("complete", yield* ids(storage, { status: "complete" }), requests(1, 3))
+      expectSame("renters", yield* ids(storage, { line: "renters" }), requests(1, 3))
+      expectSame("both", yield* ids(storage, { line: "pet", status: "complete" }), [])
+    })
+  ),
+  rule(
+    "moments filter from one, included, to another, not included",
+    Effect.fnUntraced(function* (storage) {
+      const writes = [10, 20, 30, 40].map((moment, index) =>
+        Sample.request(index + 1, { created_at: moment, updated_at: 100 - moment })
+      )
+      yield* storage.commit(Sample.change({ writes }))
+      expectSame("created at or after", yield* ids(storage, { created_after: 20 }), requests(2, 3, 4))
+      expectSame("created before", yield* ids(storage, { created_before: 20 }), requests(1))
+      expectSame("between", yield* ids(storage, { created_after: 20, created_before: 40 }), requests(2, 3))
+      expectSame("updated at or after", yield* ids(storage, { updated_since: 80 }), requests(1, 2))
+      expectSame("all filters", yield* ids(storage, { created_after: 20, updated_since: 80 }), requests(2))
+      const filtered = yield* pages(storage, { created_after: 20, limit: 2, order: "newest" })
+      expectSame("filtered pages", filtered, [requests(4, 3), requests(2)])
+    })
+  ),
+  rule(
+    "a parent's records are listed without those of any other",
+    Effect.fnUntraced(function* (storage) {
+      const quotes = (...places: ReadonlyArray<number>) => places.map(Sample.quoteId)
+      const writes = [1, 2, 3, 4, 5, 6].map((place) => Sample.quote(place, (place % 2) + 1))
+      yield* storage.commit(Sample.change({ writes: [...writes, Sample.quote(7, 1, { parent: null })] }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(4, 1, { version: 2, status: "expired" })] }))
+      const of = (place: number, parts: Partial<RecordQuery> = {}) =>
+        pages(storage, { kind: "quote", parent: Sample.requestId(place), ...parts })
+      expectSame("of one", yield* of(1), [quotes(2, 4, 6)])
+      expectSame("of the other", yield* of(2, { order: "newest", limit: 2 }), [quotes(5, 3), quotes(1)])
+      expectSame("with another filter", yield* of(1, { status: "active", limit: 1 }), [quotes(2), quotes(6)])
+      expectSame("of nobody", yield* of(3), [[]])
+      expectSame("of all", yield* ids(storage, { kind: "quote" }), quotes(1, 2, 3, 4, 5, 6, 7))
+    })
+  ),
+  rule(
+    "a page looks at a bounded number of records: it is cut short, and names the next",
+    Effect.fnUntraced(function* (storage) {
+      const count = page_scan_records + 500
+      for (let first = 1; first <= count; first += 500) {
+        const places = Sample.range(first, first + 499)
+        yield* storage.commit(Sample.change({ writes: places.map((place) => Sample.request(place)) }))
+      }
+      const rare = Sample.request(count, { version: 2, status: "complete" })
+      yield* storage.commit(Sample.change({ writes: [rare] }))
+      const cut = yield* storage.page(Sample.pageOf({ status: "complete", limit: 5 }))
+      expectSame("the page that is cut short", cut.records, [])
+      expectTrue("it names a next one", cut.next !== null)
+      const rest = yield* pages(storage, { status: "complete", limit: 5 })
+      expectSame("the whole list", rest.flat(), [rare.id])
+      const other = yield* pages(storage, { status: "collecting", limit: 4_000 })
+      expectSame("how many others", other.flat().length, count - 1)
+    })
+  )
+]

@@ -1,0 +1,104 @@
+import { WorkspaceId } from "../../Ids.ts"
+import * as Change from "../../storage/Change.ts"
+import type { ClaimedJob, Lease, NewJob } from "../../storage/Job.ts"
+import type { FeedQuery, RecordQuery } from "../../storage/Page.ts"
+import type { ClaimQuery } from "../../storage/Storage.ts"
+
+const digits = 26
+
+/** The body of an identifier that stands at this place in the order. */
+export const idBody = (place: number): string => place.toString().padStart(digits, "0")
+
+/** A workspace; the directory would be number 0. */
+export const workspace = (place: number): WorkspaceId => WorkspaceId.make(`wks_${idBody(place)}`)
+
+/** The workspace of most cases. */
+export const home = workspace(1)
+
+/** Another one. */
+export const elsewhere = workspace(2)
+
+/** The identifier of a quote request. */
+export const requestId = (place: number): string => `qreq_${idBody(place)}`
+
+/** The identifier of a quote. */
+export const quoteId = (place: number): string => `qt_${idBody(place)}`
+
+type RecordParts = Partial<Change.StoredRecord>
+
+/** A version of a quote request: the first, unless `parts` say so. */
+export const request = (place: number, parts: RecordParts = {}): Change.StoredRecord => ({
+  ...Change.bare,
+  kind: "quote_request",
+  id: requestId(place),
+  version: 1,
+  body: `{"place":${place},"version":${parts.version ?? 1}}`,
+  status: "collecting",
+  line: "renters",
+  created_at: 1_000 + place,
+  updated_at: 1_000 + place,
+  ...parts
+})
+
+/** A version of a quote of a quote request. */
+export const quote = (place: number, requestPlace: number, parts: RecordParts = {}): Change.StoredRecord =>
+  request(place, { kind: "quote", id: quoteId(place), parent: requestId(requestPlace), status: "active", ...parts })
+
+/** An event. */
+export const event = (place: number, occurred_at = 1_000 + place): Change.NewEvent => ({
+  id: `evt_${idBody(place)}`,
+  occurred_at,
+  body: `{"event":${place}}`
+})
+
+/** A job that is due at a moment of workspace time. */
+export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
+  kind: "collect",
+  due_at,
+  ordered: false,
+  payload: `{"due":${due_at}}`,
+  ...parts
+})
+
+/** A job that runs one at a time with the others of its workspace. */
+export const timer = (due_at: number, payload = `{"due":${due_at}}`): NewJob =>
+  job(due_at, { kind: "close_request", ordered: true, payload })
+
+/** A change at home. */
+export const change = (parts: Partial<Change.Change>): Change.Change => Change.make(parts.workspace_id ?? home, parts)
+
+/** A claim of up to a hundred jobs, at a moment of real time. */
+export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuery => ({
+  now,
+  lease_ms: 1_000,
+  limit: 100,
+  ...parts
+})
+
+/** The first page of up to a hundred quote requests at home. */
+export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
+  workspace_id: home,
+  kind: "quote_request",
+  order: "oldest",
+  after: null,
+  limit: 100,
+  ...parts
+})
+
+/** The first hundred events at home. */
+export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
+  workspace_id: home,
+  after: 0,
+  limit: 100,
+  ...parts
+})
+
+/** What finishing a claimed job needs, and no more. */
+export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => ({ workspace_id, number, lease })
+
+/** The moments that jobs are due at, in the order in which they were claimed. */
+export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
+
+/** The numbers from the first to the last, both included. */
+export const range = (first: number, last: number): ReadonlyArray<number> =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index)

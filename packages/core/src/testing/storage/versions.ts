@@ -1,0 +1,176 @@
+import { Effect, Option } from "effect"
+import * as Change from "../../storage/Change.ts"
+import { expectRefusal, expectSame } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const read = (storage: StorageService, id: string, version?: number) =>
+  Effect.map(
+    storage.get({
+      workspace_id: Sample.home,
+      kind: "quote_request",
+      id,
+      ...(version === undefined ? {} : { version })
+    }),
+    Option.getOrNull
+  )
+
+/** The version rule, and that a change is stored whole or not at all. */
+export const versions: ReadonlyArray<Case> = [
+  rule(
+    "a record is read as it was written",
+    Effect.fnUntraced(function* (storage) {
+      const full = Sample.request(1, {
+        body: '{"name":"Zoë \\u0000 \\"quoted\\" 😀","price":1e21}',
+        parent: "org_1",
+        created_at: 1_800_000_000_123,
+        updated_at: 1_800_000_000_456,
+        expires_at: 1_800_000_000_789
+      })
+      const bare = Sample.request(2, Change.bare)
+      yield* storage.commit(Sample.change({ writes: [full, bare] }))
+      expectSame("the full record", yield* read(storage, full.id), full)
+      expectSame("the bare record", yield* read(storage, bare.id), bare)
+      expectSame("a record that was never written", yield* read(storage, Sample.requestId(3)), null)
+    })
+  ),
+  rule(
+    "version 1 needs the absence of the record",
+    Effect.fnUntraced(function* (storage) {
+      const first = Sample.request(1)
+      yield* storage.commit(Sample.change({ writes: [first] }))
+      yield* expectRefusal(
+        storage.commit(Sample.change({ writes: [Sample.request(1, { body: "{}" })] })),
+        "VersionConflict"
+      )
+      expectSame("the record", yield* read(storage, first.id), first)
+    })
+  ),
+  rule(
+    "version n needs version n - 1 in store",
+    Effect.fnUntraced(function* (storage) {
+      const write = (version: number) => storage.commit(Sample.change({ writes: [Sample.request(1, { version })] }))
+      yield* expectRefusal(write(2), "VersionConflict")
+      yield* write(1)
+      yield* expectRefusal(write(3), "VersionConflict")
+      yield* write(2)
+      yield* expectRefusal(write(2), "VersionConflict")
+      yield* expectRefusal(write(1), "VersionConflict")
+      yield* write(3)
+      expectSame("the newest", (yield* read(storage, Sample.requestId(1)))?.version, 3)
+    })
+  ),
+  rule(
+    "a refused change writes nothing",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(10))
+      const refused = Sample.change({
+        writes: [Sample.request(2), Sample.request(1, { version: 3 })],
+        events: [Sample.event(1)],
+        jobs: [Sample.job(1)],
+        finish: jobs[0] === undefined ? null : Sample.leaseOf(jobs[0]),
+        clock_offset_ms: 1_000_000
+      })
+      yield* expectRefusal(storage.commit(refused), "VersionConflict")
+      expectSame("the new record", yield* read(storage, Sample.requestId(2)), null)
+      expectSame("the feed", yield* storage.feed(Sample.feedOf()), { events: [], erased_through: 0 })
+      expectSame("due work", yield* storage.claim(Sample.claimAt(1_009)), { jobs: [], next_due_at: 1_010 })
+      const again = yield* storage.claim(Sample.claimAt(1_010))
+      expectSame(
+        "the job that was not finished",
+        again.jobs,
+        jobs.map((job) => ({ ...job, lease: 2 }))
+      )
+      yield* storage.commit(Sample.change({ events: [Sample.event(2)] }))
+      expectSame("the first number", (yield* storage.feed(Sample.feedOf())).events[0]?.number, 1)
+    })
+  ),
+  rule(
+    "a conflict names the first write that does not follow",
+    Effect.fnUntraced(function* (storage) {
+      const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
+      const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
+      expectSame("the error", error, { _tag: "VersionConflict", kind: "quote", id: Sample.quoteId(5) })
+    })
+  ),
+  rule(
+    "a change writes a record once",
+    Effect.fnUntraced(function* (storage) {
+      const twice = (second: number) =>
+        storage.commit(Sample.change({ writes: [Sample.quote(1, 1), Sample.quote(1, 1, { version: second })] }))
+      yield* expectRefusal(twice(1), "VersionConflict")
+      yield* expectRefusal(twice(2), "VersionConflict")
+      const page = yield* storage.page(Sample.pageOf({ kind: "quote" }))
+      expectSame("the quotes", page, { records: [], next: null })
+    })
+  ),
+  rule(
+    "of quotes every version stays readable, of other kinds the newest",
+    Effect.fnUntraced(function* (storage) {
+      for (const version of [1, 2, 3]) {
+        const writes = [Sample.request(1, { version }), Sample.quote(1, 1, { version })]
+        yield* storage.commit(Sample.change({ writes }))
+      }
+      for (const version of [1, 2, 3]) {
+        const found = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version })
+        expectSame(`quote version ${version}`, Option.getOrNull(found), Sample.quote(1, 1, { version }))
+      }
+      const absent = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 4 })
+      expectSame("a version that is not written yet", Option.getOrNull(absent), null)
+      expectSame("an older version", yield* read(storage, Sample.requestId(1), 2), null)
+      expectSame(
+        "the newest by number",
+        yield* read(storage, Sample.requestId(1), 3),
+        Sample.request(1, { version: 3 })
+      )
+      const page = yield* storage.page(Sample.pageOf({ kind: "quote" }))
+      expectSame("a page", page.records, [Sample.quote(1, 1, { version: 3 })])
+    })
+  ),
+  rule(
+    "records of different workspaces and kinds are different records",
+    Effect.fnUntraced(function* (storage) {
+      const id = "same"
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1, { id, body: "1" })] }))
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1, { kind: "answer", id, body: "2" })] }))
+      yield* storage.commit(
+        Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1, { id, body: "3" })] })
+      )
+      expectSame("at home", (yield* read(storage, id))?.body, "1")
+      const page = yield* storage.page(Sample.pageOf({ workspace_id: Sample.elsewhere }))
+      expectSame(
+        "elsewhere",
+        page.records.map(({ body }) => body),
+        ["3"]
+      )
+    })
+  ),
+  rule(
+    "of many changes that write the same version at once, one is stored",
+    Effect.fnUntraced(function* (storage) {
+      const writers = Sample.range(1, 20)
+      const write = (writer: number, version: number) =>
+        storage
+          .commit(Sample.change({ writes: [Sample.request(1, { version })], events: [Sample.event(writer)] }))
+          .pipe(
+            Effect.as(1),
+            Effect.catchTag("VersionConflict", () => Effect.succeed(0))
+          )
+      for (const version of [1, 2, 3]) {
+        const stored = yield* Effect.forEach(writers, (writer) => write(writer, version), { concurrency: "unbounded" })
+        expectSame(
+          `stored of version ${version}`,
+          stored.reduce((sum, one) => sum + one, 0),
+          1
+        )
+      }
+      const { events } = yield* storage.feed(Sample.feedOf())
+      expectSame(
+        "the numbers",
+        events.map(({ number }) => number),
+        [1, 2, 3]
+      )
+    })
+  )
+]

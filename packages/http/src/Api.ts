@@ -1,0 +1,33 @@
+import type { Ids, Operation } from "@quotewire/core"
+import { Effect } from "effect"
+import * as ErrorPages from "./ErrorPages.ts"
+import * as Health from "./Health.ts"
+import * as OpenApi from "./OpenApi.ts"
+import * as OperationRoute from "./OperationRoute.ts"
+import * as Reference from "./Reference.ts"
+import * as Route from "./Route.ts"
+
+/** What the API consists of. */
+export interface Settings<R> {
+  /** The operations of the core. */
+  readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
+  /** Routes beside the operations: `Go.route`, `CarrierCallbacks.route`, the agent endpoint. */
+  readonly routes?: ReadonlyArray<Route.Route<R>>
+  /** Whether storage can be reached and its migrations are current; always so where it is left out. */
+  readonly ready?: Effect.Effect<boolean, never, R>
+  /** The address that callers use, without a slash at the end. */
+  readonly base_url: string
+}
+
+/** The services that the API needs: those of the operations and of the pipeline that calls them. */
+export type Services<R> = R | Operation.PipelineServices | Ids.Ids
+
+/** Every route of the host: operations, health, documentation, and those that were added. */
+export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Operation.PipelineServices>> => [
+  ...settings.operations.map((operation) => OperationRoute.make(operation)),
+  ...(settings.routes ?? []),
+  ...Health.routes(settings.ready ?? Effect.succeed(true)),
+  ...ErrorPages.routes,
+  Reference.route(settings.operations),
+  OpenApi.route(settings.operations, settings.base_url)
+]

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from "node:http"
+import { ApiError } from "@quotewire/core"
+import { Effect, Result } from "effect"
+
+/** The largest body of an operation, in bytes (api.md, Errors: `request_too_large`). */
+export const max_bytes = 256 * 1024
+
+/** Whether a request announces a body, empty ones excepted. */
+export const isAnnounced = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > 0
+
+/** How many bytes a request announces; 0 where it says nothing, as with a chunked body. */
+export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
+
+/**
+ * Reads a body of at most `limit` bytes.
+ *
+ * A larger one is refused with `request_too_large`: at once where its length was announced, else as soon as the limit
+ * is passed. A caller that hangs up interrupts.
+ */
+export const read = (
+  request: IncomingMessage,
+  limit: number
+): Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">> => {
+  if (announcedBytes(request) > limit) return tooLarge(limit)
+  // What somebody else has read already will not come again: without this, an embedding host would wait for ever.
+  if (!isAnnounced(request) || request.readableEnded) return Effect.succeed(nothing)
+  return Effect.callback((resume) => {
+    const chunks: Array<Uint8Array> = []
+    let bytes = 0
+    const stop = () => {
+      request.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone)
+    }
+    const settle = (outcome: Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>) => {
+      stop()
+      resume(outcome)
+    }
+    const onData = (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes <= limit) return void chunks.push(chunk)
+      request.pause()
+      settle(tooLarge(limit))
+    }
+    const onEnd = () => settle(Effect.succeed(Buffer.concat(chunks)))
+    const onGone = () => settle(Effect.interrupt)
+    request.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone)
+    return Effect.sync(stop)
+  })
+}
+
+const nothing = new Uint8Array(0)
+
+const tooLarge = (limit: number) =>
+  Effect.fail(ApiError.make("request_too_large", { message: `The body is larger than ${limit / 1024} KiB.` }))
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** Reads bytes as one JSON value; what is not UTF-8 or not JSON is refused with `invalid_json`. */
+export const parse = (bytes: Uint8Array): Result.Result<unknown, ApiError.ApiError<"invalid_json">> =>
+  Result.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => ApiError.make("invalid_json") })
+
+/**
+ * Whether the headers of a body say JSON in UTF-8, uncompressed.
+ *
+ * A body without a content type is taken for JSON, since the API knows nothing else.
+ */
+export const isJson = (headers: IncomingMessage["headers"]): boolean => {
+  const encoding = headers["content-encoding"]
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false
+  const type = headers["content-type"]
+  return type === undefined || jsonType.test(type)
+}
+
+const jsonType = /^\s*application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i

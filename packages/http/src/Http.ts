@@ -1,0 +1,56 @@
+import { Context, Data, Effect, Layer, type Scope } from "effect"
+import * as Api from "./Api.ts"
+import * as Handler from "./Handler.ts"
+import * as Server from "./Server.ts"
+
+/** The API inside somebody else's server. */
+export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {
+  /** Where the documentation stands; `{base_url}/docs` where it is left out. */
+  readonly docs_url?: string
+}
+
+/** The API as a server of its own. */
+export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
+  /** The address that callers use, without a slash at the end; the bound one where it is left out. */
+  readonly base_url?: string
+}
+
+/**
+ * The API as a handler for a `node:http` or Express server that exists already.
+ *
+ * It reads bodies itself, so it must stand before any body parser. When the scope ends, what still runs is broken off;
+ * `close` and `idle` make it gentler.
+ */
+export const handler = <R>(
+  settings: HandlerSettings<R>
+): Effect.Effect<Handler.Handler, never, Api.Services<R> | Scope.Scope> =>
+  Handler.make(Api.routes(settings), { ...settings, docs_url: settings.docs_url ?? `${settings.base_url}/docs` })
+
+/** The host that listens, with the address that it is bound to. */
+export class Host extends Context.Service<
+  Host,
+  { readonly host: string; readonly port: number; readonly base_url: string }
+>()("@quotewire/http/Host") {}
+
+/** The host cannot listen at the address that it was given. */
+export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
+
+/**
+ * Serves the API until its scope ends, and then stops within ten seconds.
+ *
+ * Stopping: no new connections, waiting reads are woken, running requests finish, those that do not within the grace
+ * are answered with `service_unavailable`, and the connections end.
+ */
+export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, CannotListen, Api.Services<R>> =>
+  Layer.effect(Host, serve(settings))
+
+const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
+  const server = yield* Server.listen(settings).pipe(
+    Effect.mapError((error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` }))
+  )
+  const base_url = settings.base_url ?? server.url
+  const docs_url = settings.docs_url ?? `${base_url}/docs`
+  const api = yield* handler({ ...settings, base_url, docs_url })
+  yield* server.attach(api, docs_url)
+  return Host.of({ host: server.host, port: server.port, base_url })
+})

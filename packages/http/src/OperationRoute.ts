@@ -1,0 +1,118 @@
+import type { IncomingHttpHeaders } from "node:http"
+import { ApiError, Operation } from "@quotewire/core"
+import { Effect, Predicate, Result } from "effect"
+import * as Answer from "./Answer.ts"
+import * as Bearer from "./Bearer.ts"
+import * as Body from "./Body.ts"
+import * as InputShape from "./InputShape.ts"
+import * as Query from "./Query.ts"
+import type { Incoming, Route } from "./Route.ts"
+
+/** Where the fields of an operation's input travel. */
+interface Places {
+  readonly path: ReadonlySet<string>
+  readonly body: ReadonlySet<string>
+  readonly isBodyRequired: boolean
+}
+
+/** Projects an operation onto its route: one input from path, query and body, one call, one answer. */
+export const make = <R>(
+  operation: Operation.Operation<string, unknown, unknown, R>
+): Route<R | Operation.PipelineServices> => {
+  const places = placesOf(operation)
+  const hasBody = operation.route.method === "POST" || operation.route.method === "PATCH"
+  return {
+    method: operation.route.method,
+    path: operation.route.path,
+    // Only a widget key is made to be used from a page.
+    cors: operation.authority.callers.includes("widget"),
+    handle: (incoming) => {
+      const call = (input: unknown) =>
+        Effect.map(Operation.call(operation, { ...requestOf(incoming), input }), (reply) =>
+          Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
+        )
+      const read = (body: Fields) => Effect.fromResult(assemble(operation, places, incoming, body))
+      return hasBody
+        ? Effect.flatMap(Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read), call)
+        : Effect.flatMap(read({}), call)
+    }
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const placesOf = (operation: InputShape.AnyOperation): Places => {
+  const shape = InputShape.of(operation)
+  const body = InputShape.bodyFields(operation, shape)
+  return {
+    path: new Set(InputShape.pathFields(operation)),
+    body: new Set(body),
+    isBodyRequired: body.some((name) => shape.required.includes(name))
+  }
+}
+
+const requestOf = (incoming: Incoming): Omit<Operation.Request, "input"> => ({
+  request_id: incoming.request_id,
+  credentials: {
+    key: Bearer.key(incoming.headers.authorization),
+    read_handle: header(incoming.headers, "read-handle"),
+    address: incoming.address,
+    keyless: false
+  },
+  revision: header(incoming.headers, "service-version"),
+  idempotency_key: header(incoming.headers, "idempotency-key")
+})
+
+/** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
+const header = (headers: IncomingHttpHeaders, name: string): string | null => {
+  const value = headers[name]
+  return typeof value === "string" ? value : null
+}
+
+const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (reply.replayed) headers["idempotent-replayed"] = "true"
+  if (route.location !== undefined) {
+    const answer: unknown = JSON.parse(reply.json.text)
+    if (Predicate.hasProperty(answer, "id") && typeof answer.id === "string") headers["location"] = route.location(answer.id)
+  }
+  return headers
+}
+
+/** An empty body stands for no fields where none is required; everything else must be a JSON object. */
+const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
+  Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
+    if (bytes.length === 0) return isRequired ? invalidJson : noFields
+    if (!Body.isJson(incoming.headers)) return invalidJson
+    return Effect.fromResult(Result.flatMap(Body.parse(bytes), asObject))
+  })
+
+const noFields: Effect.Effect<Fields> = Effect.succeed({})
+const invalidJson = Effect.fail(ApiError.make("invalid_json"))
+
+const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
+  Predicate.isObject(value)
+    ? Result.succeed(value)
+    : Result.fail(ApiError.invalidInput([{ path: "", message: "Must be an object." }]))
+
+/**
+ * Puts the parts of a call together to one input.
+ *
+ * A field counts only where it belongs: in another place it is not known, even if the input has one of that name.
+ */
+const assemble = (
+  operation: InputShape.AnyOperation,
+  places: Places,
+  incoming: Incoming,
+  body: Fields
+): Result.Result<Fields, ApiError.ApiError> => {
+  const query = Query.read(incoming.query, operation.route.query)
+  const misplaced = [
+    ...Array.from(query.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
+    ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(operation.route.query, name))
+  ]
+  if (misplaced.length > 0) {
+    return Result.fail(ApiError.invalidInput(misplaced.map((path) => ({ path, message: "This field is not known." }))))
+  }
+  return Result.succeed({ ...body, ...Object.fromEntries(query), ...incoming.params })
+}

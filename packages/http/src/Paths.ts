@@ -1,0 +1,91 @@
+/** A place in the tree of paths: literal segments go before a parameter. */
+interface Branch<A> {
+  readonly literals: Map<string, Branch<A>>
+  parameter: Branch<A> | null
+  readonly leaves: Map<string, Leaf<A>>
+}
+
+interface Leaf<A> {
+  readonly names: ReadonlyArray<string>
+  readonly value: A
+}
+
+/** What was found at a path, and the text that stands in it in place of each parameter. */
+export interface Match<A> {
+  readonly value: A
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Finds values by method and path. */
+export interface Paths<A> {
+  /** Null where nothing stands at the path for this method, or where its percent encoding is broken. */
+  readonly find: (method: string, path: string) => Match<A> | null
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith("{") && segment.endsWith("}")
+
+/**
+ * Builds the tree of paths.
+ *
+ * Paths are compared exactly: capital letters, doubled and trailing slashes matter, as they do in `api.md`.
+ */
+export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; value: A }>): Paths<A> => {
+  const root = branch<A>()
+  for (const { method, path, value } of entries) {
+    const segments = path.split("/")
+    const names = segments.filter(isParameter).map((segment) => segment.slice(1, -1))
+    segments.reduce(grow, root).leaves.set(method, { names, value })
+  }
+  return {
+    find: (method, path) => {
+      const found = descend(root, method, path.split("/"), 0, [])
+      if (found === null) return null
+      const params: Record<string, string> = {}
+      for (const [index, name] of found.leaf.names.entries()) {
+        const text = decode(found.texts[index] ?? "")
+        if (text === null) return null
+        params[name] = text
+      }
+      return { value: found.leaf.value, params }
+    }
+  }
+}
+
+const branch = <A>(): Branch<A> => ({ literals: new Map(), parameter: null, leaves: new Map() })
+
+const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
+  if (isParameter(segment)) {
+    from.parameter ??= branch()
+    return from.parameter
+  }
+  const next = from.literals.get(segment) ?? branch()
+  from.literals.set(segment, next)
+  return next
+}
+
+const descend = <A>(
+  from: Branch<A>,
+  method: string,
+  segments: ReadonlyArray<string>,
+  depth: number,
+  texts: ReadonlyArray<string>
+): { readonly leaf: Leaf<A>; readonly texts: ReadonlyArray<string> } | null => {
+  const segment = segments[depth]
+  if (segment === undefined) {
+    const leaf = from.leaves.get(method)
+    return leaf === undefined ? null : { leaf, texts }
+  }
+  const literal = from.literals.get(segment)
+  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
+  if (found !== null || from.parameter === null || segment === "") return found
+  return descend(from.parameter, method, segments, depth + 1, [...texts, segment])
+}
+
+const decode = (text: string): string | null => {
+  if (!text.includes("%")) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

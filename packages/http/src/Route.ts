@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders } from "node:http"
+import type { ApiError } from "@quotewire/core"
+import type { Effect } from "effect"
+import type { Answer } from "./Answer.ts"
+
+/** A request as a route sees it. */
+export interface Incoming {
+  readonly request_id: string
+  /** What stands in the path in place of each `{name}`, decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** The text behind the `?`, still encoded. */
+  readonly query: string
+  /** Header names are in lower case. */
+  readonly headers: IncomingHttpHeaders
+  /** The address of the other side. */
+  readonly address: string
+  /** Reads the body, which may have at most this many bytes; a larger one is refused with `request_too_large`. */
+  readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
+}
+
+/**
+ * One method of one path, and what answers it.
+ *
+ * The operations become routes; a host can add its own, such as the agent endpoint or a carrier's callbacks.
+ */
+export interface Route<in out R = never> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** Path with `{name}` in place of a parameter. */
+  readonly path: string
+  /** Whether pages of the allowed origins may call it from a browser. */
+  readonly cors: boolean
+  /** Answers a request; a refusal becomes the envelope. */
+  readonly handle: (incoming: Incoming) => Effect.Effect<Answer, ApiError.ApiError, R>
+}
+
+/** A route that browsers of other origins do not reach. */
+export const make = <R>(
+  method: Route<R>["method"],
+  path: string,
+  handle: (incoming: Incoming) => Effect.Effect<Answer, ApiError.ApiError, R>
+): Route<R> => ({ method, path, cors: false, handle })

@@ -1,0 +1,85 @@
+import * as Http from "node:http"
+import { Effect, Predicate, type Scope } from "effect"
+import * as Body from "./Body.ts"
+import * as BrokenRequest from "./BrokenRequest.ts"
+import type { Handler } from "./Handler.ts"
+
+/** How the host listens and stops. */
+export interface Settings {
+  /** Address to listen at; the loopback address where it is left out. */
+  readonly host?: string
+  /** Port to listen at; 0 takes a free one. */
+  readonly port: number
+  /** Wakes the waiting reads when the host stops, so that they answer at once. */
+  readonly wake?: Effect.Effect<void>
+  /** Time in milliseconds to finish what runs when the host stops; 8,000 where it is left out. */
+  readonly grace_ms?: number
+  /** Time in milliseconds within which a request must have arrived; 30,000 where it is left out. */
+  readonly request_timeout_ms?: number
+}
+
+/** A server that is bound to its address. */
+export interface Server {
+  readonly host: string
+  readonly port: number
+  /** The bound address as callers on this machine write it. */
+  readonly url: string
+  /** Lets a handler answer until the scope ends; then the server stops. */
+  readonly attach: (handler: Handler, docs_url: string) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Binds a server to its address; it answers nothing before a handler is attached. */
+export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
+  Effect.callback((resume) => {
+    const request_timeout_ms = settings.request_timeout_ms ?? 30_000
+    const server = Http.createServer({
+      requestTimeout: request_timeout_ms,
+      headersTimeout: Math.min(request_timeout_ms, 15_000),
+      connectionsCheckingInterval: 1_000,
+      // Longer than a load balancer keeps an idle connection: it must be the one that closes.
+      keepAliveTimeout: 75_000
+    })
+    const onError = (error: Error) => resume(Effect.fail(error))
+    server.once("error", onError)
+    server.listen(settings.port, settings.host ?? "127.0.0.1", () => {
+      server.off("error", onError)
+      const bound = server.address()
+      if (!Predicate.isObject(bound)) return resume(Effect.die("The server is bound to no port"))
+      const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
+      resume(
+        Effect.succeed({
+          host: bound.address,
+          port: bound.port,
+          url: `http://${name}:${bound.port}`,
+          attach: (handler, docs_url) => attach(server, settings, handler, docs_url)
+        })
+      )
+    })
+  })
+
+const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_url: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      server.on("request", handler.handle)
+      server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+        // Who asks before sending too much is told so before sending it.
+        if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
+        handler.handle(request, response)
+      })
+      server.on("clientError", (error: Error, socket) => BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url))
+    }),
+    () => stop(server, handler, settings)
+  )
+
+/** How long the connections may take to end after the last answer, in milliseconds. */
+const last_writes_ms = 1_000
+
+const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler, settings: Settings) {
+  yield* handler.close
+  const closed = yield* Effect.forkChild(closeServer(server))
+  yield* settings.wake ?? Effect.void
+  yield* Effect.timeoutOption(handler.idle, settings.grace_ms ?? 8_000)
+  yield* handler.breakOff
+  yield* Effect.timeoutOption(Effect.fromFiber(closed), last_writes_ms)
+  server.closeAllConnections()
+})

@@ -1,0 +1,90 @@
+/** What a heap of one kind of item has to know; one such value serves every heap of that kind. */
+export interface Placing<A> {
+  readonly before: (first: A, second: A) => boolean
+  /** Notes on the item where in the heap it is; minus one when it has left. */
+  readonly place: (item: A, slot: number) => void
+}
+
+/** A binary heap whose items know their slots, so that any of them can be moved or taken out in logarithmic time. */
+export class Heap<A> {
+  private readonly placing: Placing<A>
+  private readonly items: Array<A> = []
+
+  constructor(placing: Placing<A>) {
+    this.placing = placing
+  }
+
+  get size(): number {
+    return this.items.length
+  }
+
+  /** Every item, in no order to rely on. */
+  get all(): ReadonlyArray<A> {
+    return this.items
+  }
+
+  peek(): A | undefined {
+    return this.items[0]
+  }
+
+  push(item: A): void {
+    this.items.push(item)
+    this.rise(item, this.items.length - 1)
+  }
+
+  /** Takes out what is in the slot. */
+  remove(slot: number): void {
+    const item = this.items[slot]
+    const last = this.items.pop()
+    if (item === undefined || last === undefined) return
+    if (item !== last) this.settle(last, slot)
+    this.placing.place(item, -1)
+  }
+
+  /** Finds the place of an item whose order has changed. */
+  moved(item: A, slot: number): void {
+    this.settle(item, slot)
+  }
+
+  private settle(item: A, slot: number): void {
+    const parent = this.items[(slot - 1) >> 1]
+    if (slot > 0 && parent !== undefined && this.placing.before(item, parent)) this.rise(item, slot)
+    else this.sink(item, slot)
+  }
+
+  private rise(item: A, from: number): void {
+    let slot = from
+    while (slot > 0) {
+      const up = (slot - 1) >> 1
+      const parent = this.items[up]
+      if (parent === undefined || !this.placing.before(item, parent)) break
+      this.put(parent, slot)
+      slot = up
+    }
+    this.put(item, slot)
+  }
+
+  private sink(item: A, from: number): void {
+    let slot = from
+    for (;;) {
+      const left = 2 * slot + 1
+      let down = left
+      let child = this.items[left]
+      if (child === undefined) break
+      const right = this.items[left + 1]
+      if (right !== undefined && this.placing.before(right, child)) {
+        down = left + 1
+        child = right
+      }
+      if (!this.placing.before(child, item)) break
+      this.put(child, slot)
+      slot = down
+    }
+    this.put(item, slot)
+  }
+
+  private put(item: A, slot: number): void {
+    this.items[slot] = item
+    this.placing.place(item, slot)
+  }
+}

@@ -1,0 +1,46 @@
+import type { Change } from "@quotewire/core"
+
+/** Who wants to hear of commits. */
+export class Hints {
+  private readonly listeners = new Set<(hint: Change.Hint) => void>()
+
+  /** Begins to listen; answers how to cease. */
+  listen(listener: (hint: Change.Hint) => void): () => void {
+    // Its own function, so that a listener that is given twice hears twice, and ceases one at a time.
+    const own = (hint: Change.Hint) => listener(hint)
+    this.listeners.add(own)
+    return () => {
+      this.listeners.delete(own)
+    }
+  }
+
+  /** Tells of a change that is stored, and answers what the listeners have thrown: the change stays stored. */
+  tell(change: Change.Change): ReadonlyArray<unknown> {
+    if (this.listeners.size === 0) return []
+    const thrown: Array<unknown> = []
+    for (const hint of hintsOf(change)) {
+      // A copy, because a listener may begin or cease to listen.
+      for (const listener of [...this.listeners]) {
+        try {
+          listener(hint)
+        } catch (error) {
+          thrown.push(error)
+        }
+      }
+    }
+    return thrown
+  }
+}
+
+const hintsOf = (change: Change.Change): ReadonlyArray<Change.Hint> => {
+  const requests = new Set<string>()
+  for (const { kind, id, parent } of change.writes) {
+    if (kind === "quote_request") requests.add(id)
+    if (kind === "quote" && parent !== null) requests.add(parent)
+  }
+  const hints: Array<Change.Hint> = [...requests].map((id) => ({ about: "quote_request", id }))
+  if (change.jobs.length > 0 || change.finish !== null || change.clock_offset_ms !== null) {
+    hints.push({ about: "jobs", workspace_id: change.workspace_id })
+  }
+  return hints
+}

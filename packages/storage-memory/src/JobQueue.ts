@@ -1,0 +1,226 @@
+import type { Ids, Job, Storage } from "@quotewire/core"
+import { Heap } from "./Heap.ts"
+import { Lane, type StoredJob } from "./Lane.ts"
+
+interface Lanes {
+  clock_offset_ms: number
+  ordered: Lane | null
+  unordered: Lane | null
+}
+
+/** Where a claim looks: all workspaces, or one. */
+interface Scope {
+  readonly ready: () => Lane | undefined
+  readonly lapses: () => Lane | undefined
+}
+
+/**
+ * Due work over all workspaces.
+ *
+ * Jobs wait in the lanes of their workspace, in workspace time; the lanes wait in real time. So a claim looks at lanes
+ * that have due work only, and a workspace's clock moves all of its jobs by moving two lanes.
+ */
+export class JobQueue {
+  private readonly workspaces = new Map<Ids.WorkspaceId, Lanes>()
+  /** Jobs that somebody has claimed and not given back, also after the lease has ended: they can still be finished. */
+  private readonly held = new Map<number, StoredJob>()
+  private readonly ready = new Heap<Lane>({
+    before: (first, second) => first.ready_at < second.ready_at,
+    place: (lane, slot) => {
+      lane.ready_slot = slot
+    }
+  })
+  private readonly lapses = new Heap<Lane>({
+    before: (first, second) => first.lapses_at < second.lapses_at,
+    place: (lane, slot) => {
+      lane.lapses_slot = slot
+    }
+  })
+  private readonly everywhere: Scope = { ready: () => this.ready.peek(), lapses: () => this.lapses.peek() }
+  private last_number = 0
+
+  /** How many jobs a workspace has, waiting and leased. */
+  size(workspace_id: Ids.WorkspaceId): number {
+    const lanes = this.workspaces.get(workspace_id)
+    return (lanes?.ordered?.size ?? 0) + (lanes?.unordered?.size ?? 0)
+  }
+
+  add(workspace_id: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
+    for (const { kind, due_at, ordered, payload } of jobs) {
+      const lane = this.lane(workspace_id, ordered)
+      this.last_number += 1
+      lane.waiting.push({
+        lane,
+        number: this.last_number,
+        kind,
+        due_at,
+        payload,
+        lease: 0,
+        lease_ends_at: 0,
+        leased: false,
+        slot: -1
+      })
+      this.refresh(lane)
+    }
+  }
+
+  /** Whether the lease is the job's newest claim, neither finished nor given back. */
+  holds(lease: Job.Lease): boolean {
+    return this.find(lease) !== undefined
+  }
+
+  finish(lease: Job.Lease): void {
+    const job = this.find(lease)
+    if (job === undefined) return
+    this.held.delete(job.number)
+    job.lane.drop(job)
+    this.refresh(job.lane)
+  }
+
+  release(lease: Job.Lease): void {
+    const job = this.find(lease)
+    if (job === undefined) return
+    this.held.delete(job.number)
+    if (job.leased) job.lane.giveBack(job)
+    this.refresh(job.lane)
+  }
+
+  moveClock(workspace_id: Ids.WorkspaceId, clock_offset_ms: number): void {
+    const lanes = this.lanes(workspace_id)
+    lanes.clock_offset_ms = clock_offset_ms
+    for (const lane of [lanes.ordered, lanes.unordered]) {
+      if (lane === null) continue
+      lane.clock_offset_ms = clock_offset_ms
+      this.refresh(lane)
+    }
+  }
+
+  claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.Claim {
+    const scope = workspace_id === undefined ? this.everywhere : this.only(workspace_id)
+    for (let lane = scope.lapses(); lane !== undefined && lane.lapses_at <= now; lane = scope.lapses()) {
+      lane.lapse(now)
+      this.refresh(lane)
+    }
+    const taken: Array<StoredJob> = []
+    const closed: Array<Lane> = []
+    while (taken.length < limit) {
+      const lane = scope.ready()
+      if (lane === undefined || lane.ready_at > now) break
+      lane.take(limit, taken)
+      this.refresh(lane)
+      if (!lane.ordered) continue
+      // Nothing more of an ordered lane, until what has just been taken is done.
+      this.leave(this.ready, lane.ready_slot)
+      closed.push(lane)
+    }
+    const lease_ends_at = now + lease_ms
+    const next_due_at = earliest([
+      scope.ready()?.ready_at ?? null,
+      scope.lapses()?.lapses_at ?? null,
+      ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
+    ])
+    for (const job of taken) {
+      job.lane.lease(job, lease_ends_at)
+      this.held.set(job.number, job)
+      this.refresh(job.lane)
+    }
+    return { jobs: taken.map(claimed), next_due_at }
+  }
+
+  /** Erases the jobs of a workspace, waiting and leased; answers how many. Its clock stays. */
+  erase(workspace_id: Ids.WorkspaceId): number {
+    const lanes = this.workspaces.get(workspace_id)
+    if (lanes === undefined) return 0
+    const erased = this.size(workspace_id)
+    for (const lane of [lanes.ordered, lanes.unordered]) {
+      if (lane === null) continue
+      for (const job of lane.waiting.all) this.held.delete(job.number)
+      for (const job of lane.leased.all) this.held.delete(job.number)
+      this.leave(this.ready, lane.ready_slot)
+      this.leave(this.lapses, lane.lapses_slot)
+    }
+    lanes.ordered = null
+    lanes.unordered = null
+    return erased
+  }
+
+  private find(lease: Job.Lease): StoredJob | undefined {
+    const job = this.held.get(lease.number)
+    return job?.lease === lease.lease && job.lane.workspace_id === lease.workspace_id ? job : undefined
+  }
+
+  private lanes(workspace_id: Ids.WorkspaceId): Lanes {
+    const found = this.workspaces.get(workspace_id)
+    if (found !== undefined) return found
+    const lanes: Lanes = { clock_offset_ms: 0, ordered: null, unordered: null }
+    this.workspaces.set(workspace_id, lanes)
+    return lanes
+  }
+
+  private lane(workspace_id: Ids.WorkspaceId, ordered: boolean): Lane {
+    const lanes = this.lanes(workspace_id)
+    const name = ordered ? "ordered" : "unordered"
+    const lane = lanes[name] ?? new Lane(workspace_id, ordered, lanes.clock_offset_ms)
+    lanes[name] = lane
+    return lane
+  }
+
+  private only(workspace_id: Ids.WorkspaceId): Scope {
+    const { ordered, unordered } = this.workspaces.get(workspace_id) ?? { ordered: null, unordered: null }
+    const lanes = [ordered, unordered].filter((lane) => lane !== null)
+    const first = (waits: (lane: Lane) => boolean, time: (lane: Lane) => number) =>
+      lanes.filter(waits).sort((one, other) => time(one) - time(other))[0]
+    return {
+      ready: () =>
+        first(
+          (lane) => lane.ready_slot >= 0,
+          (lane) => lane.ready_at
+        ),
+      lapses: () =>
+        first(
+          (lane) => lane.lapses_slot >= 0,
+          (lane) => lane.lapses_at
+        )
+    }
+  }
+
+  /** Puts a lane where its jobs now say. */
+  private refresh(lane: Lane): void {
+    const due_at = lane.due_at
+    if (due_at === null || (lane.ordered && lane.leased.size > 0)) {
+      this.leave(this.ready, lane.ready_slot)
+    } else if (lane.ready_slot < 0 || lane.ready_at !== due_at) {
+      lane.ready_at = due_at
+      this.enter(this.ready, lane, lane.ready_slot)
+    }
+    const lapses_at = lane.leased.peek()?.lease_ends_at
+    if (lapses_at === undefined) {
+      this.leave(this.lapses, lane.lapses_slot)
+    } else if (lane.lapses_slot < 0 || lane.lapses_at !== lapses_at) {
+      lane.lapses_at = lapses_at
+      this.enter(this.lapses, lane, lane.lapses_slot)
+    }
+  }
+
+  private enter(heap: Heap<Lane>, lane: Lane, slot: number): void {
+    if (slot < 0) heap.push(lane)
+    else heap.moved(lane, slot)
+  }
+
+  private leave(heap: Heap<Lane>, slot: number): void {
+    if (slot >= 0) heap.remove(slot)
+  }
+}
+
+const earliest = (moments: ReadonlyArray<number | null>): number | null =>
+  moments.reduce((first, moment) => (first === null || (moment !== null && moment < first) ? moment : first), null)
+
+const claimed = (job: StoredJob): Job.ClaimedJob => ({
+  workspace_id: job.lane.workspace_id,
+  number: job.number,
+  lease: job.lease,
+  kind: job.kind,
+  due_at: job.due_at,
+  ordered: job.lane.ordered,
+  payload: job.payload
+})

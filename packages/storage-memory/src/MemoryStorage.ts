@@ -1,0 +1,37 @@
+import { Storage } from "@quotewire/core"
+import { Effect, Layer, Option } from "effect"
+import { Hints } from "./Hints.ts"
+import { Store } from "./Store.ts"
+
+/**
+ * Keeps everything in the memory of this process, for development, tests and embedding. What it holds ends with the layer.
+ *
+ * @example
+ * program.pipe(Effect.provide(MemoryStorage.layer))
+ */
+export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, () => {
+  const store = new Store()
+  const hints = new Hints()
+  return Storage.Storage.of({
+    commit: (change) =>
+      Effect.suspend(() => {
+        const refusal = store.commit(change)
+        if (refusal !== null) return Effect.fail(refusal)
+        const thrown = hints.tell(change)
+        return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
+      }),
+    get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
+    page: (query) => Effect.sync(() => store.page(query)),
+    feed: (query) => Effect.sync(() => store.feed(query)),
+    claim: (query) => Effect.sync(() => store.claim(query)),
+    release: (leases) => Effect.sync(() => store.release(leases)),
+    erase: (erasure) => Effect.sync(() => store.erase(erasure)),
+    watch: (listener) =>
+      Effect.acquireRelease(
+        Effect.sync(() => hints.listen(listener)),
+        (cease) => Effect.sync(cease)
+      ).pipe(Effect.asVoid),
+    workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
+    ready: Effect.void
+  })
+})

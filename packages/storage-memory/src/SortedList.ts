@@ -1,0 +1,118 @@
+/** Below zero where the first belongs before the second, above zero behind it, zero where both are the same. */
+export type Compare<A> = (first: A, second: A) => number
+
+/** Where an item lies from a mark: below zero before it, above zero behind it, zero on it. */
+export type FromMark<A> = (item: A) => number
+
+// Small enough to insert into by moving, large enough that a million items need only some thousand chunks.
+const chunk_items = 512
+
+/**
+ * Items in order, in chunks.
+ *
+ * What arrives in order is appended; what does not is moved into a chunk, at a cost that hardly depends on how many items
+ * there are. Two items must never compare as the same.
+ */
+export class SortedList<A> {
+  private readonly compare: Compare<A>
+  private readonly chunks: Array<Array<A>> = []
+
+  constructor(compare: Compare<A>) {
+    this.compare = compare
+  }
+
+  insert(item: A): void {
+    const tail = this.chunks.at(-1)
+    const last = tail?.at(-1)
+    if (tail === undefined || last === undefined) {
+      this.chunks.push([item])
+    } else if (this.compare(last, item) < 0) {
+      if (tail.length < chunk_items) tail.push(item)
+      else this.chunks.push([item])
+    } else {
+      this.insertBetween(item)
+    }
+  }
+
+  remove(item: A): void {
+    const mark: FromMark<A> = (other) => this.compare(other, item)
+    const at = this.chunkOf(mark)
+    const chunk = this.chunks[at]
+    if (chunk === undefined) return
+    const index = firstNotBefore(chunk, mark)
+    const found = chunk[index]
+    if (found === undefined || mark(found) !== 0) return
+    chunk.splice(index, 1)
+    this.shrink(at, chunk)
+  }
+
+  /** Visits items upwards from the mark, without what lies on it, until the visitor answers false. */
+  upwards(mark: FromMark<A>, visit: (item: A) => boolean): void {
+    const above: FromMark<A> = (item) => (mark(item) <= 0 ? -1 : 1)
+    const start = this.chunkOf(above)
+    for (let at = start; at < this.chunks.length; at++) {
+      const chunk = this.chunks[at] ?? []
+      for (let index = at === start ? firstNotBefore(chunk, above) : 0; index < chunk.length; index++) {
+        const item = chunk[index]
+        if (item !== undefined && !visit(item)) return
+      }
+    }
+  }
+
+  /** Visits items downwards from the mark, without what lies on it, until the visitor answers false. */
+  downwards(mark: FromMark<A>, visit: (item: A) => boolean): void {
+    const start = this.chunkOf(mark)
+    for (let at = start; at >= 0; at--) {
+      const chunk = this.chunks[at] ?? []
+      for (let index = (at === start ? firstNotBefore(chunk, mark) : chunk.length) - 1; index >= 0; index--) {
+        const item = chunk[index]
+        if (item !== undefined && !visit(item)) return
+      }
+    }
+  }
+
+  private insertBetween(item: A): void {
+    const mark: FromMark<A> = (other) => this.compare(other, item)
+    const at = this.chunkOf(mark)
+    const chunk = this.chunks[at] ?? []
+    chunk.splice(firstNotBefore(chunk, mark), 0, item)
+    if (chunk.length > chunk_items) this.chunks.splice(at + 1, 0, chunk.splice(chunk_items >> 1))
+  }
+
+  /** Joins what has become small, so that scattered removals leave no trail of nearly empty chunks. */
+  private shrink(at: number, chunk: Array<A>): void {
+    if (chunk.length === 0) {
+      this.chunks.splice(at, 1)
+      return
+    }
+    const next = this.chunks[at + 1]
+    if (next === undefined || chunk.length + next.length > chunk_items >> 1) return
+    for (const item of next) chunk.push(item)
+    this.chunks.splice(at + 1, 1)
+  }
+
+  /** The last chunk whose first item does not lie behind the mark. */
+  private chunkOf(mark: FromMark<A>): number {
+    let low = 0
+    let high = this.chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      const first = this.chunks[middle]?.[0]
+      if (first !== undefined && mark(first) <= 0) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+}
+
+const firstNotBefore = <A>(chunk: ReadonlyArray<A>, mark: FromMark<A>): number => {
+  let low = 0
+  let high = chunk.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const item = chunk[middle]
+    if (item !== undefined && mark(item) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

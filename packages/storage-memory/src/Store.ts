@@ -1,0 +1,113 @@
+import { type Change, type Ids, type Job, type Page, Storage } from "@quotewire/core"
+import { JobQueue } from "./JobQueue.ts"
+import { SortedList } from "./SortedList.ts"
+import { Workspace } from "./Workspace.ts"
+
+const byId = (first: Workspace, second: Workspace): number => (first.id < second.id ? -1 : first.id > second.id ? 1 : 0)
+
+/**
+ * Everything that is stored, as plain data.
+ *
+ * Its methods are synchronous: what runs to the end before anything else can run needs no locks, and is stored whole.
+ */
+export class Store {
+  private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
+  private readonly inOrder = new SortedList<Workspace>(byId)
+  private readonly jobs = new JobQueue()
+
+  /** Checks every guard before it writes anything; answers what refuses the change, or null when it is stored. */
+  commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
+    // The fence first: an outcome that is to be dropped is not worth deciding again.
+    if (change.finish !== null && !this.jobs.holds(change.finish))
+      return new Storage.LeaseLost({ lease: change.finish })
+    const conflict = this.firstConflict(change)
+    if (conflict !== undefined) return new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
+
+    const workspace = this.workspace(change.workspace_id)
+    for (const record of change.writes) workspace.write(record)
+    for (const event of change.events) workspace.feed.append(event)
+    if (change.finish !== null) this.jobs.finish(change.finish)
+    if (change.clock_offset_ms !== null) this.jobs.moveClock(change.workspace_id, change.clock_offset_ms)
+    if (change.jobs.length > 0) this.jobs.add(change.workspace_id, change.jobs)
+    return null
+  }
+
+  get(key: Storage.RecordKey): Change.StoredRecord | undefined {
+    return this.workspaces.get(key.workspace_id)?.get(key)
+  }
+
+  page(query: Page.RecordQuery): Page.RecordPage {
+    return this.workspaces.get(query.workspace_id)?.page(query) ?? { records: [], next: null }
+  }
+
+  feed(query: Page.FeedQuery): Page.FeedPage {
+    return (
+      this.workspaces.get(query.workspace_id)?.feed.read(query.after, query.limit) ?? { events: [], erased_through: 0 }
+    )
+  }
+
+  claim(query: Storage.ClaimQuery): Storage.Claim {
+    return this.jobs.claim(query)
+  }
+
+  release(leases: ReadonlyArray<Job.Lease>): void {
+    for (const lease of leases) this.jobs.release(lease)
+  }
+
+  erase(erasure: Storage.Erasure): Storage.Erased {
+    const workspace = this.workspaces.get(erasure.workspace_id)
+    if (workspace === undefined) return { records: {}, events: 0, jobs: 0 }
+    switch (erasure.what) {
+      case "workspace":
+        return {
+          records: workspace.eraseForReset(),
+          events: workspace.feed.eraseAll(),
+          jobs: this.jobs.erase(workspace.id)
+        }
+      case "records":
+        return {
+          records: workspace.eraseRecords(erasure.kind, erasure.created_before, erasure.limit),
+          events: 0,
+          jobs: 0
+        }
+      case "events":
+        return { records: {}, events: workspace.feed.eraseBefore(erasure.occurred_before, erasure.limit), jobs: 0 }
+    }
+  }
+
+  workspaceIds(after: Ids.WorkspaceId | null, limit: number): ReadonlyArray<Ids.WorkspaceId> {
+    const ids: Array<Ids.WorkspaceId> = []
+    this.inOrder.upwards(
+      ({ id }) => (after === null || id > after ? 1 : id < after ? -1 : 0),
+      (workspace) => {
+        if (ids.length >= limit) return false
+        if (workspace.holdsAnything || this.jobs.size(workspace.id) > 0) ids.push(workspace.id)
+        return true
+      }
+    )
+    return ids
+  }
+
+  /** The first write that does not follow what is in store; a second write of the same record never does. */
+  private firstConflict({ workspace_id, writes }: Change.Change): Change.StoredRecord | undefined {
+    const workspace = this.workspaces.get(workspace_id)
+    const seen = new Set<string>()
+    return writes.find(({ kind, id, version }) => {
+      if ((workspace?.version(kind, id) ?? 0) !== version - 1) return true
+      if (writes.length === 1) return false
+      const name = `${kind} ${id}`
+      if (seen.has(name)) return true
+      seen.add(name)
+      return false
+    })
+  }
+
+  private workspace(id: Ids.WorkspaceId): Workspace {
+    const found = this.workspaces.get(id)
+    if (found !== undefined) return found
+    const workspace = new Workspace(id)
+    this.workspaces.set(id, workspace)
+    this.inOrder.insert(workspace)
+    return workspace
+  }
+}

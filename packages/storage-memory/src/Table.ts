@@ -1,0 +1,161 @@
+import { Change, Page } from "@quotewire/core"
+import { type FromMark, SortedList } from "./SortedList.ts"
+
+/** One record: its newest version, and the older ones where the kind keeps them. */
+interface Entry {
+  newest: Change.StoredRecord
+  older: Array<Change.StoredRecord> | null
+}
+
+const byText = (first: string, second: string): number => (first < second ? -1 : first > second ? 1 : 0)
+
+const byId = (first: Entry, second: Entry): number => byText(first.newest.id, second.newest.id)
+
+const byCreation = (first: Entry, second: Entry): number =>
+  first.newest.created_at - second.newest.created_at || byId(first, second)
+
+const byParent = (first: Entry, second: Entry): number =>
+  byText(first.newest.parent ?? "", second.newest.parent ?? "") || byId(first, second)
+
+/** The records of one kind in one workspace: found by id, in the order of ids, by parent and by age. */
+export class Table {
+  private readonly entries = new Map<string, Entry>()
+  private readonly ids = new SortedList<Entry>(byId)
+  private readonly ages = new SortedList<Entry>(byCreation)
+  private readonly children = new SortedList<Entry>(byParent)
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  /** The newest version's number; 0 while there is no such record. */
+  version(id: string): number {
+    return this.entries.get(id)?.newest.version ?? 0
+  }
+
+  get(id: string, version?: number): Change.StoredRecord | undefined {
+    const entry = this.entries.get(id)
+    if (entry === undefined || version === undefined || version === entry.newest.version) return entry?.newest
+    return entry.older?.[version - 1]
+  }
+
+  /** Stores a version; the caller has made sure that it follows the one in store. */
+  write(record: Change.StoredRecord): void {
+    const entry = this.entries.get(record.id)
+    if (entry === undefined) {
+      const first: Entry = { newest: record, older: null }
+      this.entries.set(record.id, first)
+      this.index(first)
+      return
+    }
+    const before = entry.newest
+    const moves = before.created_at !== record.created_at || before.parent !== record.parent
+    if (moves) this.unindex(entry)
+    if (Change.keepsHistory(record.kind)) {
+      if (entry.older === null) entry.older = [before]
+      else entry.older.push(before)
+    }
+    entry.newest = record
+    if (moves) this.index(entry)
+  }
+
+  page(query: Page.RecordQuery): Page.RecordPage {
+    const records: Array<Change.StoredRecord> = []
+    let next: string | null = null
+    let looked = 0
+    let last = query.after
+    this.walk(query, ({ newest }) => {
+      if (looked === Page.page_scan_records) {
+        next = last
+        return false
+      }
+      looked += 1
+      if (matches(newest, query)) {
+        if (records.length === query.limit) {
+          next = records.at(-1)?.id ?? query.after
+          return false
+        }
+        records.push(newest)
+      }
+      last = newest.id
+      return true
+    })
+    return { records, next }
+  }
+
+  /** Erases the oldest records that were created before the moment, and answers their ids. */
+  eraseOlder(created_before: number, limit: number): ReadonlyArray<string> {
+    const old: Array<Entry> = []
+    this.ages.upwards(everything, (entry) => {
+      if (old.length >= limit || entry.newest.created_at >= created_before) return false
+      old.push(entry)
+      return true
+    })
+    return this.erase(old)
+  }
+
+  /** Erases the records whose parent is named, and answers their ids. */
+  eraseChildren(parent: string): ReadonlyArray<string> {
+    const found: Array<Entry> = []
+    this.children.upwards(child(parent, null, "oldest"), (entry) => {
+      if (entry.newest.parent !== parent) return false
+      found.push(entry)
+      return true
+    })
+    return this.erase(found)
+  }
+
+  private walk(query: Page.RecordQuery, visit: (entry: Entry) => boolean): void {
+    const { after, order, parent } = query
+    if (parent === undefined) {
+      const mark: FromMark<Entry> =
+        after === null
+          ? order === "oldest"
+            ? everything
+            : everythingBelow
+          : (entry: Entry) => byText(entry.newest.id, after)
+      if (order === "oldest") this.ids.upwards(mark, visit)
+      else this.ids.downwards(mark, visit)
+      return
+    }
+    const within = (entry: Entry) => entry.newest.parent === parent && visit(entry)
+    if (order === "oldest") this.children.upwards(child(parent, after, order), within)
+    else this.children.downwards(child(parent, after, order), within)
+  }
+
+  private index(entry: Entry): void {
+    this.ids.insert(entry)
+    this.ages.insert(entry)
+    if (entry.newest.parent !== null) this.children.insert(entry)
+  }
+
+  private unindex(entry: Entry): void {
+    this.ids.remove(entry)
+    this.ages.remove(entry)
+    if (entry.newest.parent !== null) this.children.remove(entry)
+  }
+
+  private erase(entries: ReadonlyArray<Entry>): ReadonlyArray<string> {
+    for (const entry of entries) {
+      this.unindex(entry)
+      this.entries.delete(entry.newest.id)
+    }
+    return entries.map((entry) => entry.newest.id)
+  }
+}
+
+const everything: FromMark<Entry> = () => 1
+const everythingBelow: FromMark<Entry> = () => -1
+
+/** The place of one child of a parent, or, without an id, the end of its children that a walk starts from. */
+const child =
+  (parent: string, id: string | null, order: "newest" | "oldest"): FromMark<Entry> =>
+  ({ newest }) =>
+    byText(newest.parent ?? "", parent) || (id === null ? (order === "oldest" ? 1 : -1) : byText(newest.id, id))
+
+const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
+  (query.status === undefined || record.status === query.status) &&
+  (query.line === undefined || record.line === query.line) &&
+  (query.created_after === undefined || record.created_at >= query.created_after) &&
+  (query.created_before === undefined || record.created_at < query.created_before) &&
+  (query.updated_since === undefined || record.updated_at >= query.updated_since)

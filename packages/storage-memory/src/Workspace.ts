@@ -1,0 +1,66 @@
+import { Change, type Ids, type Page, type Storage } from "@quotewire/core"
+import { Feed } from "./Feed.ts"
+import { Table } from "./Table.ts"
+
+/** The records and events of one workspace. */
+export class Workspace {
+  readonly id: Ids.WorkspaceId
+  readonly feed = new Feed()
+  private readonly tables = new Map<Change.RecordKind, Table>()
+
+  constructor(id: Ids.WorkspaceId) {
+    this.id = id
+  }
+
+  get holdsAnything(): boolean {
+    if (this.feed.size > 0) return true
+    for (const table of this.tables.values()) if (table.size > 0) return true
+    return false
+  }
+
+  version(kind: Change.RecordKind, id: string): number {
+    return this.tables.get(kind)?.version(id) ?? 0
+  }
+
+  get({ kind, id, version }: Storage.RecordKey): Change.StoredRecord | undefined {
+    return this.tables.get(kind)?.get(id, version)
+  }
+
+  page(query: Page.RecordQuery): Page.RecordPage {
+    return this.tables.get(query.kind)?.page(query) ?? { records: [], next: null }
+  }
+
+  write(record: Change.StoredRecord): void {
+    const table = this.tables.get(record.kind) ?? new Table()
+    this.tables.set(record.kind, table)
+    table.write(record)
+  }
+
+  /** Erases the oldest records of a kind; what belongs to an erased quote request goes with it. */
+  eraseRecords(kind: Change.RecordKind, created_before: number, limit: number): Storage.Erased["records"] {
+    const ids = this.tables.get(kind)?.eraseOlder(created_before, limit) ?? []
+    const erased = new Map([[kind, ids.length]])
+    if (kind === "quote_request") {
+      for (const id of ids) {
+        for (const [kindOfChild, table] of this.tables) {
+          erased.set(kindOfChild, (erased.get(kindOfChild) ?? 0) + table.eraseChildren(id).length)
+        }
+      }
+    }
+    return counts(erased)
+  }
+
+  /** Erases the records that do not survive a reset. */
+  eraseForReset(): Storage.Erased["records"] {
+    const erased = new Map<Change.RecordKind, number>()
+    for (const [kind, table] of this.tables) {
+      if (Change.survivesReset(kind)) continue
+      erased.set(kind, table.size)
+      this.tables.delete(kind)
+    }
+    return counts(erased)
+  }
+}
+
+const counts = (erased: ReadonlyMap<Change.RecordKind, number>): Storage.Erased["records"] =>
+  Object.fromEntries([...erased].filter(([, count]) => count > 0))

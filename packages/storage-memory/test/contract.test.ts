@@ -1,0 +1,10 @@
+import { describe, it } from "@effect/vitest"
+import { StorageContract } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect } from "effect"
+
+describe("the rules of storage", () => {
+  for (const { name, run } of StorageContract.cases) {
+    it.effect(name, () => run.pipe(Effect.provide(MemoryStorage.layer)))
+  }
+})

@@ -1,0 +1,13 @@
+import { describe, it } from "@effect/vitest"
+import { StorageModel } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect } from "effect"
+
+describe("random histories", () => {
+  it.effect.prop(
+    "memory does what the model does",
+    [StorageModel.histories],
+    ([history]) => StorageModel.compare(history).pipe(Effect.provide(MemoryStorage.layer)),
+    { arbitrary: { runs: 400, size: 120 } }
+  )
+})
