@@ -5,7 +5,7 @@ import * as Health from "./Health.ts"
 import * as OpenApi from "./OpenApi.ts"
 import * as OperationRoute from "./OperationRoute.ts"
 import * as Reference from "./Reference.ts"
-import * as Route from "./Route.ts"
+import type * as Route from "./Route.ts"
 
 /** What the API consists of. */
 export interface Settings<R> {

@@ -34,6 +34,7 @@ const refusalOf = (code: unknown): ApiError.ApiError => {
     return ApiError.make("request_too_large", { message: "The address and headers are larger than 16 KiB." })
   }
   return ApiError.make("invalid_json", {
-    message: code === "ERR_HTTP_REQUEST_TIMEOUT" ? "The request did not arrive in time." : "The request is not valid HTTP."
+    message:
+      code === "ERR_HTTP_REQUEST_TIMEOUT" ? "The request did not arrive in time." : "The request is not valid HTTP."
   })
 }

@@ -20,7 +20,9 @@ export type Receive<R> = (carrier_id: string, callback: CarrierCallback) => Effe
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>
   Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, read }) =>
     read(max_bytes).pipe(
-      Effect.flatMap((body) => receive(params["id"] ?? "", { headers, body })),
-      Effect.flatMap((isTaken) => (isTaken ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))))
+      Effect.flatMap((body) => receive(params.id ?? "", { headers, body })),
+      Effect.flatMap((isTaken) =>
+        isTaken ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))
+      )
     )
   )

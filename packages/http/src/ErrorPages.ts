@@ -6,13 +6,17 @@ import * as Route from "./Route.ts"
 /** The pages behind `doc_url`: one for each error code, and a list of them all (api.md, Errors). */
 export const routes: ReadonlyArray<Route.Route> = [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
-  Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params["code"] ?? "")))
+  Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "")))
 ]
 
 const pageOf = (code: string) => {
   const known = ApiError.codes.find((one) => one === code)
   if (known === undefined) {
-    return page(404, "Unknown error code", html`<p>There is no such code. <a href="/docs/v1/errors">All error codes</a></p>`)
+    return page(
+      404,
+      "Unknown error code",
+      html`<p>There is no such code. <a href="/docs/v1/errors">All error codes</a></p>`
+    )
   }
   const { status, meaning, retry_action } = describe(known)
   return page(

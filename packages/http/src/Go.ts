@@ -10,7 +10,7 @@ export type Destination =
 
 /** `GET /go/{token}`: sends a person on to the carrier's site, or says on a small page why that cannot be. */
 export const route = <R>(destination: (token: string) => Effect.Effect<Destination, never, R>): Route.Route<R> =>
-  Route.make("GET", "/go/{token}", ({ params }) => Effect.map(destination(params["token"] ?? ""), answerOf))
+  Route.make("GET", "/go/{token}", ({ params }) => Effect.map(destination(params.token ?? ""), answerOf))
 
 const answerOf = (to: Destination): Answer => {
   if (to._tag === "page") return page(to.status, to.title, html`<p>${to.message}</p>`)

@@ -26,6 +26,8 @@ export interface Handler {
    * Where `next` is given, as Express does, a path that the handler does not know is left to it.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+  /** The identifier of a request that never became one, for its answer. */
+  readonly newRequestId: () => string
   /** From now on every answer ends its connection. */
   readonly close: Effect.Effect<void>
   /** Waits until every request that was taken has been answered. */
@@ -59,46 +61,83 @@ const unsafeMake = <R>(
   const fork = Effect.runForkWith(quiet(context))
   let isClosing = false
 
+  const refused = (exchange: Exchange, error: ApiError.ApiError): Answer.Answer =>
+    Answer.refusal(error, exchange.request_id, settings.docs_url)
+
+  /** What a caller is told of a failure: the refusal, that the host is closing, or nothing of what is inside. */
+  const failed = (exchange: Exchange, cause: Cause.Cause<ApiError.ApiError>): Answer.Answer => {
+    const error = Cause.findErrorOption(cause)
+    if (Option.isSome(error)) return refused(exchange, error.value)
+    if (Cause.hasInterruptsOnly(cause)) return refused(exchange, closingDown)
+    fork(logDefect(cause, exchange.request_id))
+    return refused(exchange, ApiError.make("internal_error"))
+  }
+
+  const sendTo = (exchange: Exchange, answer: Answer.Answer): void => {
+    const { request, response, request_id, cors } = exchange
+    const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...cors }
+    try {
+      send(request, response, answer, extra)
+    } catch (defect) {
+      // Node refuses headers that cannot be written, before it has written anything.
+      send(request, response, failed(exchange, Cause.die(defect)), extra)
+    }
+  }
+
+  const finish = (exchange: Exchange, exit: Exit.Exit<Answer.Answer, ApiError.ApiError>): void => {
+    if (exchange.response.destroyed) return
+    sendTo(exchange, Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause))
+  }
+
+  const run = (exchange: Exchange, route: Route<R>, incoming: Incoming): void => {
+    const fiber = fork(Effect.suspend(() => route.handle(incoming)))
+    fiber.addObserver((exit) => finish(exchange, exit))
+    if (fiber.pollUnsafe() !== undefined) return
+    FiberSet.addUnsafe(running, fiber)
+    // A caller that hangs up is forgotten at once.
+    exchange.response.once("close", () => {
+      if (!exchange.response.writableEnded) fiber.interruptUnsafe()
+    })
+  }
+
   const handle: Handler["handle"] = (request, response, next) => {
     const { path, query } = targetOf(request.url ?? "/")
     const preflight = cors.preflight(request, path)
-    const match = preflight === null ? paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), path) : null
+    const match = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), path)
     if (match === null && preflight === null && next !== undefined) return next()
-
     const request_id = ids.request()
-    const extra = cors.headers(request, match?.value.cors ?? false)
-    const answer = (it: Answer.Answer) =>
-      send(request, response, it, { "request-id": request_id, ...(isClosing ? closing : null), ...extra })
-    const refuse = (error: ApiError.ApiError) => answer(Answer.refusal(error, request_id, settings.docs_url))
-    if (preflight !== null) return answer(preflight)
-    if (match === null) return refuse(ApiError.make("not_found"))
-
-    const finish = (exit: Exit.Exit<Answer.Answer, ApiError.ApiError>): void => {
-      if (response.destroyed) return
-      if (Exit.isSuccess(exit)) return answer(exit.value)
-      const error = refusalOf(exit.cause)
-      if (error._tag === "internal_error") fork(logDefect(exit.cause, request_id))
-      refuse(error)
+    const exchange = { request, response, request_id, cors: cors.headers(request, match?.value.cors ?? false) }
+    if (match === null) {
+      sendTo(exchange, preflight ?? refused(exchange, ApiError.make("not_found")))
+      return
     }
-    const fiber = fork(match.value.handle(incomingOf(request, request_id, match.params, query, addressOf)))
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return finish(exit)
-    fiber.addObserver(finish)
-    FiberSet.addUnsafe(running, fiber)
-    // A caller that hangs up is forgotten at once.
-    response.once("close", () => {
-      if (!response.writableEnded) fiber.interruptUnsafe()
+    run(exchange, match.value, {
+      request_id,
+      params: match.params,
+      query,
+      headers: request.headers,
+      address: addressOf(request),
+      read: (max_bytes) => Body.read(request, max_bytes)
     })
   }
 
   return {
     handle,
+    newRequestId: ids.request,
     close: Effect.sync(() => {
       isClosing = true
     }),
     idle: FiberSet.awaitEmpty(running),
     breakOff: FiberSet.clear(running)
   }
+}
+
+/** One request and its answer to be. */
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly request_id: string
+  readonly cors: Readonly<Record<string, string>>
 }
 
 const closing = { connection: "close" }
@@ -118,29 +157,7 @@ const targetOf = (url: string): { readonly path: string; readonly query: string 
   return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
-const incomingOf = (
-  request: IncomingMessage,
-  request_id: string,
-  params: Readonly<Record<string, string>>,
-  query: string,
-  addressOf: (request: IncomingMessage) => string
-): Incoming => ({
-  request_id,
-  params,
-  query,
-  headers: request.headers,
-  address: addressOf(request),
-  read: (max_bytes) => Body.read(request, max_bytes)
-})
-
-/** What a caller is told of a failure: the refusal, that the host is closing, or nothing of what went wrong inside. */
-const refusalOf = (cause: Cause.Cause<ApiError.ApiError>): ApiError.ApiError => {
-  const error = Cause.findErrorOption(cause)
-  if (Option.isSome(error)) return error.value
-  return Cause.hasInterruptsOnly(cause)
-    ? ApiError.make("service_unavailable", { retry_after_seconds: 1 })
-    : ApiError.make("internal_error")
-}
+const closingDown = ApiError.make("service_unavailable", { retry_after_seconds: 1 })
 
 const logDefect = (cause: Cause.Cause<unknown>, request_id: string) =>
   Effect.logError("A request has failed", cause).pipe(Effect.annotateLogs({ request_id }))

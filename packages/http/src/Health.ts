@@ -11,7 +11,9 @@ import * as Route from "./Route.ts"
  */
 export const routes = <R>(ready: Effect.Effect<boolean, never, R>): ReadonlyArray<Route.Route<R>> => [
   Route.make("GET", "/health/live", () => Effect.succeed(says("live"))),
-  Route.make("GET", "/health/ready", () => Effect.flatMap(ready, (isReady) => (isReady ? Effect.succeed(says("ready")) : notReady)))
+  Route.make("GET", "/health/ready", () =>
+    Effect.flatMap(ready, (isReady) => (isReady ? Effect.succeed(says("ready")) : notReady))
+  )
 ]
 
 const says = (status: string): Answer => ({

@@ -46,7 +46,9 @@ export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, CannotListen,
 
 const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
   const server = yield* Server.listen(settings).pipe(
-    Effect.mapError((error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` }))
+    Effect.mapError(
+      (error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` })
+    )
   )
   const base_url = settings.base_url ?? server.url
   const docs_url = settings.docs_url ?? `${base_url}/docs`

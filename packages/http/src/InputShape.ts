@@ -1,53 +1,29 @@
 import type { Operation } from "@quotewire/core"
-import { type JsonSchema, Predicate, Schema } from "effect"
+import { type JsonSchema, Predicate } from "effect"
 
-/** The fields of an operation's input as JSON Schemas, wherever in a call they travel. */
+/** The fields of an operation's input as JSON Schemas, and those without which no input is complete. */
 export interface InputShape {
-  /** The schema of the input as one object. */
-  readonly schema: JsonSchema.JsonSchema
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
-  /** The fields without which no input is complete. */
   readonly required: ReadonlyArray<string>
-  readonly definitions: JsonSchema.Definitions
 }
 
-/** An operation, whatever it takes, answers and needs. */
-export type AnyOperation = Pick<Operation.Operation, "name" | "input" | "route">
-
-/** Derives the fields of an operation's input from its schema. */
-export const of = (operation: AnyOperation): InputShape => {
-  const { schema, definitions } = Schema.toJsonSchemaDocument(operation.input, {
-    includeAnnotationKey: (key) => key === "jsonSchema"
-  })
-  return { schema, definitions, ...fieldsOf(schema, definitions) }
-}
-
-/** The fields that travel in the body: those in neither path nor query, by name. */
-export const bodyFields = (operation: AnyOperation, shape: InputShape): ReadonlyArray<string> => {
-  const inPath = pathFields(operation)
-  return Object.keys(shape.properties).filter(
-    (name) => !inPath.includes(name) && !Object.hasOwn(operation.route.query, name)
-  )
-}
-
-/** The fields that travel in the path. */
-export const pathFields = (operation: AnyOperation): ReadonlyArray<string> =>
-  Array.from(operation.route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name)
-
-type Fields = Pick<InputShape, "properties" | "required">
-
-/** Fields of an object schema; alternatives are put together, and only what all of them require is required. */
-const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): Fields => {
-  if (typeof schema["$ref"] === "string") {
-    const target = definitions[schema["$ref"].replace("#/$defs/", "")]
-    return target === undefined ? noFields : fieldsOf(target, definitions)
+/**
+ * The fields of an input's schema, wherever in a call they travel.
+ *
+ * Alternatives are put together, and only what all of them require is required.
+ */
+export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): InputShape => {
+  const reference = schema.$ref
+  if (typeof reference === "string") {
+    const target = definitions[reference.slice(reference.lastIndexOf("/") + 1)]
+    return target === undefined ? noFields : of(target, definitions)
   }
-  const own: Fields = {
-    properties: Predicate.isObject(schema["properties"]) ? onlySchemas(schema["properties"]) : {},
-    required: Array.isArray(schema["required"]) ? schema["required"].filter(Predicate.isString) : []
+  const own: InputShape = {
+    properties: Predicate.isObject(schema.properties) ? onlySchemas(schema.properties) : {},
+    required: Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
   }
-  const all = schemasIn(schema["allOf"]).map((part) => fieldsOf(part, definitions))
-  const any = [...schemasIn(schema["anyOf"]), ...schemasIn(schema["oneOf"])].map((part) => fieldsOf(part, definitions))
+  const all = schemasIn(schema.allOf).map((part) => of(part, definitions))
+  const any = [...schemasIn(schema.anyOf), ...schemasIn(schema.oneOf)].map((part) => of(part, definitions))
   const [first, ...rest] = any
   const inEach = first?.required.filter((name) => rest.every((one) => one.required.includes(name))) ?? []
   return {
@@ -56,7 +32,17 @@ const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
   }
 }
 
-const noFields: Fields = { properties: {}, required: [] }
+/** The fields that travel in the path. */
+export const pathFields = (route: Operation.Route): ReadonlyArray<string> =>
+  Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name)
+
+/** The fields that travel in the body: those in neither path nor query. */
+export const bodyFields = (route: Operation.Route, shape: InputShape): ReadonlyArray<string> => {
+  const elsewhere = new Set([...pathFields(route), ...Object.keys(route.query)])
+  return Object.keys(shape.properties).filter((name) => !elsewhere.has(name))
+}
+
+const noFields: InputShape = { properties: {}, required: [] }
 
 const schemasIn = (value: unknown): ReadonlyArray<JsonSchema.JsonSchema> =>
   Array.isArray(value) ? value.filter(Predicate.isObject) : []

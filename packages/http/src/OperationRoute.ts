@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { ApiError, Operation } from "@quotewire/core"
-import { Effect, Predicate, Result } from "effect"
+import { Effect, Predicate, Result, Schema } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
@@ -31,21 +31,22 @@ export const make = <R>(
         Effect.map(Operation.call(operation, { ...requestOf(incoming), input }), (reply) =>
           Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
         )
-      const read = (body: Fields) => Effect.fromResult(assemble(operation, places, incoming, body))
+      const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
       return hasBody
         ? Effect.flatMap(Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read), call)
-        : Effect.flatMap(read({}), call)
+        : Effect.flatMap(read(noFields), call)
     }
   }
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-const placesOf = (operation: InputShape.AnyOperation): Places => {
-  const shape = InputShape.of(operation)
-  const body = InputShape.bodyFields(operation, shape)
+const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">): Places => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(input)
+  const shape = InputShape.of(schema, definitions)
+  const body = InputShape.bodyFields(route, shape)
   return {
-    path: new Set(InputShape.pathFields(operation)),
+    path: new Set(InputShape.pathFields(route)),
     body: new Set(body),
     isBodyRequired: body.some((name) => shape.required.includes(name))
   }
@@ -74,7 +75,8 @@ const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<strin
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
     const answer: unknown = JSON.parse(reply.json.text)
-    if (Predicate.hasProperty(answer, "id") && typeof answer.id === "string") headers["location"] = route.location(answer.id)
+    if (Predicate.hasProperty(answer, "id") && typeof answer.id === "string")
+      headers.location = route.location(answer.id)
   }
   return headers
 }
@@ -82,12 +84,12 @@ const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<strin
 /** An empty body stands for no fields where none is required; everything else must be a JSON object. */
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
-    if (bytes.length === 0) return isRequired ? invalidJson : noFields
+    if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
     if (!Body.isJson(incoming.headers)) return invalidJson
     return Effect.fromResult(Result.flatMap(Body.parse(bytes), asObject))
   })
 
-const noFields: Effect.Effect<Fields> = Effect.succeed({})
+const noFields: Fields = {}
 const invalidJson = Effect.fail(ApiError.make("invalid_json"))
 
 const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
@@ -101,15 +103,16 @@ const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
  * A field counts only where it belongs: in another place it is not known, even if the input has one of that name.
  */
 const assemble = (
-  operation: InputShape.AnyOperation,
+  route: Operation.Route,
   places: Places,
   incoming: Incoming,
   body: Fields
 ): Result.Result<Fields, ApiError.ApiError> => {
-  const query = Query.read(incoming.query, operation.route.query)
+  if (incoming.query === "" && body === noFields) return Result.succeed(incoming.params)
+  const query = Query.read(incoming.query, route.query)
   const misplaced = [
     ...Array.from(query.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
-    ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(operation.route.query, name))
+    ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(route.query, name))
   ]
   if (misplaced.length > 0) {
     return Result.fail(ApiError.invalidInput(misplaced.map((path) => ({ path, message: "This field is not known." }))))

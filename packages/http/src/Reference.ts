@@ -11,7 +11,12 @@ export const route = (operations: ReadonlyArray<Described>): Route.Route => {
     "API reference",
     html`<p>The whole contract is in the <a href="/openapi.json">OpenAPI document</a>; what can go wrong is in the
 <a href="/docs/v1/errors">error codes</a>.</p>
-${tags.map((tag) => section(tag, operations.filter((operation) => operation.tag === tag)))}`
+${tags.map((tag) =>
+  section(
+    tag,
+    operations.filter((operation) => operation.tag === tag)
+  )
+)}`
   )
   return Route.make("GET", "/docs", () => Effect.succeed(answer))
 }

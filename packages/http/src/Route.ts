@@ -23,7 +23,7 @@ export interface Incoming {
  *
  * The operations become routes; a host can add its own, such as the agent endpoint or a carrier's callbacks.
  */
-export interface Route<in out R = never> {
+export interface Route<out R = never> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** Path with `{name}` in place of a parameter. */
   readonly path: string

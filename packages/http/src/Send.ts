@@ -22,7 +22,7 @@ export const send = (
     response.end(answer.body)
     return
   }
-  headers["connection"] = "close"
+  headers.connection = "close"
   response.writeHead(answer.status, headers)
   if (answer.body === null) response.flushHeaders()
   else response.write(answer.body)

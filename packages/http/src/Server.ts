@@ -1,5 +1,5 @@
 import * as Http from "node:http"
-import { Effect, Predicate, type Scope } from "effect"
+import { Deferred, Effect, type Scope } from "effect"
 import * as Body from "./Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
@@ -44,7 +44,7 @@ export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
     server.listen(settings.port, settings.host ?? "127.0.0.1", () => {
       server.off("error", onError)
       const bound = server.address()
-      if (!Predicate.isObject(bound)) return resume(Effect.die("The server is bound to no port"))
+      if (bound === null || typeof bound === "string") return resume(Effect.die("The server is bound to no port"))
       const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
       resume(
         Effect.succeed({
@@ -66,7 +66,9 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_
         if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
         handler.handle(request, response)
       })
-      server.on("clientError", (error: Error, socket) => BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url))
+      server.on("clientError", (error: Error, socket) =>
+        BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url)
+      )
     }),
     () => stop(server, handler, settings)
   )
@@ -75,11 +77,16 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_
 const last_writes_ms = 1_000
 
 const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler, settings: Settings) {
+  const closed = yield* Deferred.make<void>()
   yield* handler.close
-  const closed = yield* Effect.forkChild(closeServer(server))
+  server.close(() => Deferred.doneUnsafe(closed, Effect.void))
   yield* settings.wake ?? Effect.void
-  yield* Effect.timeoutOption(handler.idle, settings.grace_ms ?? 8_000)
+  yield* within(settings.grace_ms ?? 8_000, handler.idle)
   yield* handler.breakOff
-  yield* Effect.timeoutOption(Effect.fromFiber(closed), last_writes_ms)
+  yield* within(last_writes_ms, Deferred.await(closed))
   server.closeAllConnections()
 })
+
+/** Waits for an effect, but not longer than this; a finalizer is uninterruptible unless it says otherwise. */
+const within = (limit_ms: number, effect: Effect.Effect<void>) =>
+  Effect.timeoutOption(Effect.interruptible(effect), limit_ms)

@@ -25,7 +25,7 @@ export class Carriers extends Context.Service<
   {
     /** Takes in a carrier's callback; false where it is not genuine. A repeat or a late one changes nothing. */
     readonly callback: (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, StorageUnavailable>
-    readonly jobs: JobHandlers
+    readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
 >()("@quotewire/core/Carriers") {
   static readonly layer: Layer.Layer<Carriers, never, Storage | Seal | Ids | Workspaces | CarrierAdapters> =

@@ -1,5 +1,6 @@
 import { DateTime, Option, Schema } from "effect"
 import { QuoteRequestId } from "../Ids.ts"
+import { pageFields } from "../Page.ts"
 import { Line } from "./Line.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
@@ -22,17 +23,6 @@ export type GetInput = typeof GetInput.Type
 /** A quote request and the newest version of each of its quotes, oldest quote first. */
 export const QuoteRequestWithQuotes = Schema.Struct({ quote_request: QuoteRequest, quotes: Schema.Array(Quote) })
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
-
-/** How many items a page holds (api.md, Limits). */
-export const pageFields = {
-  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))).annotateKey({
-    description: "Items on a page, 1 to 100; 10 unless told"
-  }),
-  cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })
-}
-
-/** The page size where none is asked for. */
-export const default_limit = 10
 
 // A moment with its offset, and no other form of date that the runtime happens to read.
 const OffsetDateTime = Schema.String.check(

@@ -5,7 +5,8 @@ import * as ApiError from "../ApiError.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
-import type { JobHandlers } from "../runner/JobHandler.ts"
+import { default_limit } from "../Page.ts"
+import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -14,7 +15,6 @@ import type { JobPayload } from "./JobPayload.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
   type CancelResult,
-  default_limit,
   type GetInput,
   type ListInput,
   max_wait_seconds,
@@ -44,7 +44,9 @@ export class QuoteRequests extends Context.Service<
       call: Call,
       id: string
     ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    readonly jobs: JobHandlers
+    readonly jobs: JobHandlers<"close_request" | "end_action">
+    /** Gives a job up that has failed too often: the request that it was for fails with `internal_error`. */
+    readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {
   static readonly layer: Layer.Layer<QuoteRequests, never, Storage | Seal | Ids | Waiters> = Layer.effect(
@@ -148,7 +150,8 @@ export class QuoteRequests extends Context.Service<
         (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null) =>
         (job: ClaimedJob, at: number) =>
           Effect.gen(function* () {
-            const { quote_request_id } = Json.decode(Json.fromText<JobPayload["close_request"]>(job.payload))
+            // Jobs of quotes name none, and end alone.
+            const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
             const stored = yield* storage.get({
               workspace_id: job.workspace_id,
               kind: "quote_request",
@@ -169,7 +172,10 @@ export class QuoteRequests extends Context.Service<
             Effect.retry({ times: 20, while: (error) => error._tag === "VersionConflict" }),
             Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
           ),
-        jobs: { close_request: stepping(QuoteRequest.close), end_action: stepping(QuoteRequest.endAction) }
+        jobs: { close_request: stepping(QuoteRequest.close), end_action: stepping(QuoteRequest.endAction) },
+        abandon: stepping((request, at) =>
+          QuoteRequest.isFinal(request) ? null : QuoteRequest.fail(request, "internal_error", at)
+        )
       })
     })
   )

@@ -31,7 +31,7 @@ export class Quotes extends Context.Service<
     ) => Effect.Effect<Json.Json<Quote.Quote>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Follows the token of `/go/<token>`; what it leads to is decided when it is clicked. */
     readonly go: (token: string) => Effect.Effect<Destination, StorageUnavailable>
-    readonly jobs: JobHandlers
+    readonly jobs: JobHandlers<"expire_quote">
   }
 >()("@quotewire/core/Quotes") {
   static readonly layer: Layer.Layer<Quotes, never, Storage | Seal | Ids | Workspaces> = Layer.effect(

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Seal } from "../access/Seal.ts"
 import type { Caller } from "../access/Caller.ts"
 import * as ApiError from "../ApiError.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Moment } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
@@ -53,10 +54,22 @@ export class Answers extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
 
+      const write = (id: RecordId, version: number, kept: Kept) =>
+        storage
+          .commit(Change.make(id.workspace_id, { writes: [recordOf(id, version, kept)] }))
+          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+
+      /** Writes how a call has ended, over whatever stands there now: a reset has erased the record of its own call. */
+      const conclude = (id: RecordId, kept: Kept) =>
+        storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name }).pipe(
+          Effect.flatMap((stored) => write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)),
+          Effect.retry({ times: 5, while: (error) => error._tag === "VersionConflict" }),
+          Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+        )
+
       const once = Effect.fnUntraced(function* <A, E, R>(keyed: KeyedCall, run: Effect.Effect<Json.Json<A>, E, R>) {
         const id = yield* answerId(keyed)
-        const { workspace, now } = keyed.call.moment
-        const stored = yield* storage.get({ workspace_id: workspace.id, kind: "answer", id })
+        const stored = yield* storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name })
         const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const text = Json.canonical([keyed.operation, keyed.input])
@@ -70,18 +83,12 @@ export class Answers extends Context.Service<
           if (before.state === "running" && real_now < before.until) return yield* stillRunning
         }
 
-        const save = (next: Kept, at: number) =>
-          storage
-            .commit(Change.make(workspace.id, { writes: [recordOf(id, at, next, now)] }))
-            .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
         const until = (yield* Clock.currentTimeMillis) + running_ms
-        yield* save({ state: "running", fingerprint, until }, version + 1).pipe(
+        yield* write(id, version + 1, { state: "running", fingerprint, until }).pipe(
           Effect.catchTag("VersionConflict", () => stillRunning)
         )
-        const json = yield* Effect.onError(run, () => Effect.ignore(save({ state: "free", fingerprint }, version + 2)))
-        yield* save({ state: "done", fingerprint, body: json.text }, version + 2).pipe(
-          Effect.catchTag("VersionConflict", () => stillRunning)
-        )
+        const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
+        yield* conclude(id, { state: "done", fingerprint, body: json.text })
         return { json, replayed: false }
       })
 
@@ -109,9 +116,19 @@ const stillRunning = Effect.fail(
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/
 
-const answerId = (keyed: KeyedCall): Effect.Effect<string, ApiError.ApiError<"invalid_input">> =>
+interface RecordId {
+  readonly workspace_id: WorkspaceId
+  readonly name: string
+  readonly created_at: number
+}
+
+const answerId = (keyed: KeyedCall): Effect.Effect<RecordId, ApiError.ApiError<"invalid_input">> =>
   keyed.key !== null && visibleAscii.test(keyed.key)
-    ? Effect.succeed(`${keyed.operation} ${keyed.key}`)
+    ? Effect.succeed({
+        workspace_id: keyed.call.moment.workspace.id,
+        name: `${keyed.operation} ${keyed.key}`,
+        created_at: keyed.call.moment.now
+      })
     : Effect.fail(
         ApiError.invalidInput([
           { path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }
@@ -124,12 +141,12 @@ export const fingerprintLike = (seal: Seal["Service"], older: string | null, tex
     ? seal.mac("fingerprint", text)
     : Effect.map(seal.macLike(older, "fingerprint", text), (mac) => mac ?? "")
 
-const recordOf = (id: string, version: number, kept: Kept, now: number): Change.StoredRecord => ({
+const recordOf = ({ name, created_at }: RecordId, version: number, kept: Kept): Change.StoredRecord => ({
+  ...Change.bare,
   kind: "answer",
-  id,
+  id: name,
   version,
   body: JSON.stringify(kept),
-  ...Change.bare,
-  created_at: now,
-  updated_at: now
+  created_at,
+  updated_at: created_at
 })

@@ -13,5 +13,5 @@ export type JobHandler = (
   at: number
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
-/** The handlers of some kinds of job. */
-export type JobHandlers = { readonly [K in JobKind]?: JobHandler }
+/** The handlers of the kinds of job that a service does. */
+export type JobHandlers<Kind extends JobKind> = { readonly [K in Kind]: JobHandler }

@@ -35,7 +35,7 @@ export interface ClaimQuery {
   readonly now: number
   readonly lease_ms: number
   readonly limit: number
-  /** Only work of this workspace. */
+  /** Only the ordered work of this workspace: what a sandbox's clock moves through. */
   readonly workspace_id?: WorkspaceId
 }
 
@@ -47,6 +47,8 @@ export interface Claim {
    * a leased one this is no earlier than the end of that lease. Null where nothing waits.
    */
   readonly next_due_at: number | null
+  /** Whether ordered work of the one workspace that was asked for is leased, by this claim or another; else false. */
+  readonly busy: boolean
 }
 
 /** What to erase. */

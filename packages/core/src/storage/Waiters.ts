@@ -1,4 +1,5 @@
-import { Context, Deferred, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import * as Signal from "../Signal.ts"
 import { Storage } from "./Storage.ts"
 
 /** How many calls may wait at once in one process; one more is answered without waiting. */
@@ -26,7 +27,7 @@ export class Waiters extends Context.Service<
     Waiters,
     Effect.gen(function* () {
       const storage = yield* Storage
-      const listeners = new Map<string, Set<Listener>>()
+      const listeners = new Map<string, Set<Signal.Signal>>()
       let count = 0
       let stopping = false
 
@@ -34,14 +35,14 @@ export class Waiters extends Context.Service<
         if (hint.about === "quote_request") for (const listener of listeners.get(hint.id) ?? []) listener.wake()
       })
 
-      const join = (id: string): Listener => {
-        const listener = makeListener()
+      const join = (id: string): Signal.Signal => {
+        const listener = Signal.make()
         const others = listeners.get(id) ?? new Set()
         listeners.set(id, others.add(listener))
         count++
         return listener
       }
-      const leave = (id: string, listener: Listener): void => {
+      const leave = (id: string, listener: Signal.Signal): void => {
         const others = listeners.get(id)
         others?.delete(listener)
         if (others?.size === 0) listeners.delete(id)
@@ -55,7 +56,9 @@ export class Waiters extends Context.Service<
             body((at_most_ms) =>
               Effect.suspend(() => {
                 if (stopping || count > max_waiting) return Effect.succeed<Woken>("stopping")
-                return Effect.map(listener.next(at_most_ms), (woken) => (stopping ? "stopping" : woken))
+                return Effect.map(listener.next(at_most_ms), (woken): Woken =>
+                  stopping ? "stopping" : woken ? "changed" : "time_over"
+                )
               })
             ),
           (listener) => Effect.sync(() => leave(id, listener))
@@ -71,22 +74,4 @@ export class Waiters extends Context.Service<
       })
     })
   )
-}
-
-interface Listener {
-  readonly wake: () => void
-  readonly next: NextHint
-}
-
-const makeListener = (): Listener => {
-  let signal = Deferred.makeUnsafe<void>()
-  return {
-    wake: () => void Deferred.doneUnsafe(signal, Effect.void),
-    next: (at_most_ms) =>
-      Effect.map(Effect.timeoutOption(Deferred.await(signal), at_most_ms), (option): Woken => {
-        if (option._tag === "None") return "time_over"
-        signal = Deferred.makeUnsafe()
-        return "changed"
-      })
-  }
 }

@@ -1,2 +1,3 @@
 export * as StorageContract from "./StorageContract.ts"
 export * as StorageModel from "./StorageModel.ts"
+export * as World from "./World.ts"

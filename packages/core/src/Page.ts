@@ -1,0 +1,12 @@
+import { Schema } from "effect"
+
+/** How many items a page holds (api.md, Limits). */
+export const pageFields = {
+  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))).annotateKey({
+    description: "Items on a page, 1 to 100; 10 unless told"
+  }),
+  cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })
+}
+
+/** The page size where none is asked for. */
+export const default_limit = 10

@@ -1,0 +1,16 @@
+import { Schema } from "effect"
+import { pageFields } from "../Page.ts"
+import { Event } from "./Event.ts"
+
+/** Which events to read, oldest first. */
+export const FeedInput = Schema.Struct(pageFields)
+export type FeedInput = typeof FeedInput.Type
+
+/** A page of the feed. An empty one means that the reader has caught up. */
+export const EventPage = Schema.Struct({
+  events: Schema.Array(Event),
+  next_cursor: Schema.String.annotate({
+    description: "Present on every page. Store it once the page's work is saved."
+  })
+})
+export type EventPage = typeof EventPage.Type

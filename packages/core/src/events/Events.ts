@@ -1,0 +1,60 @@
+import { Context, Effect, Layer } from "effect"
+import * as Cursor from "../access/Cursor.ts"
+import { Seal } from "../access/Seal.ts"
+import * as ApiError from "../ApiError.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import { default_limit } from "../Page.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { EventPage, FeedInput } from "./EventPage.ts"
+
+/** The pull feed (api.md, Event feed). */
+export class Events extends Context.Service<
+  Events,
+  {
+    /**
+     * Reads events in their order, from the oldest still held or from a cursor.
+     *
+     * Refuses a cursor that this feed did not give (`invalid_cursor`), and one behind which events were erased or that a
+     * reset has voided (`event_cursor_expired`).
+     */
+    readonly list: (
+      call: Call,
+      input: FeedInput
+    ) => Effect.Effect<
+      Json.Json<EventPage>,
+      ApiError.ApiError<"invalid_cursor" | "event_cursor_expired"> | StorageUnavailable
+    >
+  }
+>()("@quotewire/core/Events") {
+  static readonly layer: Layer.Layer<Events, never, Storage | Seal> = Layer.effect(
+    Events,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const list = Effect.fnUntraced(function* (call: Call, { limit = default_limit, cursor }: FeedInput) {
+        const { workspace } = call.moment
+        const scope = { list: "events", workspace_id: workspace.id }
+        const from = cursor === undefined ? null : positionOf(yield* Cursor.read(seal, scope, cursor))
+        if (from !== null && from.reset_count !== workspace.reset_count) {
+          return yield* ApiError.make("event_cursor_expired")
+        }
+        const page = yield* storage.feed({ workspace_id: workspace.id, after: from?.number ?? 0, limit })
+        if (from !== null && from.number < page.erased_through) return yield* ApiError.make("event_cursor_expired")
+        const reached = page.events.at(-1)?.number ?? Math.max(from?.number ?? 0, page.erased_through)
+        const next_cursor = yield* Cursor.write(seal, scope, `${workspace.reset_count} ${reached}`)
+        return Json.object<EventPage>({
+          events: Json.array(page.events.map((event) => Json.fromText(event.body))),
+          next_cursor: Json.encode(next_cursor)
+        })
+      })
+      return Events.of({ list })
+    })
+  )
+}
+
+/** Where a cursor stands: the resets before it, and the number of the last event that was given. */
+const positionOf = (position: string) => {
+  const [reset_count = 0, number = 0] = position.split(" ").map(Number)
+  return { reset_count, number }
+}

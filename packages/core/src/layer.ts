@@ -1,0 +1,85 @@
+import { Effect, Layer } from "effect"
+import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
+import { Access } from "./access/Access.ts"
+import { Allowance } from "./access/Allowance.ts"
+import { Seal, type SealKeys } from "./access/Seal.ts"
+import { fictionalCarriers } from "./carriers/fictional.ts"
+import { Events } from "./events/Events.ts"
+import { Ids } from "./Ids.ts"
+import { CarrierAdapters } from "./quoting/Carrier.ts"
+import { Carriers } from "./quoting/Carriers.ts"
+import { QuoteRequests } from "./quoting/QuoteRequests.ts"
+import { QuoteStarts } from "./quoting/QuoteStarts.ts"
+import { Quotes } from "./quoting/Quotes.ts"
+import { Answers } from "./requests/Answers.ts"
+import { Retention } from "./runner/Retention.ts"
+import { Handlers, Runner } from "./runner/Runner.ts"
+import { Sandbox } from "./sandbox/Sandbox.ts"
+import { Workspaces } from "./sandbox/Workspaces.ts"
+import type { Storage } from "./storage/Storage.ts"
+import { Waiters } from "./storage/Waiters.ts"
+
+/** The cryptography that the core needs, as ports: a host may bring faster implementations. */
+export type Cryptography = Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
+
+/** The runtime's own cryptography (WebCrypto), which every runtime has. */
+export const webCryptography: Layer.Layer<Cryptography> = Layer.mergeAll(
+  Aead.layerWebCrypto,
+  Mac.layerWebCrypto,
+  Digest.layerWebCrypto
+).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+
+/** The fictional carriers of the sandbox: the only carriers that ship. */
+export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Layer.effect(
+  CarrierAdapters,
+  fictionalCarriers
+)
+
+/** Every service of the core. */
+export type Services =
+  | Access
+  | Allowance
+  | Answers
+  | CarrierAdapters
+  | Carriers
+  | Events
+  | Ids
+  | QuoteRequests
+  | QuoteStarts
+  | Quotes
+  | Retention
+  | Runner
+  | Sandbox
+  | Seal
+  | Waiters
+  | Workspaces
+
+// Who does which job. A kind without a handler does not compile.
+const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes> = Layer.effect(
+  Handlers,
+  Effect.gen(function* () {
+    const carriers = yield* Carriers
+    const requests = yield* QuoteRequests
+    const quotes = yield* Quotes
+    return Handlers.of({
+      jobs: { ...carriers.jobs, ...requests.jobs, ...quotes.jobs },
+      abandon: requests.abandon
+    })
+  })
+)
+
+/**
+ * The whole core, on a storage.
+ *
+ * It runs no jobs of its own: add `Runner.layerForever` and `Retention.layerForever` in a process that works, or call
+ * `Runner.runDue` where a test moves the clock.
+ */
+export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | Cryptography> = Sandbox.layer.pipe(
+  Layer.provideMerge(Runner.layer),
+  Layer.provide(handlers),
+  Layer.provideMerge(Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)),
+  Layer.provideMerge(Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, Retention.layer, Waiters.layer)),
+  Layer.provideMerge(Workspaces.layer),
+  Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
+  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+)

@@ -1,0 +1,307 @@
+import { Effect, Schema } from "effect"
+import type { CallerKind } from "./access/Caller.ts"
+import { Seal } from "./access/Seal.ts"
+import { EventPage, FeedInput } from "./events/EventPage.ts"
+import { Events } from "./events/Events.ts"
+import * as Json from "./Json.ts"
+import * as Operation from "./Operation.ts"
+import * as Capabilities from "./quoting/Capabilities.ts"
+import { CarrierAdapters } from "./quoting/Carrier.ts"
+import * as Disclosure from "./quoting/Disclosure.ts"
+import { Line } from "./quoting/Line.ts"
+import { Quote } from "./quoting/Quote.ts"
+import { QuoteRequests } from "./quoting/QuoteRequests.ts"
+import {
+  CancelResult,
+  GetInput,
+  ListInput,
+  QuoteRequestPage,
+  QuoteRequestWithQuotes
+} from "./quoting/QuoteRequestViews.ts"
+import { QuoteStarts } from "./quoting/QuoteStarts.ts"
+import { Quotes } from "./quoting/Quotes.ts"
+import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
+import { Sandbox } from "./sandbox/Sandbox.ts"
+import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
+import { catalogue } from "./sandbox/Scenario.ts"
+
+const everyone: ReadonlyArray<CallerKind> = ["server", "widget", "platform", "keyless"]
+const withKey: ReadonlyArray<CallerKind> = ["server", "widget", "platform"]
+const server: ReadonlyArray<CallerKind> = ["server"]
+const sandboxServer: Operation.Authority = { callers: server, environment: "sandbox" }
+
+const page = { limit: "integer", cursor: "string" } as const
+
+/** Reads what a line offers: states, facts, consents, codes (api.md, GET /v1/capabilities). */
+export const getCapabilities = Operation.make({
+  name: "get_capabilities",
+  summary: "Read what a line offers",
+  description:
+    "The states, the facts that a price needs with their JSON Schema, the consents and the disclosures of one line. Read it before you ask a person anything.",
+  tag: "Quoting",
+  route: { method: "GET", path: "/v1/capabilities", query: { line: "string" }, status: 200 },
+  authority: { callers: everyone },
+  cost: "read",
+  idempotent: false,
+  input: Schema.Struct({ line: Line }),
+  output: Capabilities.CapabilitiesAnswer,
+  errors: [],
+  run: Effect.fnUntraced(function* ({ caller }, { line }) {
+    const adapters = yield* CarrierAdapters
+    const seal = yield* Seal
+    const capabilities = Capabilities.of(line, caller.environment, adapters)
+    if (caller.kind !== "keyless") return Json.encode({ capabilities })
+    const quote_disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+    return Json.encode({ capabilities, quote_disclosure })
+  })
+})
+
+/** Starts a quote request (api.md, POST /v1/quote-requests). */
+export const startQuoteRequest = Operation.make({
+  name: "start_quote_request",
+  summary: "Start a quote request",
+  description:
+    "Accepts the facts about one person for one line and asks carriers in the background. Missing facts are refused with needs_information before any carrier is asked. The same request_key and input give the same request as it is now.",
+  tag: "Quoting",
+  route: {
+    method: "POST",
+    path: "/v1/quote-requests",
+    query: {},
+    status: 202,
+    location: (id) => `/v1/quote-requests/${id}`
+  },
+  authority: { callers: everyone },
+  cost: "start",
+  idempotent: false,
+  input: StartInput,
+  output: StartedQuoteRequest,
+  errors: ["conflict", "needs_information"],
+  run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
+})
+
+/** Reads a quote request with its quotes, and waits for a change (api.md, GET /v1/quote-requests/{id}). */
+export const getQuoteRequest = Operation.make({
+  name: "get_quote_request",
+  summary: "Read a quote request with its quotes",
+  description:
+    "The request, its carriers' results and the newest version of each quote. While the request is in progress the answer waits for a change, up to wait_seconds; with since_version it waits until the version is greater.",
+  tag: "Quoting",
+  route: {
+    method: "GET",
+    path: "/v1/quote-requests/{id}",
+    query: { wait_seconds: "integer", since_version: "integer" },
+    status: 200
+  },
+  authority: { callers: everyone },
+  cost: "read",
+  idempotent: false,
+  input: GetInput,
+  output: QuoteRequestWithQuotes,
+  errors: ["not_found"],
+  run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.get(call, input))
+})
+
+/** Lists quote requests, newest first (api.md, GET /v1/quote-requests). */
+export const listQuoteRequests = Operation.make({
+  name: "list_quote_requests",
+  summary: "List quote requests",
+  description:
+    "Newest first. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
+  tag: "Quoting",
+  route: {
+    method: "GET",
+    path: "/v1/quote-requests",
+    query: {
+      ...page,
+      status: "string",
+      line: "string",
+      created_after: "string",
+      created_before: "string",
+      updated_since: "string"
+    },
+    status: 200
+  },
+  authority: { callers: server },
+  cost: "read",
+  idempotent: false,
+  input: ListInput,
+  output: QuoteRequestPage,
+  errors: ["invalid_cursor"],
+  run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.list(call, input))
+})
+
+/** Cancels a quote request that is still queued (api.md, POST /v1/quote-requests/{id}/cancel). */
+export const cancelQuoteRequest = Operation.make({
+  name: "cancel_quote_request",
+  summary: "Cancel a quote request",
+  description: "Cancels a request whose work has not begun; later it answers cannot_stop and changes nothing.",
+  tag: "Quoting",
+  route: { method: "POST", path: "/v1/quote-requests/{id}/cancel", query: {}, status: 200 },
+  authority: { callers: withKey },
+  cost: "other",
+  idempotent: false,
+  input: Schema.Struct({ id: Schema.String }),
+  output: CancelResult,
+  errors: ["not_found", "conflict"],
+  run: (call, { id }) => Effect.flatMap(QuoteRequests, (requests) => requests.cancel(call, id))
+})
+
+/** Reads a quote (api.md, GET /v1/quotes/{id}). */
+export const getQuote = Operation.make({
+  name: "get_quote",
+  summary: "Read a quote",
+  description:
+    "A price offer of one carrier: not coverage, and not a market comparison. Without a version the newest; older versions never change.",
+  tag: "Quoting",
+  route: { method: "GET", path: "/v1/quotes/{id}", query: { version: "integer" }, status: 200 },
+  authority: { callers: everyone },
+  cost: "read",
+  idempotent: false,
+  input: Schema.Struct({
+    id: Schema.String.annotateKey({ description: "The quote, `qt_…`" }),
+    version: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))).annotateKey({
+      description: "The version to read; the newest unless told"
+    })
+  }),
+  output: Quote,
+  errors: ["not_found"],
+  run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
+})
+
+/** Reads the event feed (api.md, GET /v1/events). */
+export const listEvents = Operation.make({
+  name: "list_events",
+  summary: "Read the event feed",
+  description:
+    "Every event of the last 30 days in one stable order. Start without a cursor at the oldest event, store next_cursor once a page's work is saved. An empty page means that you have caught up.",
+  tag: "Events",
+  route: { method: "GET", path: "/v1/events", query: page, status: 200 },
+  authority: { callers: server },
+  cost: "read",
+  idempotent: false,
+  input: FeedInput,
+  output: EventPage,
+  errors: ["invalid_cursor", "event_cursor_expired"],
+  run: (call, input) => Effect.flatMap(Events, (events) => events.list(call, input))
+})
+
+/** Reads the sandbox workspace. */
+export const getSandbox = Operation.make({
+  name: "get_sandbox",
+  summary: "Read the sandbox workspace",
+  description: "Its time, its active scenario and how often it was reset.",
+  tag: "Sandbox",
+  route: { method: "GET", path: "/v1/sandbox", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "read",
+  idempotent: false,
+  input: Schema.Struct({}),
+  output: SandboxWorkspace,
+  errors: [],
+  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.get(call))
+})
+
+/** Lists the scenarios that a sandbox can play. */
+export const listSandboxScenarios = Operation.make({
+  name: "list_sandbox_scenarios",
+  summary: "List the scenarios",
+  description: "The named outcomes that a sandbox can play, and the lines that can play them.",
+  tag: "Sandbox",
+  route: { method: "GET", path: "/v1/sandbox/scenarios", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "read",
+  idempotent: false,
+  input: Schema.Struct({}),
+  output: ScenarioList,
+  errors: [],
+  run: () => Effect.succeed(Json.encode(catalogue))
+})
+
+/** Selects the scenario of the starts that name none (api.md, POST /v1/sandbox/scenarios). */
+export const selectScenario = Operation.make({
+  name: "select_scenario",
+  summary: "Select a scenario",
+  description: "Sets the outcome of every start to come that names no scenario itself.",
+  tag: "Sandbox",
+  route: { method: "POST", path: "/v1/sandbox/scenarios", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "other",
+  idempotent: true,
+  input: Schema.Struct({ scenario: Schema.String }),
+  output: ControlResult,
+  errors: ["conflict"],
+  run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))
+})
+
+/** Moves the sandbox's clock. */
+export const advanceTime = Operation.make({
+  name: "advance_time",
+  summary: "Advance the sandbox's time",
+  description:
+    "Returns when everything that fell due has happened, in due order, each at its own time: one long advance leaves the same feed as many short ones.",
+  tag: "Sandbox",
+  route: { method: "POST", path: "/v1/sandbox/time", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "other",
+  idempotent: true,
+  input: Schema.Struct({ seconds: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 31_536_000 })) }),
+  output: ControlResult,
+  errors: ["conflict"],
+  run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))
+})
+
+/** Lets every active quote of the sandbox expire. */
+export const forceExpiry = Operation.make({
+  name: "force_expiry",
+  summary: "Force quotes to expire",
+  description: "Every active quote becomes inactive now, those without an expiry time too.",
+  tag: "Sandbox",
+  route: { method: "POST", path: "/v1/sandbox/expiry", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "other",
+  idempotent: true,
+  input: Schema.Struct({}),
+  output: ControlResult,
+  errors: ["conflict"],
+  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
+})
+
+/** Empties the sandbox. */
+export const resetSandbox = Operation.make({
+  name: "reset_sandbox",
+  summary: "Reset the sandbox",
+  description: "Removes all its data, turns its clock back to real time and voids the cursors of its feed. Keys stay.",
+  tag: "Sandbox",
+  route: { method: "POST", path: "/v1/sandbox/reset", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "other",
+  idempotent: true,
+  input: Schema.Struct({}),
+  output: ControlResult,
+  errors: ["conflict"],
+  run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.reset(call))
+})
+
+/** Every operation: the table of contents of the interface. */
+export const operations = [
+  getCapabilities,
+  startQuoteRequest,
+  getQuoteRequest,
+  listQuoteRequests,
+  cancelQuoteRequest,
+  getQuote,
+  listEvents,
+  getSandbox,
+  listSandboxScenarios,
+  selectScenario,
+  advanceTime,
+  forceExpiry,
+  resetSandbox
+] as const
+
+type ServicesOf<Operations> = Operations extends ReadonlyArray<Operation.Operation<string, unknown, unknown, infer R>>
+  ? R
+  : never
+
+/** The services that the operations need. */
+export type OperationServices = ServicesOf<typeof operations>

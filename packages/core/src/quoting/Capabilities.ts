@@ -1,0 +1,122 @@
+import { Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import * as Revision from "../access/Revision.ts"
+import * as Scenario from "../sandbox/Scenario.ts"
+import { requiredFacts, schemaOf } from "./Application.ts"
+import type { CarrierAdapter } from "./Carrier.ts"
+import { collect_ms } from "./Collecting.ts"
+import * as Disclosure from "./Disclosure.ts"
+import { type Candidate, candidates } from "./Eligibility.ts"
+import { Line } from "./Line.ts"
+import { dollars, Money } from "./Money.ts"
+import { codesOf } from "./Codes.ts"
+import * as State from "./State.ts"
+
+/** What a line offers a caller (api.md, GET /v1/capabilities). */
+export const Capabilities = Schema.Struct({
+  line: Line,
+  environment: Environment,
+  revision: Schema.String,
+  states: Schema.Array(
+    Schema.Struct({
+      code: Schema.String,
+      available: Schema.Boolean,
+      carriers: Schema.Int.annotate({ description: "How many carriers serve the state" }),
+      liability_minimum: Schema.optionalKey(
+        Schema.Struct({
+          bodily_injury_per_person: Money,
+          bodily_injury_per_accident: Money,
+          property_damage: Money
+        })
+      ),
+      credit_use: Schema.optionalKey(Schema.Literals(["prohibited", "restricted", "allowed"]))
+    })
+  ),
+  required_facts: Schema.Array(
+    Schema.Struct({ path: Schema.String, label: Schema.String, tier: Schema.String, pii: Schema.NullOr(Schema.String) })
+  ),
+  required_facts_schema: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    description: "JSON Schema (2020-12) of `application`"
+  }),
+  actions: Schema.Array(Schema.String),
+  consents: Schema.Array(
+    Schema.Struct({
+      field: Schema.String,
+      required: Schema.Boolean,
+      unlocks: Schema.optionalKey(Schema.Array(Schema.String))
+    })
+  ),
+  disclosures: Schema.Array(Schema.Struct({ key: Schema.String, version: Schema.String })),
+  coverage_codes: Schema.Array(Schema.String),
+  subject_kinds: Schema.Array(Schema.String),
+  billing_cycles: Schema.Array(Schema.String),
+  fee_codes: Schema.Array(Schema.String),
+  deadline_seconds: Schema.Int,
+  scenarios: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({ description: "With sandbox keys only" })
+}).annotate({ identifier: "Capabilities" })
+export type Capabilities = typeof Capabilities.Type
+
+/** The answer to a read of capabilities; without a key also what a person must agree to. */
+export const CapabilitiesAnswer = Schema.Struct({
+  capabilities: Capabilities,
+  quote_disclosure: Schema.optionalKey(Disclosure.QuoteDisclosure)
+})
+export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
+
+/** What a line offers in an environment, given the carriers of the host. */
+export const of = (
+  line: Line,
+  environment: Environment,
+  adapters: ReadonlyArray<CarrierAdapter>
+): typeof Capabilities.Encoded => {
+  const offered = candidates(adapters, environment, line)
+  const codes = codesOf(line)
+  return {
+    line,
+    environment,
+    revision: Revision.current,
+    states: State.servedStates.map((code) => stateOf(line, code, offered)),
+    required_facts: requiredFacts(line),
+    required_facts_schema: { ...schemaOf(line) },
+    actions: ["continue_on_carrier_site", "request_assistance"],
+    consents: consentsOf(line, offered),
+    disclosures: Disclosure.keysOf(line, environment),
+    ...codes,
+    // From the acceptance: a sandbox request waits a second before it is collected.
+    deadline_seconds: (collect_ms[environment] + Scenario.queue_ms[environment]) / 1_000,
+    ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line) })
+  }
+}
+
+const stateOf = (line: Line, code: State.StateCode, offered: ReadonlyArray<Candidate>) => {
+  const carriers = offered.filter((candidate) => candidate.line.states.includes(code)).length
+  const state = State.get(code)
+  const minimum = state.liability_minimum
+  return {
+    code,
+    available: carriers > 0,
+    carriers,
+    ...(line === "personal_auto" && {
+      liability_minimum: {
+        bodily_injury_per_person: dollars(minimum.bodily_injury_per_person_usd),
+        bodily_injury_per_accident: dollars(minimum.bodily_injury_per_accident_usd),
+        property_damage: dollars(minimum.property_damage_usd)
+      },
+      credit_use: state.credit_use
+    })
+  }
+}
+
+const consentsOf = (line: Line, offered: ReadonlyArray<Candidate>) => [
+  { field: "consent_receipt_id", required: true },
+  ...(line === "personal_auto"
+    ? [
+        {
+          field: "credit_disclosure_receipt_id",
+          required: false,
+          unlocks: offered.filter((candidate) => candidate.line.uses_credit).map(({ adapter }) => adapter.carrier.id)
+        }
+      ]
+    : []),
+  { field: "contact_consent", required: false }
+]

@@ -1,0 +1,91 @@
+import { Context, Effect, Layer } from "effect"
+import type { WorkspaceId } from "../Ids.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
+import type { RecordKind } from "../storage/Change.ts"
+import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { day_ms, minute_ms } from "../Timestamp.ts"
+
+/** How long things are kept, in days of workspace time. */
+export interface Periods {
+  /** The event feed (api.md, Limits). */
+  readonly events_days: number
+  /** The applicants' facts, from the start of their request; a request is final within two days of it. */
+  readonly facts_days: number
+  /** Quote requests with their quotes, and the keys that started them. */
+  readonly quotes_days: number
+}
+
+/** The periods in force: a month for events and facts, thirteen months for quotes. */
+export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
+  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395 })
+})
+
+const batch = 1_000
+const every_ms = minute_ms
+
+/** Erases what has been kept long enough, in small batches. */
+export class Retention extends Context.Service<
+  Retention,
+  {
+    /** Erases everything of a workspace whose time is over. */
+    readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
+    /** Sweeps all workspaces, every minute, for ever. */
+    readonly forever: Effect.Effect<never>
+  }
+>()("@quotewire/core/Retention") {
+  static readonly layer: Layer.Layer<Retention, never, Storage | Workspaces> = Layer.effect(
+    Retention,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const workspaces = yield* Workspaces
+      const periods = yield* RetentionPeriods
+
+      const sweepKind = Effect.fnUntraced(function* (workspace_id: WorkspaceId, kind: RecordKind, created_before: number) {
+        while (true) {
+          const erased = yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: batch })
+          if ((erased.records[kind] ?? 0) < batch) return
+        }
+      })
+
+      const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
+        while (true) {
+          const erased = yield* storage.erase({ what: "events", workspace_id, occurred_before, limit: batch })
+          if (erased.events < batch) return
+        }
+      })
+
+      const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+        const { now } = yield* workspaces.moment(workspace_id)
+        yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+        yield* sweepKind(workspace_id, "application", now - periods.facts_days * day_ms)
+        yield* sweepKind(workspace_id, "quote_request", now - periods.quotes_days * day_ms)
+        yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
+      })
+
+      const sweepAll = Effect.gen(function* () {
+        let after: WorkspaceId | null = null
+        do {
+          const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
+          yield* Effect.forEach(
+            found.filter((id) => id !== directory),
+            sweep,
+            { discard: true }
+          )
+          after = found.at(-1) ?? null
+        } while (after !== null)
+      })
+
+      const forever = sweepAll.pipe(
+        Effect.catchTag("StorageUnavailable", () => Effect.logWarning("Storage cannot be reached; nothing was erased")),
+        Effect.andThen(Effect.sleep(every_ms)),
+        Effect.forever
+      )
+      return Retention.of({ sweep, forever })
+    })
+  )
+
+  /** Sweeps for as long as the layer lives. */
+  static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
+    Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
+  )
+}

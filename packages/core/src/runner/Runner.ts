@@ -1,0 +1,167 @@
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Option, type Scope } from "effect"
+import type { WorkspaceId } from "../Ids.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
+import * as Signal from "../Signal.ts"
+import type { ClaimedJob, JobKind } from "../storage/Job.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { second_ms } from "../Timestamp.ts"
+import type { JobHandler } from "./JobHandler.ts"
+
+/** What a runner needs to know of the jobs' meaning. */
+export class Handlers extends Context.Service<
+  Handlers,
+  {
+    readonly jobs: { readonly [K in JobKind]: JobHandler }
+    /** Ends a job that has failed too often, and what hangs on it. */
+    readonly abandon: JobHandler
+  }
+>()("@quotewire/core/Handlers") {}
+
+/** How long a claimed job belongs to its host: what a dead host held is taken over after this. */
+export const lease_ms = 30 * second_ms
+/** A job that has died this often is abandoned. */
+export const max_tries = 5
+/** How many jobs, or runs of ordered jobs, are done side by side. */
+const max_running = 128
+/** Storage is asked for work at least this often, whatever hints say. */
+const poll_ms = second_ms
+/** A stop waits so long for what is running. */
+const stop_ms = 5 * second_ms
+
+/** What a look for due work came to. */
+export interface Ran {
+  readonly jobs: number
+  /** When the next ordered job of the workspace comes due, in milliseconds of real time; null where none waits. */
+  readonly next_due_at: number | null
+}
+
+/** Claims due jobs and runs them. */
+export class Runner extends Context.Service<
+  Runner,
+  {
+    /**
+     * Runs every job that is due now, and what those leave behind that is due as well, until nothing is.
+     *
+     * For one workspace only its ordered jobs, waiting for those that another runner holds; else all, one after another.
+     */
+    readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
+    /** Claims and runs for ever, side by side, until its scope closes; then it finishes what runs and hands back the rest. */
+    readonly forever: Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@quotewire/core/Runner") {
+  static readonly layer: Layer.Layer<Runner, never, Storage | Workspaces | Handlers> = Layer.effect(
+    Runner,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const workspaces = yield* Workspaces
+      const handlers = yield* Handlers
+
+      const momentOf = (job: ClaimedJob) =>
+        job.ordered
+          ? Effect.succeed(job.due_at)
+          : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
+
+      /** Runs one job. Whatever happens, the runner goes on: a job that was not finished comes due again. */
+      const run = (job: ClaimedJob): Effect.Effect<void> =>
+        Effect.flatMap(momentOf(job), (at) =>
+          job.lease > max_tries ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+        ).pipe(
+          Effect.retry({ times: 50, while: (error) => error._tag === "VersionConflict" }),
+          Effect.catchCause((cause) => noteFailure(job, cause))
+        )
+
+      const claim = (limit: number, workspace_id?: WorkspaceId) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
+        )
+
+      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
+        let jobs = 0
+        let waits = 0
+        while (true) {
+          const claimed = yield* claim(100, workspace_id)
+          if (claimed.jobs.length > 0) {
+            yield* Effect.forEach(claimed.jobs, run, { discard: true })
+            jobs += claimed.jobs.length
+          } else if (claimed.busy && workspace_id !== undefined) {
+            // Another runner is at it: it needs a turn of this process, or of its own.
+            yield* waits++ < 100 ? Effect.yieldNow : Effect.sleep(5)
+          } else {
+            const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
+            return ran
+          }
+        }
+      })
+
+      const forever = Effect.gen(function* () {
+        const signal = Signal.make()
+        const running = new Map<string, ClaimedJob>()
+        const fibers = yield* FiberSet.make()
+        yield* storage.watch((hint) => {
+          if (hint.about === "jobs") signal.wake()
+        })
+
+        const runAll = (jobs: ReadonlyArray<ClaimedJob>) =>
+          Effect.forEach(
+            jobs,
+            (job) =>
+              Effect.ensuring(
+                run(job),
+                Effect.sync(() => {
+                  running.delete(nameOf(job))
+                  signal.wake()
+                })
+              ),
+            { discard: true }
+          )
+
+        const round = Effect.gen(function* () {
+          const room = max_running - running.size
+          const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
+          for (const job of claimed.jobs) running.set(nameOf(job), job)
+          for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
+          if (claimed.jobs.length > 0) return
+          const now = yield* Clock.currentTimeMillis
+          const wait_ms = Math.min(poll_ms, Math.max(0, (claimed.next_due_at ?? Number.POSITIVE_INFINITY) - now))
+          yield* signal.next(wait_ms)
+        })
+
+        const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
+          Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
+        )
+        // Registered before the loop, so it runs after the loop has been interrupted: nothing new is claimed any more.
+        yield* Effect.addFinalizer(() =>
+          Effect.gen(function* () {
+            yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
+            yield* Effect.ignore(storage.release([...running.values()]))
+          })
+        )
+        yield* Effect.forkScoped(Effect.forever(unlessDown))
+      })
+
+      return Runner.of({ runDue, forever })
+    })
+  )
+
+  /** Runs jobs for as long as the layer lives. */
+  static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
+    Effect.flatMap(Runner, (runner) => runner.forever)
+  )
+}
+
+const nameOf = (job: ClaimedJob): string => `${job.workspace_id} ${job.number}`
+
+/** Ordered jobs of one workspace stay together, in their order; every other job is on its own. */
+const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
+  const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : nameOf(job)))
+  return [...groups.values()]
+}
+
+const noteFailure = (job: ClaimedJob, cause: Cause.Cause<{ readonly _tag: string }>): Effect.Effect<void> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  const error = Option.getOrNull(Cause.findErrorOption(cause))
+  // Another host has taken the job over, and will finish it.
+  if (error?._tag === "LeaseLost") return Effect.void
+  const log = error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
+  return Effect.annotateLogs(log, { job: job.kind, workspace_id: job.workspace_id, lease: job.lease })
+}

@@ -1,0 +1,147 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import * as ApiError from "../ApiError.ts"
+import { Ids, type WorkspaceId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import { deactivation } from "../quoting/QuoteChange.ts"
+import { Retention } from "../runner/Retention.ts"
+import { Runner } from "../runner/Runner.ts"
+import * as Change from "../storage/Change.ts"
+import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { namesOf } from "./Scenario.ts"
+import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
+import type { Workspace } from "./Workspace.ts"
+import { Workspaces } from "./Workspaces.ts"
+
+/** The controls of a sandbox workspace (api.md, Sandbox). */
+export class Sandbox extends Context.Service<
+  Sandbox,
+  {
+    readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
+    /** Sets the outcome of the starts to come that name none; `invalid_input` for an unknown scenario. */
+    readonly selectScenario: (
+      call: Call,
+      scenario: string
+    ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"invalid_input"> | StorageUnavailable>
+    /**
+     * Moves the workspace's clock, and returns when everything that fell due on the way has happened, in due order and
+     * each at its own time: one long advance leaves the same feed as many short ones.
+     */
+    readonly advanceTime: (call: Call, seconds: number) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
+    /** Lets every active quote expire now. */
+    readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
+    /** Removes all data, turns the clock back to real time and voids the feed's cursors. */
+    readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
+  }
+>()("@quotewire/core/Sandbox") {
+  static readonly layer: Layer.Layer<Sandbox, never, Storage | Workspaces | Runner | Retention | Ids> = Layer.effect(
+    Sandbox,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const workspaces = yield* Workspaces
+      const runner = yield* Runner
+      const retention = yield* Retention
+      const ids = yield* Ids
+
+      const answer = (control: Control, workspace: Workspace, removed: ControlResult["removed"] = null) =>
+        Effect.map(Clock.currentTimeMillis, (real_now) =>
+          Json.encode<ControlResult>({ control, workspace: viewOf(workspace, real_now), replay: null, removed })
+        )
+
+      const selectScenario = Effect.fnUntraced(function* (call: Call, scenario: string) {
+        const allowed_values = namesOf()
+        if (!allowed_values.includes(scenario)) {
+          return yield* ApiError.invalidInput([
+            { path: "scenario", message: "Must be a scenario of the catalogue.", allowed_values }
+          ])
+        }
+        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
+          ...workspace,
+          active_scenario: scenario
+        }))
+        return yield* answer("select_scenario", saved)
+      })
+
+      /** Moves the clock to the next due time, or to its goal. */
+      const moveOn = (id: WorkspaceId, goal_ms: number, next_due_at: number | null, real_now: number) =>
+        workspaces.update(id, ({ workspace }) => {
+          const reach = next_due_at === null ? goal_ms : workspace.clock_offset_ms + Math.max(0, next_due_at - real_now)
+          // Never back: another advance may have been faster.
+          return { ...workspace, clock_offset_ms: Math.max(workspace.clock_offset_ms, Math.min(goal_ms, reach)) }
+        })
+
+      const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
+        const id = call.caller.workspace_id
+        // The goal is stored first: advances at once add up, and none is lost.
+        const { clock_target_ms: goal_ms } = yield* workspaces.update(id, ({ workspace }) => ({
+          ...workspace,
+          clock_target_ms: workspace.clock_target_ms + seconds * 1_000
+        }))
+        let { workspace } = yield* workspaces.moment(id)
+        while (true) {
+          const { next_due_at } = yield* runner.runDue(id)
+          if (workspace.clock_offset_ms >= goal_ms) break
+          workspace = yield* moveOn(id, goal_ms, next_due_at, yield* Clock.currentTimeMillis)
+        }
+        yield* retention.sweep(id)
+        return yield* answer("advance_time", workspace)
+      })
+
+      const forceExpiry = Effect.fnUntraced(function* (call: Call) {
+        const workspace_id = call.caller.workspace_id
+        const { now } = yield* workspaces.moment(workspace_id)
+        let after: string | null = null
+        do {
+          const page: { readonly records: ReadonlyArray<Change.StoredRecord>; readonly next: string | null } =
+            yield* storage.page({ workspace_id, kind: "quote", status: "active", order: "oldest", after, limit: 100 })
+          yield* Effect.forEach(page.records, (record) => expire(record, now), { discard: true })
+          after = page.next
+        } while (after !== null)
+        const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({ ...workspace, quotes_expired_at: now }))
+        return yield* answer("force_expiry", saved)
+
+        /** Takes one quote out of offer; whoever was faster has changed it, so it is looked at again. */
+        function expire(record: Change.StoredRecord, at: number): Effect.Effect<void, StorageUnavailable> {
+          return storage.commit(Change.make(workspace_id, deactivation(ids, record, "expired", at))).pipe(
+            Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
+            Effect.catchTag("VersionConflict", () =>
+              Effect.flatMap(storage.get({ workspace_id, kind: "quote", id: record.id }), (newest) =>
+                Option.isSome(newest) && newest.value.status === "active" ? expire(newest.value, at) : Effect.void
+              )
+            )
+          )
+        }
+      })
+
+      const reset = Effect.fnUntraced(function* (call: Call) {
+        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
+          ...workspace,
+          clock_offset_ms: 0,
+          clock_target_ms: 0,
+          active_scenario: null,
+          quotes_expired_at: null,
+          reset_count: workspace.reset_count + 1
+        }))
+        const erased = yield* storage.erase({ what: "workspace", workspace_id: saved.id })
+        return yield* answer("reset", saved, removedOf(erased))
+      })
+
+      return Sandbox.of({
+        get: (call) =>
+          Effect.map(Clock.currentTimeMillis, (real_now) => Json.encode(viewOf(call.moment.workspace, real_now))),
+        selectScenario,
+        advanceTime,
+        forceExpiry,
+        reset
+      })
+    })
+  )
+}
+
+const removedOf = (erased: Erased): ControlResult["removed"] => ({
+  quote_requests: erased.records.quote_request ?? 0,
+  quotes: erased.records.quote ?? 0,
+  events: erased.events,
+  deliveries: 0,
+  scheduled: erased.jobs
+})

@@ -1,0 +1,82 @@
+import { Context, Effect, Layer } from "effect"
+import * as Access from "../access/Access.ts"
+import { AllowanceLimits, noLimits } from "../access/Allowance.ts"
+import type { Environment, KeyKind } from "../access/Caller.ts"
+import { SealKeys } from "../access/Seal.ts"
+import type { ApiError } from "../ApiError.ts"
+import { Ids } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import { layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
+import * as Operation from "../Operation.ts"
+import type { Storage } from "../storage/Storage.ts"
+
+/** What a test says of a call beyond its input. */
+export interface CallOptions {
+  /** The kind of key to call with; `server` unless told. */
+  readonly as?: KeyKind
+  readonly environment?: Environment
+  readonly read_handle?: string
+  readonly idempotency_key?: string
+  /** Another key than the world's own. */
+  readonly key?: string | null
+}
+
+/** One organization with a key of each kind, on a whole core: what most tests start from. */
+export class World extends Context.Service<
+  World,
+  {
+    readonly organization: Access.Organization
+    readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
+    /** Calls an operation as a host would, and decodes its answer. */
+    readonly call: <Output, R>(
+      operation: Operation.Operation<string, unknown, Output, R>,
+      input: unknown,
+      options?: CallOptions
+    ) => Effect.Effect<Output, ApiError, R | Operation.PipelineServices>
+  }
+>()("@quotewire/core/testing/World") {
+  /** The whole core on a storage, without limits and with the fictional carriers. Nothing runs jobs but what a test calls. */
+  static readonly layer = <E, R>(
+    storage: Layer.Layer<Storage, E, R>
+  ): Layer.Layer<World | Services | Storage, E, R> =>
+    Layer.effect(World, makeWorld).pipe(
+      Layer.provideMerge(layer),
+      Layer.provideMerge(storage),
+      Layer.provide(Layer.mergeAll(SealKeys.layerEphemeral, sandboxCarriers)),
+      Layer.provide(Layer.succeed(AllowanceLimits, noLimits)),
+      Layer.provide(webCryptography)
+    )
+}
+
+const makeWorld = Effect.gen(function* () {
+  const access = yield* Access.Access
+  const ids = yield* Ids
+  const organization = yield* access.createOrganization("A test")
+  const keyOf = (environment: Environment, kind: KeyKind) =>
+    Effect.map(access.createKey({ organization_id: organization.id, environment, kind }), ({ key }) => key)
+  const keysOf = (environment: Environment) =>
+    Effect.all({
+      server: keyOf(environment, "server"),
+      widget: keyOf(environment, "widget"),
+      platform: keyOf(environment, "platform")
+    })
+  const keys = yield* Effect.all({ sandbox: keysOf("sandbox"), live: keysOf("live") })
+  let calls = 0
+  return World.of({
+    organization,
+    keys,
+    call: (operation, input, options = {}) =>
+      Operation.call(operation, {
+        request_id: ids.request(),
+        credentials: {
+          key: options.key === undefined ? keys[options.environment ?? "sandbox"][options.as ?? "server"] : options.key,
+          read_handle: options.read_handle ?? null,
+          address: "127.0.0.1",
+          keyless: true
+        },
+        revision: null,
+        idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
+        input
+      }).pipe(Effect.map((reply) => Json.decode(reply.json)))
+  })
+}).pipe(Effect.orDie)

@@ -1,0 +1,96 @@
+import { ApiError, Revision } from "@quotewire/core"
+
+/** The header parameters that operations share (api.md, Endpoints: general rules). */
+export const parameters = {
+  "Service-Version": {
+    name: "Service-Version",
+    in: "header",
+    required: false,
+    description: "The revision of the contract for this call; without it, the pinned revision.",
+    schema: { type: "string", enum: Revision.served, default: Revision.current }
+  },
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    in: "header",
+    required: true,
+    description: "The same key and the same body give the first answer again, for at least 24 hours.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }
+  },
+  "Read-Handle": {
+    name: "Read-Handle",
+    in: "header",
+    required: false,
+    description: "The handle that the start of the quote request returned; platform and widget keys read by it.",
+    schema: { type: "string" }
+  }
+} as const
+
+/** The headers of answers. */
+export const headers: Readonly<Record<string, { description: string; required: boolean; schema: object }>> = {
+  "Request-Id": {
+    description: "The identifier of this call; support asks for it.",
+    required: true,
+    schema: { type: "string", pattern: "^req_" }
+  },
+  "Service-Version": {
+    description: "The revision that the answer is written in.",
+    required: true,
+    schema: { type: "string", enum: Revision.served }
+  },
+  Location: { description: "Where what was made can be read.", required: true, schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "Says that this is the answer of an earlier call with the same `Idempotency-Key`.",
+    required: false,
+    schema: { type: "string", enum: ["true"] }
+  },
+  "Retry-After": {
+    description: "Seconds until the call would pass.",
+    required: false,
+    schema: { type: "integer", minimum: 0 }
+  },
+  "WWW-Authenticate": {
+    description: "The scheme to use.",
+    required: true,
+    schema: { type: "string", enum: ["Bearer"] }
+  }
+}
+
+/** Names headers of an answer. */
+export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<string, { $ref: string }>> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** The name of the response that refuses with one of these codes. */
+export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
+
+/** The response that refuses with one of these codes of the same HTTP status, with an example of each. */
+export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>): object => {
+  const waits = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ApiError.definitions[code].meaning}`).join(" "),
+    headers: headerReferences([
+      "Request-Id",
+      "Service-Version",
+      ...(waits ? ["Retry-After"] : []),
+      ...(codes.includes("authentication_failed") ? ["WWW-Authenticate"] : [])
+    ]),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/ErrorEnvelope" },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code) }]))
+      }
+    }
+  }
+}
+
+const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
+  invalid_version: {
+    field_errors: [{ path: "Service-Version", message: "Must be a served revision.", allowed_values: Revision.served }]
+  },
+  invalid_input: { field_errors: [{ path: "limit", message: "Must be between 1 and 100." }] },
+  needs_information: {
+    field_errors: [{ path: "application.vehicles.0.vin", message: "This fact is required." }]
+  }
+}
+
+const example = (code: ApiError.ErrorCode): ApiError.ErrorEnvelope =>
+  ApiError.envelope(ApiError.make(code, details[code]), "req_01k6a0000000000000000000000", "https://docs.quotewire.dev")
