@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { scenarioCatalog } from "../../src/carriers/scenarioCatalog.ts"
+import { catalogue } from "../../src/sandbox/Scenario.ts"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/quoting/Carrier.ts"
 import { type Line, lines } from "../../src/quoting/Line.ts"
 import { second_ms, toMillis } from "../../src/Timestamp.ts"
@@ -187,9 +187,9 @@ describe("scenario", () => {
 
 describe("scenario catalogue", () => {
   it("names all 24 scenarios, and each that has a timeline", () => {
-    const names = scenarioCatalog.scenarios.map((scenario) => scenario.name)
+    const names = catalogue.scenarios.map((scenario) => scenario.name)
     assert.lengthOf(new Set(names), 24)
-    assert.strictEqual(scenarioCatalog.scenario_catalog_version, timelines.catalog_version)
+    assert.strictEqual(catalogue.scenario_catalog_version, timelines.catalog_version)
     for (const name of Object.keys(timelines.scenarios)) assert.include(names, name)
   })
 })

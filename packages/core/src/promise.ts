@@ -1,0 +1,166 @@
+import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
+import { Access, type IssuedKey, type Organization } from "./access/Access.ts"
+import { AllowanceLimits, type Limits, standardLimits } from "./access/Allowance.ts"
+import type { Environment, KeyKind } from "./access/Caller.ts"
+import { SealKeys } from "./access/Seal.ts"
+import { Ids, type OrganizationId } from "./Ids.ts"
+import * as Json from "./Json.ts"
+import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography } from "./layer.ts"
+import * as Operation from "./Operation.ts"
+import { operations } from "./operations.ts"
+import { PublicUrl } from "./PublicUrl.ts"
+import type { CarrierAdapters } from "./quoting/Carrier.ts"
+import { Retention } from "./runner/Retention.ts"
+import { Runner } from "./runner/Runner.ts"
+import type { Storage } from "./storage/Storage.ts"
+
+/** How the service is embedded. */
+export interface EmbedOptions {
+  /** Where everything is kept, such as `MemoryStorage.layer`. */
+  readonly storage: Layer.Layer<Storage>
+  /** The carriers to ask; the fictional ones of the sandbox unless told. */
+  readonly carriers?: Layer.Layer<CarrierAdapters>
+  /** The keys that facts are sealed with; keys that end with the process unless told. */
+  readonly seal_keys?: Layer.Layer<SealKeys>
+  /** Faster cryptography of the runtime, if it has any. */
+  readonly cryptography?: Layer.Layer<Cryptography>
+  readonly limits?: Limits
+  /** The address in front of `/go/…`. */
+  readonly public_url?: string
+  /** Whether due jobs are run here; false in a process that only answers calls. */
+  readonly work?: boolean
+}
+
+type AnyOperation = (typeof operations)[number]
+type InputOf<Op> = Op extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
+type OutputOf<Op> = Op extends Operation.Operation<string, unknown, infer Output, unknown> ? Output : never
+
+/** What a call can say beyond its input. */
+export interface CallOptions {
+  readonly read_handle?: string
+  readonly idempotency_key?: string
+  readonly service_version?: string
+  /** Ends the call, also while it waits. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * The operations as methods, by their names, on behalf of one API key.
+ *
+ * A refusal rejects with an `ApiError`: its `_tag` is the code, `field_errors` and `retry_action` say what to do.
+ */
+export type Client = {
+  readonly [Op in AnyOperation as Op["name"]]: (
+    input: InputOf<Op>,
+    options?: CallOptions
+  ) => Promise<OutputOf<Op>>
+}
+
+/** The service inside another program. */
+export interface Embedded {
+  readonly createOrganization: (name: string) => Promise<Organization>
+  readonly createKey: (options: {
+    readonly organization_id: OrganizationId
+    readonly environment: Environment
+    readonly kind: KeyKind
+  }) => Promise<IssuedKey>
+  readonly client: (key: string) => Client
+  /** Finishes what runs and lets go of everything. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Embeds the service, for programs that are not written with Effect.
+ *
+ * @example
+ * const quotewire = embed({ storage: MemoryStorage.layer })
+ * const { id } = await quotewire.createOrganization("Acme")
+ * const { key } = await quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
+ * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
+ */
+export const embed = (options: EmbedOptions): Embedded => {
+  const runtime = ManagedRuntime.make(layerOf(options))
+  const run = async <A, E>(effect: Effect.Effect<A, E, Services>, signal?: AbortSignal): Promise<A> => {
+    const exit = await runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    if (Exit.isSuccess(exit)) return exit.value
+    throw Cause.squash(exit.cause)
+  }
+  const method =
+    <Output>(operation: Operation.Operation<string, unknown, Output, Services>, key: string) =>
+    (input: unknown, call: CallOptions = {}): Promise<Output> =>
+      run(callWith(operation, key, input, call), call.signal)
+  return {
+    createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
+    createKey: (key) => run(Effect.flatMap(Access, (access) => access.createKey(key))),
+    client: (key) => clientOf((operation) => method(operation, key)),
+    close: () => runtime.dispose()
+  }
+}
+
+type Method = <Output>(
+  operation: Operation.Operation<string, unknown, Output, Services>
+) => (input: unknown, options?: CallOptions) => Promise<Output>
+
+const [
+  get_capabilities,
+  start_quote_request,
+  get_quote_request,
+  list_quote_requests,
+  cancel_quote_request,
+  get_quote,
+  list_events,
+  get_sandbox,
+  list_sandbox_scenarios,
+  select_scenario,
+  advance_time,
+  force_expiry,
+  reset_sandbox
+] = operations
+
+// Written out, so that the compiler checks each method against its operation, and misses none.
+const clientOf = (method: Method): Client => ({
+  get_capabilities: method(get_capabilities),
+  start_quote_request: method(start_quote_request),
+  get_quote_request: method(get_quote_request),
+  list_quote_requests: method(list_quote_requests),
+  cancel_quote_request: method(cancel_quote_request),
+  get_quote: method(get_quote),
+  list_events: method(list_events),
+  get_sandbox: method(get_sandbox),
+  list_sandbox_scenarios: method(list_sandbox_scenarios),
+  select_scenario: method(select_scenario),
+  advance_time: method(advance_time),
+  force_expiry: method(force_expiry),
+  reset_sandbox: method(reset_sandbox)
+})
+
+const callWith = <Output>(
+  operation: Operation.Operation<string, unknown, Output, Services>,
+  key: string,
+  input: unknown,
+  options: CallOptions
+) =>
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const reply = yield* Operation.call(operation, {
+      request_id: ids.request(),
+      credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
+      revision: options.service_version ?? null,
+      idempotency_key: options.idempotency_key ?? null,
+      input
+    })
+    return Json.decode(reply.json)
+  })
+
+const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
+  const work = options.work === false ? Layer.empty : Layer.merge(Runner.layerForever, Retention.layerForever)
+  return work.pipe(
+    Layer.provideMerge(layer),
+    Layer.provide(options.storage),
+    Layer.provide(options.carriers ?? sandboxCarriers),
+    Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(options.cryptography ?? webCryptography),
+    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
+    Layer.provide(Layer.succeed(PublicUrl, options.public_url ?? "http://127.0.0.1:8787"))
+  )
+}

@@ -1,0 +1,158 @@
+import { createServer } from "node:http"
+import { assert, describe, it } from "@effect/vitest"
+import { ApiError } from "@quotewire/core"
+import { CarrierCallbacks, Go, Http, Page, Route } from "@quotewire/http"
+import { Effect } from "effect"
+import { services, start } from "./support/host.ts"
+import { operations } from "./support/operations.ts"
+
+const destinations: Record<string, Go.Destination> = {
+  live: { _tag: "redirect", url: "https://carrier.example/start?a=1&b=ü" },
+  dead: { _tag: "page", status: 410, title: "Gone", message: "<script>alert('x')</script>" }
+}
+
+describe("pages", () => {
+  it.live("of error codes open for every code", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start()
+      const index = yield* send("GET", "/docs/v1/errors", { key: null })
+      for (const code of ApiError.codes) {
+        assert.include(index.text, `/docs/v1/errors/${code}`)
+        const page = yield* send("GET", `/docs/v1/errors/${code}`, { key: null })
+        assert.strictEqual(page.status, 200)
+        assert.include(page.headers.get("content-type") ?? "", "text/html")
+        assert.include(page.text, `<td>${ApiError.definitions[code].status}</td>`)
+      }
+      const unknown = yield* send("GET", "/docs/v1/errors/%3Cscript%3E", { key: null })
+      assert.strictEqual(unknown.status, 404)
+      assert.notInclude(unknown.text, "<script")
+    })
+  )
+
+  it.live("run nothing, load nothing and escape everything", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start({ routes: [Go.route((token) => Effect.succeed(destinations[token] ?? dead))] })
+      const gone = yield* send("GET", "/go/dead", { key: null })
+      assert.strictEqual(gone.status, 410)
+      assert.include(gone.text, "&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;")
+      assert.match(gone.headers.get("content-security-policy") ?? "", /^default-src 'none'; style-src 'sha256-/)
+      const link = yield* send("GET", "/go/live", { key: null })
+      assert.strictEqual(link.status, 302)
+      assert.strictEqual(link.headers.get("location"), "https://carrier.example/start?a=1&b=%C3%BC")
+      assert.strictEqual(link.headers.get("referrer-policy"), "no-referrer")
+      assert.strictEqual(link.headers.get("cache-control"), "no-store")
+    })
+  )
+
+  it("take texts and numbers as they are, and nothing as markup", () => {
+    assert.strictEqual(Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html, "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>")
+  })
+})
+
+const dead: Go.Destination = { _tag: "page", status: 404, title: "Unknown link", message: "There is no such link." }
+
+describe("other routes", () => {
+  it.live("tell whether the host lives and is ready", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start({ ready: Effect.succeed(false) })
+      assert.strictEqual((yield* send("GET", "/health/live", { key: null })).status, 200)
+      const ready = yield* send("GET", "/health/ready", { key: null })
+      assert.strictEqual(ready.status, 503)
+      assert.strictEqual(JSON.parse(ready.text).error.code, "service_unavailable")
+      assert.strictEqual((yield* (yield* start()).send("GET", "/health/ready", { key: null })).status, 200)
+    })
+  )
+
+  it.live("give carriers' callbacks on, byte by byte", () =>
+    Effect.gen(function* () {
+      const received: Array<string> = []
+      const { send } = yield* start({
+        routes: [
+          CarrierCallbacks.route((carrier_id, { headers, body }) =>
+            Effect.sync(() => {
+              received.push(carrier_id, String(headers["x-signature"]), Buffer.from(body).toString("hex"))
+              return carrier_id === "acme"
+            })
+          )
+        ]
+      })
+      const options = { key: null, headers: { "x-signature": "s" }, body: new Uint8Array([0, 255]) }
+      assert.strictEqual((yield* send("POST", "/carriers/acme/callbacks", options)).status, 204)
+      assert.strictEqual((yield* send("POST", "/carriers/other/callbacks", options)).status, 404)
+      assert.deepStrictEqual(received, ["acme", "s", "00ff", "other", "s", "00ff"])
+      const large = yield* send("POST", "/carriers/acme/callbacks", { key: null, body: new Uint8Array(65_537) })
+      assert.strictEqual(large.status, 413)
+    })
+  )
+
+  it.live("that fail are answered as a defect, also where their headers cannot be written", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start({
+        routes: [
+          Route.make("GET", "/throws", () => {
+            throw new Error("inside")
+          }),
+          Route.make("GET", "/dies", () => Effect.die("inside")),
+          Route.make("GET", "/header", () => Effect.succeed({ status: 200, headers: { location: "a\r\nb: c" }, body: null }))
+        ]
+      })
+      for (const path of ["/throws", "/dies", "/header"]) {
+        const answer = yield* send("GET", path, { key: null })
+        assert.strictEqual(answer.status, 500, path)
+        assert.notInclude(answer.text, "inside")
+      }
+    })
+  )
+})
+
+describe("browsers", () => {
+  const origin = "https://shop.example"
+  const preflight = (method: string, from = origin) => ({
+    key: null,
+    headers: { origin: from, "access-control-request-method": method }
+  })
+
+  it.live("reach what a widget key can call, from allowed origins", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start({ cors_origins: [origin] })
+      const open = yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))
+      assert.strictEqual(open.status, 204)
+      assert.strictEqual(open.headers.get("access-control-allow-origin"), origin)
+      assert.strictEqual((yield* send("OPTIONS", "/v1/things", preflight("POST"))).status, 404)
+      assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET", "https://evil.example"))).status, 404)
+      const read = yield* send("GET", "/v1/things/th_1", { headers: { origin } })
+      assert.strictEqual(read.headers.get("access-control-allow-origin"), origin)
+      const evil = yield* send("GET", "/v1/things/th_1", { headers: { origin: "https://evil.example" } })
+      assert.isNull(evil.headers.get("access-control-allow-origin"))
+      assert.strictEqual(evil.headers.get("vary"), "Origin")
+    })
+  )
+
+  it.live("reach nothing where no origin is allowed", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start()
+      assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))).status, 404)
+      assert.isNull((yield* send("GET", "/v1/things/th_1", { headers: { origin } })).headers.get("vary"))
+    })
+  )
+})
+
+describe("embedding", () => {
+  it.live("serves inside a server that exists, and leaves other paths to it", () =>
+    Effect.gen(function* () {
+      const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
+      const server = createServer((request, response) =>
+        handle(request, response, () => response.writeHead(418).end("another app"))
+      )
+      yield* Effect.callback<void>((resume) => void server.listen(0, () => resume(Effect.void)))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const bound = server.address()
+      const port = typeof bound === "object" && bound !== null ? bound.port : 0
+      const get = (path: string) => Effect.promise(() => fetch(`http://127.0.0.1:${port}${path}`))
+      assert.strictEqual((yield* get("/other")).status, 418)
+      const refused = yield* get("/v1/things/th_1")
+      assert.strictEqual(refused.status, 401)
+      assert.include(yield* Effect.promise(() => refused.text()), "https://api.quotewire.dev/docs/v1/errors/")
+    }).pipe(Effect.provide(services))
+  )
+})
