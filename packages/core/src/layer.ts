@@ -1,22 +1,23 @@
 import { Effect, Layer } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
+import * as ApiError from "./ApiError.ts"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import { Seal, type SealKeys } from "./access/Seal.ts"
 import { fictionalCarriers } from "./carriers/fictional.ts"
 import { Events } from "./events/Events.ts"
 import { Ids } from "./Ids.ts"
-import { CarrierAdapters } from "./quoting/Carrier.ts"
+import { CarrierAdapters, type CarrierCallback } from "./quoting/Carrier.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
-import { Quotes } from "./quoting/Quotes.ts"
+import { type Destination, Quotes } from "./quoting/Quotes.ts"
 import { Answers } from "./requests/Answers.ts"
 import { Retention } from "./runner/Retention.ts"
 import { Handlers, Runner } from "./runner/Runner.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { Workspaces } from "./sandbox/Workspaces.ts"
-import type { Storage } from "./storage/Storage.ts"
+import { Storage } from "./storage/Storage.ts"
 import { Waiters } from "./storage/Waiters.ts"
 
 /** The cryptography that the core needs, as ports: a host may bring faster implementations. */
@@ -74,12 +75,53 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes> 
  * It runs no jobs of its own: add `Runner.layerForever` and `Retention.layerForever` in a process that works, or call
  * `Runner.runDue` where a test moves the clock.
  */
-export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | Cryptography> = Sandbox.layer.pipe(
-  Layer.provideMerge(Runner.layer),
-  Layer.provide(handlers),
-  Layer.provideMerge(Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)),
-  Layer.provideMerge(Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, Retention.layer, Waiters.layer)),
-  Layer.provideMerge(Workspaces.layer),
-  Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
-  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | Cryptography> =
+  Sandbox.layer.pipe(
+    Layer.provideMerge(Runner.layer),
+    Layer.provide(handlers),
+    Layer.provideMerge(
+      Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)
+    ),
+    Layer.provideMerge(Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, Retention.layer, Waiters.layer)),
+    Layer.provideMerge(Workspaces.layer),
+    Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
+    Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+  )
+
+/** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */
+export const worker: Layer.Layer<never, never, Runner | Retention> = Layer.merge(
+  Runner.layerForever,
+  Retention.layerForever
 )
+
+/** Follows the token of `/go/<token>`: to the carrier, or to a page that says why that cannot be. */
+export const go = (token: string): Effect.Effect<Destination, never, Quotes> =>
+  Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
+    Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
+  )
+
+const tryLater: Destination = {
+  _tag: "page",
+  status: 503,
+  title: "This link cannot be followed now",
+  message: "Try again in a minute."
+}
+
+/** Takes in a carrier's callback as it arrived; false where it is not genuine. */
+export const carrierCallback = (
+  carrier_id: string,
+  callback: CarrierCallback
+): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Carriers> =>
+  Effect.flatMap(Carriers, (carriers) => carriers.callback(carrier_id, callback)).pipe(
+    Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
+      Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
+    )
+  )
+
+/** Whether storage answers and has the schema that this program needs. */
+export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(
+  Effect.match({ onFailure: () => false, onSuccess: () => true })
+)
+
+/** Ends all waiting reads with what they have: the process is about to stop. */
+export const wake: Effect.Effect<void, never, Waiters> = Effect.flatMap(Waiters, (waiters) => waiters.stop)

@@ -5,13 +5,11 @@ import type { Environment, KeyKind } from "./access/Caller.ts"
 import { SealKeys } from "./access/Seal.ts"
 import { Ids, type OrganizationId } from "./Ids.ts"
 import * as Json from "./Json.ts"
-import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography } from "./layer.ts"
+import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography, worker } from "./layer.ts"
 import * as Operation from "./Operation.ts"
 import { operations } from "./operations.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import type { CarrierAdapters } from "./quoting/Carrier.ts"
-import { Retention } from "./runner/Retention.ts"
-import { Runner } from "./runner/Runner.ts"
 import type { Storage } from "./storage/Storage.ts"
 
 /** How the service is embedded. */
@@ -50,10 +48,7 @@ export interface CallOptions {
  * A refusal rejects with an `ApiError`: its `_tag` is the code, `field_errors` and `retry_action` say what to do.
  */
 export type Client = {
-  readonly [Op in AnyOperation as Op["name"]]: (
-    input: InputOf<Op>,
-    options?: CallOptions
-  ) => Promise<OutputOf<Op>>
+  readonly [Op in AnyOperation as Op["name"]]: (input: InputOf<Op>, options?: CallOptions) => Promise<OutputOf<Op>>
 }
 
 /** The service inside another program. */
@@ -153,7 +148,7 @@ const callWith = <Output>(
   })
 
 const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
-  const work = options.work === false ? Layer.empty : Layer.merge(Runner.layerForever, Retention.layerForever)
+  const work = options.work === false ? Layer.empty : worker
   return work.pipe(
     Layer.provideMerge(layer),
     Layer.provide(options.storage),
@@ -161,6 +156,6 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
     Layer.provide(options.cryptography ?? webCryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
-    Layer.provide(Layer.succeed(PublicUrl, options.public_url ?? "http://127.0.0.1:8787"))
+    Layer.provide(Layer.succeed(PublicUrl, () => options.public_url ?? "http://127.0.0.1:8787"))
   )
 }

@@ -20,25 +20,26 @@ type Described = Pick<Operation.Operation, "name" | "route" | "input" | "output"
 
 /** Derives the JSON Schemas of operations; a field annotated with `jsonSchema` is shown as the annotation says. */
 export const of = (operations: ReadonlyArray<Described>): Schemas => {
-  const all = operations.flatMap(({ input, output }) => [input, output])
+  const inputs = operations.map(({ input }) => ast(input))
+  const outputs = operations.map(({ output }) => ast(output))
   const { schemas, definitions } = JsonSchema.toMultiDocumentOpenApi3_1(
     SchemaRepresentation.toJsonSchemaMultiDocument(
-      SchemaRepresentation.toRepresentations([ast(ApiError.ErrorEnvelope), ...all.map(ast)]),
+      SchemaRepresentation.toRepresentations([ast(ApiError.ErrorEnvelope), ...inputs, ...outputs]),
       { includeAnnotationKey: (key) => key === "jsonSchema" }
     )
   )
-  const components = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, shown(schema)]))
-  const [, ...shownSchemas] = schemas.map(shown)
+  const components = Object.fromEntries(
+    Object.entries(definitions).map(([name, schema]) => [name, shown(schema, "open")])
+  )
+  const ofOperation = (route: Operation.Route, index: number): OperationSchemas => {
+    const input = shown(schemas[1 + index] ?? {}, "closed")
+    const shape = InputShape.of(input, components)
+    const output = shown(schemas[1 + operations.length + index] ?? {}, "open")
+    return { input: shape, body: bodyOf(route, input, shape), output }
+  }
   return {
     components,
-    operations: new Map(
-      operations.map((operation, index) => {
-        const input = shownSchemas[2 * index] ?? {}
-        const shape = InputShape.of(input, components)
-        const output = shownSchemas[2 * index + 1] ?? {}
-        return [operation.name, { input: shape, body: bodyOf(operation.route, input, shape), output }]
-      })
-    )
+    operations: new Map(operations.map(({ name, route }, index) => [name, ofOperation(route, index)]))
   }
 }
 
@@ -65,16 +66,43 @@ const bodyOf = (
   return { schema, isRequired: required.length > 0 }
 }
 
-/** Puts what a `jsonSchema` annotation says in the place of its schema. */
-const shown = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
-  const said = schema.jsonSchema
-  if (Predicate.isObject(said)) {
-    return typeof schema.description === "string" ? { description: schema.description, ...said } : { ...said }
+/** Whether an object may hold fields that its schema does not name: answers may, what a caller sends may not. */
+type Openness = "open" | "closed"
+
+/**
+ * A schema as the document shows it: what a `jsonSchema` annotation says stands in its place, a description stands
+ * beside what it describes, and what every reader takes for granted is left out.
+ */
+const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.JsonSchema => {
+  const { conditions, notes } = sorted(schema.allOf)
+  const { jsonSchema: said, allOf: _, ...rest } = { ...notes, ...schema }
+  if (Predicate.isObject(said)) return { ...descriptionOf(rest), ...said }
+  const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
+  const show = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(show)
+    return Predicate.isObject(value) ? shown(value, openness) : value
   }
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, shownValue(value)]))
+  const isClosed = openness === "closed" && schema.type === "object" && schema.additionalProperties === true
+  return Object.fromEntries([
+    ...members.filter(([key, value]) => !isTakenForGranted(key, value)).map(([key, value]) => [key, show(value)]),
+    ...(isClosed ? [["additionalProperties", false]] : [])
+  ])
 }
 
-const shownValue = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(shownValue)
-  return Predicate.isObject(value) ? shown(value) : value
+const isTakenForGranted = (key: string, value: unknown): boolean =>
+  (key === "additionalProperties" && value === true) ||
+  (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
+  (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
+
+const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
+  typeof description === "string" ? { description } : {}
+
+/** Tells the parts of an `allOf` that only describe from those that are conditions. */
+const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {
+  const parts: ReadonlyArray<unknown> = Array.isArray(allOf) ? allOf : []
+  const isNote = (part: unknown): part is JsonSchema.JsonSchema =>
+    Predicate.isObject(part) && Object.keys(part).every((key) => notes.has(key))
+  return { conditions: parts.filter((part) => !isNote(part)), notes: Object.assign({}, ...parts.filter(isNote)) }
 }
+
+const notes = new Set(["title", "description", "default", "examples", "jsonSchema"])

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Conforms from "./support/conforms.ts"
-import { keys, start } from "./support/host.ts"
+import { start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 import * as Wire from "./support/wire.ts"
 
@@ -11,7 +11,7 @@ const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewi
 describe("answers", () => {
   it.live("carry the bytes of the operation with their exact length", () =>
     Effect.gen(function* () {
-      const { port, send } = yield* start()
+      const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
       assert.strictEqual(answer.status, 200)
       assert.strictEqual(answer.headers.get("content-length"), String(Buffer.byteLength(answer.text)))
@@ -59,7 +59,7 @@ describe("answers", () => {
 
   it.live("come in order on one connection, however the requests arrive", () =>
     Effect.gen(function* () {
-      const { port } = yield* start()
+      const { keys, port } = yield* start()
       const body = JSON.stringify({ name: "b" })
       const head = `Host: x\r\nAuthorization: Bearer ${keys.server}\r\n`
       const raw = yield* Wire.exchange(

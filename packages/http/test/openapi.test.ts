@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError } from "@quotewire/core"
+import { ApiError, operations as coreOperations } from "@quotewire/core"
 import { OpenApi } from "@quotewire/http"
-import addFormats from "ajv-formats"
 import { Ajv2020 } from "ajv/dist/2020.js"
+import addFormats from "ajv-formats"
 import { Effect, Predicate } from "effect"
 import { start } from "./support/host.ts"
 import { lint } from "./support/lint.ts"
@@ -19,6 +19,11 @@ describe("the OpenAPI document", () => {
     for (const { passed, printed } of await lint(document)) assert.isTrue(passed, printed)
   })
 
+  it("of the core passes Redocly and Spectral", { timeout: 60_000 }, async () => {
+    const core = OpenApi.document(coreOperations, "https://api.quotewire.dev")
+    for (const { passed, printed } of await lint(core)) assert.isTrue(passed, printed)
+  })
+
   it.live("is served by the host, for its own address", () =>
     Effect.gen(function* () {
       const { send, url } = yield* start()
@@ -33,7 +38,13 @@ describe("the OpenAPI document", () => {
     assert.deepInclude(get, { operationId: "get_thing", tags: ["Things"] })
     assert.deepStrictEqual(at("paths", "/v1/things/{id}", "get", "parameters"), [
       { name: "id", in: "path", required: true, schema: { type: "string" } },
-      { name: "version", in: "query", required: false, description: "Which version", schema: { type: "integer", minimum: 1 } },
+      {
+        name: "version",
+        in: "query",
+        required: false,
+        description: "Which version",
+        schema: { type: "integer", minimum: 1 }
+      },
       { name: "label", in: "query", required: false, schema: { type: "string" } },
       { $ref: "#/components/parameters/Service-Version" },
       { $ref: "#/components/parameters/Read-Handle" }
@@ -57,7 +68,16 @@ describe("the OpenAPI document", () => {
   it("names every refusal of an operation, with an example that is one", () => {
     const responses = at("paths", "/v1/things", "post", "responses")
     assert.sameMembers(Object.keys(Predicate.isObject(responses) ? responses : {}), [
-      "201", "400", "401", "403", "409", "413", "422", "429", "500", "503"
+      "201",
+      "400",
+      "401",
+      "403",
+      "409",
+      "413",
+      "422",
+      "429",
+      "500",
+      "503"
     ])
     assert.deepStrictEqual(at("paths", "/v1/things", "post", "responses", "400"), {
       $ref: "#/components/responses/invalid_json_or_invalid_version"

@@ -45,7 +45,10 @@ describe("pages", () => {
   )
 
   it("take texts and numbers as they are, and nothing as markup", () => {
-    assert.strictEqual(Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html, "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>")
+    assert.strictEqual(
+      Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html,
+      "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"
+    )
   })
 })
 
@@ -93,7 +96,9 @@ describe("other routes", () => {
             throw new Error("inside")
           }),
           Route.make("GET", "/dies", () => Effect.die("inside")),
-          Route.make("GET", "/header", () => Effect.succeed({ status: 200, headers: { location: "a\r\nb: c" }, body: null }))
+          Route.make("GET", "/header", () =>
+            Effect.succeed({ status: 200, headers: { location: "a\r\nb: c" }, body: null })
+          )
         ]
       })
       for (const path of ["/throws", "/dies", "/header"]) {
@@ -119,7 +124,10 @@ describe("browsers", () => {
       assert.strictEqual(open.status, 204)
       assert.strictEqual(open.headers.get("access-control-allow-origin"), origin)
       assert.strictEqual((yield* send("OPTIONS", "/v1/things", preflight("POST"))).status, 404)
-      assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET", "https://evil.example"))).status, 404)
+      assert.strictEqual(
+        (yield* send("OPTIONS", "/v1/things/th_1", preflight("GET", "https://evil.example"))).status,
+        404
+      )
       const read = yield* send("GET", "/v1/things/th_1", { headers: { origin } })
       assert.strictEqual(read.headers.get("access-control-allow-origin"), origin)
       const evil = yield* send("GET", "/v1/things/th_1", { headers: { origin: "https://evil.example" } })

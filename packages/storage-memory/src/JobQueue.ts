@@ -8,7 +8,7 @@ interface Lanes {
   unordered: Lane | null
 }
 
-/** Where a claim looks: all workspaces, or one. */
+/** Where a claim looks: all workspaces, or the ordered work of one. */
 interface Scope {
   readonly ready: () => Lane | undefined
   readonly lapses: () => Lane | undefined
@@ -124,7 +124,8 @@ export class JobQueue {
       this.held.set(job.number, job)
       this.refresh(job.lane)
     }
-    return { jobs: taken.map(claimed), next_due_at }
+    const lane = workspace_id === undefined ? null : (this.workspaces.get(workspace_id)?.ordered ?? null)
+    return { jobs: taken.map(claimed), next_due_at, busy: lane !== null && lane.leased.size > 0 }
   }
 
   /** Erases the jobs of a workspace, waiting and leased; answers how many. Its clock stays. */
@@ -166,21 +167,10 @@ export class JobQueue {
   }
 
   private only(workspace_id: Ids.WorkspaceId): Scope {
-    const { ordered, unordered } = this.workspaces.get(workspace_id) ?? { ordered: null, unordered: null }
-    const lanes = [ordered, unordered].filter((lane) => lane !== null)
-    const first = (waits: (lane: Lane) => boolean, time: (lane: Lane) => number) =>
-      lanes.filter(waits).sort((one, other) => time(one) - time(other))[0]
+    const lane = this.workspaces.get(workspace_id)?.ordered ?? undefined
     return {
-      ready: () =>
-        first(
-          (lane) => lane.ready_slot >= 0,
-          (lane) => lane.ready_at
-        ),
-      lapses: () =>
-        first(
-          (lane) => lane.lapses_slot >= 0,
-          (lane) => lane.lapses_at
-        )
+      ready: () => (lane !== undefined && lane.ready_slot >= 0 ? lane : undefined),
+      lapses: () => (lane !== undefined && lane.lapses_slot >= 0 ? lane : undefined)
     }
   }
 

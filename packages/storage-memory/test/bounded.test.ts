@@ -126,6 +126,21 @@ describe("what memory holds", () => {
   )
 
   it.effect(
+    "does not keep erased events for the sake of a young one",
+    Effect.fnUntraced(function* () {
+      const storage = yield* Storage.Storage
+      const before = heapUsed()
+      for (let place = 1; place <= 200; place++) {
+        const workspace_id = workspace(place)
+        const events = Array.from({ length: 100 }, (_, at) => ({ id: `evt_${at}`, occurred_at: at, body: text(at) }))
+        yield* storage.commit(Change.make(workspace_id, { events }))
+        yield* storage.erase({ what: "events", workspace_id, occurred_before: 99, limit: 1_000 })
+      }
+      expect((heapUsed() - before) / megabyte).toBeLessThan(3)
+    }, Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect(
     "is given back when a workspace is erased",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
@@ -209,7 +224,7 @@ describe("what memory does", () => {
       expect(performance.now() - started).toBeLessThan(10_000)
       expect(claimed).toEqual(due)
       const end = yield* storage.claim({ now: 20_000_000, lease_ms: 1, limit: 1 })
-      expect(end).toEqual({ jobs: [], next_due_at: null })
+      expect(end).toEqual({ jobs: [], next_due_at: null, busy: false })
     }, Effect.provide(MemoryStorage.layer))
   )
 

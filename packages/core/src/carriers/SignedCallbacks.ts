@@ -36,7 +36,8 @@ export const signedCallbacks = (mac: Mac.Mac["Service"], key: Mac.Key): SignedCa
     return { headers: { "content-type": "application/json", [signature_header]: Hex.encode(tag) }, body }
   }),
   read: Effect.fnUntraced(function* (carrier_id, { headers, body }) {
-    const tag = Hex.decode(headers[signature_header] ?? "")
+    const signature = headers[signature_header]
+    const tag = Hex.decode(typeof signature === "string" ? signature : "")
     if (Result.isFailure(tag) || !(yield* Effect.orDie(mac.verify(key, tag.success, body)))) return null
     const message = Option.getOrNull(decodeBody(new TextDecoder().decode(body)))
     // All fictional carriers share the key, so a callback names the one that it comes from.

@@ -31,7 +31,7 @@ export interface Naming {
   readonly ids: Ids["Service"]
   readonly seal: Seal["Service"]
   /** The address in front of `/go/…`. */
-  readonly base_url: string
+  readonly base_url: () => string
 }
 
 /** A poll comes no sooner and no later than this after the one before. */
@@ -167,7 +167,7 @@ export const originOf = (
       carrier: awaited.candidate.adapter.carrier,
       answered_at,
       redirect_path: token === null ? null : `/go/${token}`,
-      base_url: naming.base_url
+      base_url: naming.base_url()
     })
   )
 

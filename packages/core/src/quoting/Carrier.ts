@@ -161,9 +161,9 @@ export interface CarrierAsk<Facts = unknown> {
   readonly deadline: number
 }
 
-/** A callback as it arrived. */
+/** A callback as it arrived: header names in lower case, the body's raw bytes. */
 export interface CarrierCallback {
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly body: Uint8Array
 }
 

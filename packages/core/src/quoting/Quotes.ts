@@ -18,7 +18,7 @@ import { newestAt, offerOf, requestOf } from "./StoredRecords.ts"
 /** Where a click on `/go/…` ends: at the carrier, on a sandbox page, or on a page that says why the link is dead. */
 export type Destination =
   | { readonly _tag: "redirect"; readonly url: string }
-  | { readonly _tag: "page"; readonly status: 200 | 404 | 410; readonly title: string; readonly message: string }
+  | { readonly _tag: "page"; readonly status: 200 | 404 | 410 | 503; readonly title: string; readonly message: string }
 
 /** Reads quotes, lets them expire, and leads on to their carriers. */
 export class Quotes extends Context.Service<

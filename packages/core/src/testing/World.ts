@@ -1,9 +1,9 @@
 import { Context, Effect, Layer } from "effect"
+import type { ApiError } from "../ApiError.ts"
 import * as Access from "../access/Access.ts"
 import { AllowanceLimits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import { SealKeys } from "../access/Seal.ts"
-import type { ApiError } from "../ApiError.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import { layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
@@ -36,9 +36,7 @@ export class World extends Context.Service<
   }
 >()("@quotewire/core/testing/World") {
   /** The whole core on a storage, without limits and with the fictional carriers. Nothing runs jobs but what a test calls. */
-  static readonly layer = <E, R>(
-    storage: Layer.Layer<Storage, E, R>
-  ): Layer.Layer<World | Services | Storage, E, R> =>
+  static readonly layer = <E, R>(storage: Layer.Layer<Storage, E, R>): Layer.Layer<World | Services | Storage, E, R> =>
     Layer.effect(World, makeWorld).pipe(
       Layer.provideMerge(layer),
       Layer.provideMerge(storage),

@@ -1,6 +1,6 @@
 import type { OpenApi } from "@quotewire/http"
-import addFormats from "ajv-formats"
 import { Ajv2020 } from "ajv/dist/2020.js"
+import addFormats from "ajv-formats"
 import { Predicate } from "effect"
 
 /** An answer as a test has read it. */
@@ -41,7 +41,12 @@ export const make = (document: OpenApi.Document): Conforms => {
     const validate = ajv.getSchema(`openapi#${toPointer([...found.pointer, "content", "application/json", "schema"])}`)
     if (validate === undefined) return [...problems, `${method} ${template} ${status} has no schema`]
     if (validate(JSON.parse(text)) === true) return problems
-    return [...problems, ...(validate.errors ?? []).map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`)]
+    return [
+      ...problems,
+      ...(validate.errors ?? []).map(
+        (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`
+      )
+    ]
   }
 }
 
@@ -62,7 +67,10 @@ const at = (node: Node, name: string): Node => {
 }
 
 /** Follows a pointer, and the reference that it may end at. */
-const resolve = (document: Node, pointer: ReadonlyArray<string>): { pointer: ReadonlyArray<string>; value: Node } | null => {
+const resolve = (
+  document: Node,
+  pointer: ReadonlyArray<string>
+): { pointer: ReadonlyArray<string>; value: Node } | null => {
   const value = pointer.reduce(at, document)
   if (Object.keys(value).length === 0) return null
   const reference = value["$ref"]
@@ -77,7 +85,8 @@ const closed = <A>(value: A): A => {
     if (Array.isArray(node)) return node.map(close)
     if (!Predicate.isObject(node)) return node
     const copy = Object.fromEntries(Object.entries(node).map(([key, member]) => [key, close(member)]))
-    const isOpen = copy["type"] === "object" && Predicate.isObject(copy["properties"]) && !("additionalProperties" in copy)
+    const isOpen =
+      copy["type"] === "object" && Predicate.isObject(copy["properties"]) && !("additionalProperties" in copy)
     return isOpen && !("allOf" in copy) ? { ...copy, additionalProperties: false } : copy
   }
   return JSON.parse(JSON.stringify(close(value)))

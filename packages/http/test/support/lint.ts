@@ -16,8 +16,20 @@ export const lint = async (document: OpenApi.Document) => {
   try {
     await writeFile(file, JSON.stringify(document, null, 2))
     return await Promise.all([
-      run(require.resolve("@redocly/cli/bin/cli.js"), ["lint", file, "--config", config("redocly.yaml"), "--format", "stylish"]),
-      run(require.resolve("@stoplight/spectral-cli/dist/index.js"), ["lint", file, "--ruleset", config("spectral.yaml")])
+      run(require.resolve("@redocly/cli/bin/cli.js"), [
+        "lint",
+        file,
+        "--config",
+        config("redocly.yaml"),
+        "--format",
+        "stylish"
+      ]),
+      run(require.resolve("@stoplight/spectral-cli/dist/index.js"), [
+        "lint",
+        file,
+        "--ruleset",
+        config("spectral.yaml")
+      ])
     ])
   } finally {
     await rm(folder, { recursive: true })

@@ -4,7 +4,11 @@ import { Context, Deferred, Effect, Layer, Schema } from "effect"
 /** What the test's operations note, so that a test can see what happens inside. */
 export class Notes extends Context.Service<
   Notes,
-  { readonly add: (note: string) => Effect.Effect<void>; readonly all: () => ReadonlyArray<string>; readonly woken: Deferred.Deferred<void> }
+  {
+    readonly add: (note: string) => Effect.Effect<void>
+    readonly all: () => ReadonlyArray<string>
+    readonly woken: Deferred.Deferred<void>
+  }
 >()("test/Notes") {
   static readonly layer = Layer.effect(
     Notes,
@@ -25,7 +29,12 @@ const Thing = Schema.Struct({
 
 const everyone = { callers: ["server", "widget", "platform"] } as const
 const servers = { callers: ["server"] } as const
-const named = (name: string) => ({ name, summary: `Does ${name}`, description: `Does ${name}, for tests.`, tag: "Things" })
+const named = (name: string) => ({
+  name,
+  summary: `Does ${name}`,
+  description: `Does ${name}, for tests.`,
+  tag: "Things"
+})
 const thing = (id: string, name = "Motörhead – 東京 🦆") =>
   Json.encode<typeof Thing.Type>({ id, name, note: null, price: Money.cents(1_250) })
 
@@ -37,13 +46,14 @@ const getThing = Operation.make({
   idempotent: false,
   input: Schema.Struct({
     id: Schema.String,
-    version: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({ description: "Which version" })),
+    version: Schema.optionalKey(
+      Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({ description: "Which version" })
+    ),
     label: Schema.optionalKey(Schema.String)
   }),
   output: Thing,
   errors: ["not_found"],
-  run: (_, { id }) =>
-    id.startsWith("th_") ? Effect.succeed(thing(id)) : Effect.fail(ApiError.make("not_found"))
+  run: (_, { id }) => (id.startsWith("th_") ? Effect.succeed(thing(id)) : Effect.fail(ApiError.make("not_found")))
 })
 
 const makeThing = Operation.make({
@@ -100,12 +110,15 @@ const waitForThing = Operation.make({
   input: Schema.Struct({ id: Schema.String }),
   output: Thing,
   errors: [],
-  run: Effect.fnUntraced(function* (_, { id }) {
-    const notes = yield* Notes
-    yield* notes.add("waiting")
-    yield* id === "th_stuck" ? Effect.never : Deferred.await(notes.woken)
-    return thing(id)
-  }, Effect.onInterrupt(() => Effect.flatMap(Notes, (notes) => notes.add("interrupted"))))
+  run: Effect.fnUntraced(
+    function* (_, { id }) {
+      const notes = yield* Notes
+      yield* notes.add("waiting")
+      yield* id === "th_stuck" ? Effect.never : Deferred.await(notes.woken)
+      return thing(id)
+    },
+    Effect.onInterrupt(() => Effect.flatMap(Notes, (notes) => notes.add("interrupted")))
+  )
 })
 
 const breakThing = Operation.make({

@@ -23,7 +23,7 @@ export const open = (port: number) =>
       socket.on("data", (chunk) => {
         text += String(chunk)
       })
-      socket.on("error", () => {})
+      socket.on("error", (error) => resume(Effect.die(error)))
       const settled = (isDone: () => boolean) =>
         Effect.callback<string>((resume) => {
           const look = () => (isDone() ? resume(Effect.succeed(text)) : undefined)
@@ -53,6 +53,8 @@ export const exchange = (port: number, text: string | Uint8Array) =>
 export const parse = (text: string) => {
   const [head = "", ...rest] = text.split("\r\n\r\n")
   const [first = "", ...lines] = head.split("\r\n")
-  const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]))
+  const headers = new Headers(
+    lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)])
+  )
   return { status: Number(first.split(" ")[1]), headers, text: rest.join("\r\n\r\n") }
 }

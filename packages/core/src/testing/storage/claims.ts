@@ -20,7 +20,7 @@ const firstMoment = (model: Model, workspace_id: WorkspaceId, now: number): Read
 }
 
 const inScope = (model: Model, { workspace_id }: ClaimQuery) =>
-  model.jobs.filter((job) => workspace_id === undefined || job.workspace_id === workspace_id)
+  model.jobs.filter((job) => workspace_id === undefined || (job.job.ordered && job.workspace_id === workspace_id))
 
 const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
   inScope(model, query)
@@ -97,6 +97,8 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
     job.lease += 1
     job.leased_until = query.now + query.lease_ms
   })
+  const busy = query.workspace_id !== undefined && inScope(model, query).some((job) => isLeased(job, query.now))
+  expectSame("whether ordered work is leased", claim.busy, busy)
   expectNumbersInOrder(model)
   // What is overdue says "at once", whatever moment it names.
   const soonest = (moment: number | null) => (moment === null ? null : Math.max(moment, query.now))

@@ -8,9 +8,9 @@ export const dueWork: ReadonlyArray<Case> = [
   rule(
     "a job is claimed when it is due, and not before",
     Effect.fnUntraced(function* (storage) {
-      expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null })
+      expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null, busy: false })
       yield* storage.commit(Sample.change({ jobs: [Sample.job(50)] }))
-      expectSame("too early", yield* storage.claim(Sample.claimAt(49)), { jobs: [], next_due_at: 50 })
+      expectSame("too early", yield* storage.claim(Sample.claimAt(49)), { jobs: [], next_due_at: 50, busy: false })
       expectSame("in time", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [50])
     })
   ),
@@ -29,16 +29,20 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim for one workspace sees its work only",
+    "a claim for one workspace sees its ordered work only, and says whether any of it is leased",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.job(90)] }))
-      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(10), Sample.job(70)] }))
-      const claim = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.home }))
-      expectSame("its jobs", Sample.dueTimes(claim.jobs), [20, 25])
-      expectSame("its next", claim.next_due_at, 90)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.timer(90)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.timer(10)] }))
+      const here = (now: number) => storage.claim(Sample.claimAt(now, { workspace_id: Sample.home }))
+      const claim = yield* here(50)
+      expectSame("its timers", Sample.dueTimes(claim.jobs), [25])
+      expectSame("leased by this claim", claim.busy, true)
+      expectSame("leased by the claim before", (yield* here(51)).busy, true)
+      for (const job of claim.jobs) yield* storage.commit(Sample.change({ finish: job }))
+      expectSame("nothing is leased", yield* here(52), { jobs: [], next_due_at: 90, busy: false })
       const empty = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.workspace(3) }))
-      expectSame("an unknown workspace", empty, { jobs: [], next_due_at: null })
-      expectSame("the others", Sample.dueTimes((yield* storage.claim(Sample.claimAt(50))).jobs), [10])
+      expectSame("an unknown workspace", empty, { jobs: [], next_due_at: null, busy: false })
+      expectSame("all the rest", Sample.dueTimes((yield* storage.claim(Sample.claimAt(53))).jobs), [10, 20])
     })
   ),
   rule(
@@ -72,7 +76,11 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.job(5_500)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(4_100)] }))
-      expectSame("too early", yield* storage.claim(Sample.claimAt(3_999)), { jobs: [], next_due_at: 4_000 })
+      expectSame("too early", yield* storage.claim(Sample.claimAt(3_999)), {
+        jobs: [],
+        next_due_at: 4_000,
+        busy: false
+      })
       const claim = yield* storage.claim(Sample.claimAt(9_000, { limit: 2 }))
       expectSame("earliest in real time first", Sample.dueTimes(claim.jobs), [5_000, 4_100])
       expectSame("in real time", claim.next_due_at, 4_500)
@@ -100,11 +108,15 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(20))
       yield* storage.commit(Sample.change({ clock_offset_ms: 500_000 }))
-      expectSame("still leased", yield* storage.claim(Sample.claimAt(1_019)), { jobs: [], next_due_at: 1_020 })
+      expectSame("still leased", yield* storage.claim(Sample.claimAt(1_019)), {
+        jobs: [],
+        next_due_at: 1_020,
+        busy: false
+      })
       yield* storage.commit(Sample.change({ clock_offset_ms: -5_000 }))
       yield* storage.release(jobs.map(Sample.leaseOf))
       const early = yield* storage.claim(Sample.claimAt(5_009))
-      expectSame("given back under another clock", early, { jobs: [], next_due_at: 5_010 })
+      expectSame("given back under another clock", early, { jobs: [], next_due_at: 5_010, busy: false })
       expectSame("due again", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5_020))).jobs), [10, 20])
     })
   )

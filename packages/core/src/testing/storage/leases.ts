@@ -43,7 +43,11 @@ export const leases: ReadonlyArray<Case> = [
     "a job that is finished never comes again",
     Effect.fnUntraced(function* (storage) {
       yield* finish(storage, yield* claimOne(storage))
-      expectSame("due work", yield* storage.claim(Sample.claimAt(1_000_000)), { jobs: [], next_due_at: null })
+      expectSame("due work", yield* storage.claim(Sample.claimAt(1_000_000)), {
+        jobs: [],
+        next_due_at: null,
+        busy: false
+      })
     })
   ),
   rule(
@@ -73,7 +77,7 @@ export const leases: ReadonlyArray<Case> = [
       yield* storage.claim(Sample.claimAt(5_000, { workspace_id: Sample.elsewhere }))
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, job)
-      expectSame("due work", yield* storage.claim(Sample.claimAt(9_000)), { jobs: [], next_due_at: null })
+      expectSame("due work", yield* storage.claim(Sample.claimAt(9_000)), { jobs: [], next_due_at: null, busy: false })
     })
   ),
   rule(
@@ -126,7 +130,11 @@ export const leases: ReadonlyArray<Case> = [
       const job = yield* claimOne(storage)
       yield* storage.release([Sample.leaseOf(job)])
       yield* expectRefusal(finish(storage, job), "LeaseLost")
-      expectSame("before it is due", yield* storage.claim(Sample.claimAt(9)), { jobs: [], next_due_at: 10 })
+      expectSame("before it is due", yield* storage.claim(Sample.claimAt(9)), {
+        jobs: [],
+        next_due_at: 10,
+        busy: false
+      })
       expectSame("when it is due", (yield* storage.claim(Sample.claimAt(10))).jobs, [{ ...job, lease: 2 }])
     })
   ),

@@ -1,0 +1,58 @@
+import { Config } from "effect"
+import { Flag } from "effect/cli"
+
+/** The environment variable of a setting: `--base-url` is `QUOTEWIRE_BASE_URL`. */
+export const variableOf = (flag: string): string => `QUOTEWIRE_${flag.toUpperCase().replaceAll("-", "_")}`
+
+const text = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withFallbackConfig(Config.String(variableOf(name))),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
+const toggle = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(
+    Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
+    Flag.withDefault(false),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
+const isPort = (port: number): boolean => port >= 0 && port <= 65_535
+
+/** Where the host listens; 0 takes a free port. */
+export const port = Flag.Int("port").pipe(
+  Flag.withFallbackConfig(Config.Int(variableOf("port"))),
+  Flag.withDefault(8787),
+  Flag.filter(isPort, () => "--port must be a whole number from 0 to 65535"),
+  Flag.withDescription(`Port to listen at; 0 takes a free one; 8787 unless told [${variableOf("port")}]`)
+)
+
+/** The address at which the host listens. */
+export const host = text("host", "Address to listen at; 127.0.0.1 unless told").pipe(Flag.withDefault("127.0.0.1"))
+
+const isBaseUrl = (url: string): boolean =>
+  URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !url.endsWith("/")
+
+/** The address that callers use, where it is not the one that the host listens at. */
+export const base_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
+  Flag.filter(isBaseUrl, () => "--base-url must be an http or https address without a slash at its end"),
+  Flag.optional
+)
+
+/** Web pages that may call with a widget key. */
+export const cors_origins = text(
+  "cors-origins",
+  "Origins, separated by commas, whose pages may call with a widget key"
+).pipe(
+  Flag.map((origins) => origins.split(",").map((origin) => origin.trim())),
+  Flag.withDefault<ReadonlyArray<string>>([])
+)
+
+/** One line of JSON instead of a page for a person. */
+export const json = toggle("json", "Print one line of JSON when ready, and nothing else on standard output")
+
+/** No limits on the number of calls. */
+export const no_limits = toggle("no-limits", "Admit calls without limits, for load tests")
+
+/** Stack traces of failures. */
+export const verbose = toggle("verbose", "Print the stack trace of a failure")

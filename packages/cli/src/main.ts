@@ -1,0 +1,49 @@
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
+import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
+import { dev } from "./commands/dev.ts"
+import * as Presenter from "./Presenter.ts"
+import { verbose } from "./Settings.ts"
+import { version } from "./version.ts"
+
+const quotewire = Command.make("quotewire").pipe(
+  Command.withDescription("An insurance quoting service"),
+  Command.withSharedFlags({ verbose }),
+  Command.withSubcommands([dev])
+)
+
+/** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by signal is a done. */
+const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
+  const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
+  if (!CliError.isCliError(error)) return 1
+  return error._tag === "ShowHelp" && error.errors.length === 0 ? 0 : 2
+}
+
+/** Says in one sentence why a command has failed; the rest is for `--verbose`. */
+const explain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
+  if (process.argv.includes("--verbose")) return Console.error(Cause.pretty(cause))
+  const sentence = error instanceof Error ? error.message : "The command has failed; --verbose shows where."
+  return Console.error(`quotewire: ${sentence}`)
+}
+
+// Standard output belongs to what a command prints.
+const logs = Layer.mergeAll(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]), Presenter.layer)
+
+// The first signal lets the host finish what runs; a second one ends at once.
+let signals = 0
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    if (++signals > 1) process.exit(1)
+  })
+}
+
+Command.run(quotewire, { version }).pipe(
+  Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
+  Effect.tapCause(explain),
+  Effect.provide(NodeServices.layer),
+  Effect.provide(logs),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(exitCode(exit)) })
+)
