@@ -58,8 +58,16 @@ export const definitions = define({
     retry_action: "use_new_request_key",
     meaning: "The key was used with another input, or the resource changed in the meantime."
   },
-  quote_expired: { status: 409, retry_action: "read_status", meaning: "The quote has expired. Purchase operations only." },
-  price_changed: { status: 409, retry_action: "read_status", meaning: "The price has changed. Purchase operations only." },
+  quote_expired: {
+    status: 409,
+    retry_action: "read_status",
+    meaning: "The quote has expired. Purchase operations only."
+  },
+  price_changed: {
+    status: 409,
+    retry_action: "read_status",
+    meaning: "The price has changed. Purchase operations only."
+  },
   purchase_not_supported: {
     status: 409,
     retry_action: "none",
@@ -71,7 +79,11 @@ export const definitions = define({
     meaning: "The feed cannot resume here. Read each tracked resource, then read the feed again without a cursor."
   },
   request_too_large: { status: 413, retry_action: "correct_input", meaning: "The body is larger than 256 KiB." },
-  invalid_input: { status: 422, retry_action: "correct_input", meaning: "A field is wrong; field_errors lists every one." },
+  invalid_input: {
+    status: 422,
+    retry_action: "correct_input",
+    meaning: "A field is wrong; field_errors lists every one."
+  },
   needs_information: {
     status: 422,
     retry_action: "supply_facts",
@@ -167,7 +179,10 @@ export const invalidInput = (field_errors: ReadonlyArray<FieldError>): ApiError<
 /** Refuses an application whose required facts are not all there. */
 export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> =>
   make("needs_information", {
-    message: field_errors.length === 1 ? "One required fact is missing." : `${field_errors.length} required facts are missing.`,
+    message:
+      field_errors.length === 1
+        ? "One required fact is missing."
+        : `${field_errors.length} required facts are missing.`,
     field_errors
   })
 

@@ -69,7 +69,8 @@ const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
         return
       }
       for (const [name, member] of Object.entries(value)) {
-        if (!isSafe(name)) found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
+        if (!isSafe(name))
+          found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
         else visit(member, [...path, name])
       }
     }

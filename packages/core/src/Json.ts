@@ -11,7 +11,13 @@ export interface Json<out A> {
 }
 
 /** Any value that JSON can hold. */
-export type JsonValue = string | number | boolean | null | ReadonlyArray<JsonValue> | { readonly [key: string]: JsonValue }
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | ReadonlyArray<JsonValue>
+  | { readonly [key: string]: JsonValue }
 
 /** Encodes a value. */
 export const encode = <A>(value: A): Json<A> => ({ text: JSON.stringify(value) })

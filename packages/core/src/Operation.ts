@@ -1,13 +1,13 @@
 import { Cause, Clock, Effect, Option, Result, type Schema } from "effect"
+import * as ApiError from "./ApiError.ts"
 import { Access, type Credentials } from "./access/Access.ts"
 import { Allowance, type Cost } from "./access/Allowance.ts"
 import type { Caller, CallerKind } from "./access/Caller.ts"
 import * as Revision from "./access/Revision.ts"
-import * as ApiError from "./ApiError.ts"
 import { reader } from "./Input.ts"
 import type * as Json from "./Json.ts"
-import { OnFinishedCall } from "./requests/FinishedCall.ts"
 import { Answers } from "./requests/Answers.ts"
+import { OnFinishedCall } from "./requests/FinishedCall.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
 
@@ -56,7 +56,10 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly output: Schema.Encoder<Output>
   /** The refusals beyond those that every operation can give. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
-  readonly run: (call: Call, input: Input) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
+  readonly run: (
+    call: Call,
+    input: Input
+  ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
 }
 
 /** One thing that a caller can do. HTTP, MCP, the command and the Promise interface are projections of it. */

@@ -3,13 +3,14 @@
  *
  * `layer` is the whole core on a `Storage`; `operations` is what a caller can do; `Operation.call` does it.
  */
+
+export * as ApiError from "./ApiError.ts"
 export * as Access from "./access/Access.ts"
 export * as Allowance from "./access/Allowance.ts"
 export * as ApiKey from "./access/ApiKey.ts"
 export * as Caller from "./access/Caller.ts"
 export * as Revision from "./access/Revision.ts"
 export * as Seal from "./access/Seal.ts"
-export * as ApiError from "./ApiError.ts"
 export * as Fictional from "./carriers/fictional.ts"
 export * as Event from "./events/Event.ts"
 export * as Ids from "./Ids.ts"
@@ -17,8 +18,8 @@ export * as Json from "./Json.ts"
 export * as Quotewire from "./layer.ts"
 export * as Operation from "./Operation.ts"
 export { type OperationServices, operations } from "./operations.ts"
-export { type CallOptions, type Client, type Embedded, type EmbedOptions, embed } from "./promise.ts"
 export * as PublicUrl from "./PublicUrl.ts"
+export { type CallOptions, type Client, type Embedded, type EmbedOptions, embed } from "./promise.ts"
 export * as Application from "./quoting/Application.ts"
 export * as Carrier from "./quoting/Carrier.ts"
 export * as Carriers from "./quoting/Carriers.ts"

@@ -299,9 +299,8 @@ export const operations = [
   resetSandbox
 ] as const
 
-type ServicesOf<Operations> = Operations extends ReadonlyArray<Operation.Operation<string, unknown, unknown, infer R>>
-  ? R
-  : never
+type ServicesOf<Operations> =
+  Operations extends ReadonlyArray<Operation.Operation<string, unknown, unknown, infer R>> ? R : never
 
 /** The services that the operations need. */
 export type OperationServices = ServicesOf<typeof operations>

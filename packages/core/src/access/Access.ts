@@ -86,9 +86,7 @@ export class Access extends Context.Service<
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
-            commit(
-              changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))
-            ),
+            commit(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
         yield* commit(directoryChange("organization", organization.id, organization, now))

@@ -74,8 +74,8 @@ export class Allowance extends Context.Service<
 
       const count = (now: number, claims: ReadonlyArray<Claim>) => {
         const reached =
-          claims.find((claim) => minutes.isFull(now, claim.who, claim.limit.per_minute)) ??
-          claims.find((claim) => days.isFull(now, claim.who, claim.limit.per_day))
+          claims.find((claim) => days.isFull(now, claim.who, claim.limit.per_day)) ??
+          claims.find((claim) => minutes.isFull(now, claim.who, claim.limit.per_minute))
         if (reached === undefined) {
           for (const claim of claims) {
             if (claim.limit.per_minute !== null) minutes.add(now, claim.who)
@@ -102,7 +102,11 @@ export class Allowance extends Context.Service<
       const failedAuthentication = Effect.fnUntraced(function* (address: string) {
         const now = yield* Clock.currentTimeMillis
         yield* count(now, [
-          { who: `failed ${address}`, what: "failed authentications of an address", limit: limits.failed_authentication }
+          {
+            who: `failed ${address}`,
+            what: "failed authentications of an address",
+            limit: limits.failed_authentication
+          }
         ])
       })
 
@@ -119,7 +123,12 @@ interface Claim {
 
 const nouns = { start: "quote request starts", read: "reads", other: "other calls" } as const
 
-const claimsOf = (limits: Limits, caller: Caller, cost: Exclude<Cost, "none">, address: string): ReadonlyArray<Claim> => {
+const claimsOf = (
+  limits: Limits,
+  caller: Caller,
+  cost: Exclude<Cost, "none">,
+  address: string
+): ReadonlyArray<Claim> => {
   const noun = nouns[cost]
   if (caller.kind === "keyless") {
     return [{ who: `${cost} ${address}`, what: `${noun} of an address without a key`, limit: limits.keyless[cost] }]

@@ -32,12 +32,7 @@ export const keep = (seal: Seal["Service"], handle: string, created_at: number):
   Effect.map(seal.mac("read_handle_check", handle), (check) => ({ check, expires_at: created_at + lifetime_ms }))
 
 /** Whether a handle that was sent is the kept one and still lives; compared in constant time. */
-export const opens = (
-  seal: Seal["Service"],
-  kept: KeptHandle,
-  sent: string,
-  now: number
-): Effect.Effect<boolean> =>
+export const opens = (seal: Seal["Service"], kept: KeptHandle, sent: string, now: number): Effect.Effect<boolean> =>
   now >= kept.expires_at
     ? Effect.succeed(false)
     : Effect.map(seal.macLike(kept.check, "read_handle_check", sent), (check) =>

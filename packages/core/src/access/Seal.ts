@@ -43,53 +43,56 @@ export class Seal extends Context.Service<
   }
 >()("@quotewire/core/Seal") {
   /** Seals with the runtime's cryptography. */
-  static readonly layer: Layer.Layer<Seal, never, SealKeys | Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom> =
-    Layer.effect(
-      Seal,
-      Effect.gen(function* () {
-        const aead = yield* Aead.Aead
-        const mac = yield* Mac.Mac
-        const digest = yield* Digest.Digest
-        const random = yield* SecureRandom.SecureRandom
-        const { keys } = yield* SealKeys
-        const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, Redacted.value(key))).pipe(Effect.orDie)
-        const newest = rings[0]
-        if (newest === undefined) return yield* Effect.die("Seal needs a key")
-        const ringNamed = (text: string) => rings.find((ring) => text.startsWith(`${ring.name}.`))
-        const macBy = (ring: Ring, purpose: string, text: string) =>
-          mac.sign(ring.mac, bytesOf(`${purpose}\0${text}`)).pipe(
-            Effect.map((tag) => `${ring.name}.${Base64Url.encode(tag)}`),
-            Effect.orDie
-          )
-        return Seal.of({
-          seal: Effect.fnUntraced(function* (purpose, text) {
-            const nonce = yield* random.randomBytes(nonce_bytes)
-            const sealed = yield* aead
-              .encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) })
-              .pipe(Effect.orDie)
-            return `${newest.name}.${Base64Url.encode(concat(nonce, sealed))}`
-          }),
-          open: Effect.fnUntraced(function* (purpose, sealed) {
-            const ring = ringNamed(sealed)
-            const bytes = Base64Url.decode(sealed.slice(sealed.indexOf(".") + 1))
-            if (ring === undefined || Result.isFailure(bytes)) return null
-            const nonce = bytes.success.subarray(0, nonce_bytes)
-            return yield* aead
-              .decrypt(ring.aead, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) })
-              .pipe(
-                Effect.map((text) => new TextDecoder().decode(text)),
-                Effect.catch(() => Effect.succeed(null))
-              )
-          }),
-          mac: (purpose, text) => macBy(newest, purpose, text),
-          macLike: (older, purpose, text) => {
-            const ring = ringNamed(older)
-            return ring === undefined ? Effect.succeed(null) : macBy(ring, purpose, text)
-          },
-          hash: (text) => digest.digestHex(Digest.sha256, bytesOf(text))
-        })
+  static readonly layer: Layer.Layer<
+    Seal,
+    never,
+    SealKeys | Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
+  > = Layer.effect(
+    Seal,
+    Effect.gen(function* () {
+      const aead = yield* Aead.Aead
+      const mac = yield* Mac.Mac
+      const digest = yield* Digest.Digest
+      const random = yield* SecureRandom.SecureRandom
+      const { keys } = yield* SealKeys
+      const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, Redacted.value(key))).pipe(Effect.orDie)
+      const newest = rings[0]
+      if (newest === undefined) return yield* Effect.die("Seal needs a key")
+      const ringNamed = (text: string) => rings.find((ring) => text.startsWith(`${ring.name}.`))
+      const macBy = (ring: Ring, purpose: string, text: string) =>
+        mac.sign(ring.mac, bytesOf(`${purpose}\0${text}`)).pipe(
+          Effect.map((tag) => `${ring.name}.${Base64Url.encode(tag)}`),
+          Effect.orDie
+        )
+      return Seal.of({
+        seal: Effect.fnUntraced(function* (purpose, text) {
+          const nonce = yield* random.randomBytes(nonce_bytes)
+          const sealed = yield* aead
+            .encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) })
+            .pipe(Effect.orDie)
+          return `${newest.name}.${Base64Url.encode(concat(nonce, sealed))}`
+        }),
+        open: Effect.fnUntraced(function* (purpose, sealed) {
+          const ring = ringNamed(sealed)
+          const bytes = Base64Url.decode(sealed.slice(sealed.indexOf(".") + 1))
+          if (ring === undefined || Result.isFailure(bytes)) return null
+          const nonce = bytes.success.subarray(0, nonce_bytes)
+          return yield* aead
+            .decrypt(ring.aead, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) })
+            .pipe(
+              Effect.map((text) => new TextDecoder().decode(text)),
+              Effect.catch(() => Effect.succeed(null))
+            )
+        }),
+        mac: (purpose, text) => macBy(newest, purpose, text),
+        macLike: (older, purpose, text) => {
+          const ring = ringNamed(older)
+          return ring === undefined ? Effect.succeed(null) : macBy(ring, purpose, text)
+        },
+        hash: (text) => digest.digestHex(Digest.sha256, bytesOf(text))
       })
-    )
+    })
+  )
 }
 
 interface Ring {

@@ -108,7 +108,12 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   reason: "sandbox_unlisted_reason",
   fees: [...offer.fees, { code: "sandbox_unlisted_fee", amount: cents(100) }],
   extra_actions: [
-    { type: "read_status", resource: "sandbox_unlisted_resource", id: "sandbox_1", sandbox_unlisted_field: "Ignore me." }
+    {
+      type: "read_status",
+      resource: "sandbox_unlisted_resource",
+      id: "sandbox_1",
+      sandbox_unlisted_field: "Ignore me."
+    }
   ]
 })
 

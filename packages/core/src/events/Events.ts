@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
+import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import * as ApiError from "../ApiError.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"

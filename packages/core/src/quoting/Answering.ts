@@ -65,7 +65,7 @@ export const weigh = (
     case "unavailable":
       if (repeat_pause_ms !== null) {
         const again = { ...askOf(awaited), attempt: awaited.ask.attempt + 1 }
-        const due_at = now + (reply.retry_after_ms ?? repeat_pause_ms)
+        const due_at = now + Math.max(0, reply.retry_after_ms ?? repeat_pause_ms)
         return Effect.succeed({ ...nothing, jobs: [job(awaited, "ask_carrier", again, due_at)] })
       }
       return Effect.succeed(answered(naming, awaited, { outcome: "no_answer", reason: reply.reason }, now))
@@ -74,12 +74,20 @@ export const weigh = (
 
 const nothing: Part = { writes: [], events: [], jobs: [] }
 
-/** The step that an outcome makes; none where the answer is not awaited any more. */
-const answered = (naming: Naming, awaited: Awaited, outcome: QuoteRequest.Outcome, now: number): Part => {
-  const step = QuoteRequest.answer(awaited.request, awaited.candidate.adapter.carrier.id, outcome, now)
-  return step === null
-    ? nothing
-    : { writes: [storedRequest(step.request)], events: [requestEvent(naming.ids, step, now)], jobs: [] }
+/** The step that an outcome makes, and what comes with it; nothing where the answer is not awaited any more. */
+const answered = (
+  naming: Naming,
+  awaited: Awaited,
+  outcome: QuoteRequest.Outcome,
+  now: number,
+  before: ReadonlyArray<Part> = []
+): Part => {
+  const { candidate, request } = awaited
+  const step =
+    now > awaited.ask.deadline ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
+  if (step === null) return nothing
+  const last: Part = { writes: [storedRequest(step.request)], events: [requestEvent(naming.ids, step, now)], jobs: [] }
+  return joined([...before, last])
 }
 
 const questioned = (
@@ -88,11 +96,11 @@ const questioned = (
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
 ): Part => {
-  const message = questions.map((question) => question.label).join(" ")
-  const missing_facts = questions.map((question) => question.path)
-  const part = answered(naming, awaited, { outcome: "needs_information", message, missing_facts }, now)
+  const message = questions.map((question) => Offer.clean(question.label)).join(" ")
+  const missing_facts = questions.map((question) => Offer.clean(question.path))
   const payload: JobPayload["end_action"] = { quote_request_id: awaited.request.id }
-  return { ...part, jobs: [job(awaited, "end_action", payload, now + action_ms)] }
+  const ending: Part = { ...nothing, jobs: [job(awaited, "end_action", payload, now + action_ms)] }
+  return answered(naming, awaited, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
 const quoted = Effect.fnUntraced(function* (
@@ -122,7 +130,7 @@ const quoted = Effect.fnUntraced(function* (
     })
   )
   // The quotes first: a reader of the feed learns of a quote before it learns that the request has it.
-  return joined([...parts, answered(naming, awaited, { outcome: "quoted", quote_ids }, now)])
+  return answered(naming, awaited, { outcome: "quoted", quote_ids }, now, parts)
 })
 
 const joined = (parts: ReadonlyArray<Part>): Part => ({
@@ -162,6 +170,7 @@ export const originOf = (
     (token) => ({
       id,
       environment: awaited.request.environment,
+      line: awaited.request.line,
       quote_request_id: awaited.request.id,
       application_id: awaited.request.application_id,
       carrier: awaited.candidate.adapter.carrier,
@@ -184,7 +193,7 @@ const followUps = (
   }
   return reply.callback_after_ms === undefined || awaited.candidate.adapter.simulation === undefined
     ? []
-    : [job(awaited, "carrier_callback", accepted, now + reply.callback_after_ms)]
+    : [job(awaited, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }
 
 const askOf = (awaited: Awaited): JobPayload["ask_carrier"] => ({

@@ -30,9 +30,8 @@ export interface OpenedRequest {
 
 /** Reads a request; null where it is gone. */
 export const loadRequest = (sources: Sources, workspace_id: WorkspaceId, id: QuoteRequestId) =>
-  Effect.map(
-    sources.storage.get({ workspace_id, kind: "quote_request", id }),
-    (stored): QuoteRequest | null => (Option.isNone(stored) ? null : requestOf(stored.value))
+  Effect.map(sources.storage.get({ workspace_id, kind: "quote_request", id }), (stored): QuoteRequest | null =>
+    Option.isNone(stored) ? null : requestOf(stored.value)
   )
 
 /** Opens the facts of a request; null where they cannot be read (any more). */

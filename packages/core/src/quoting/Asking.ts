@@ -1,4 +1,6 @@
-import { Clock, Effect, Random } from "effect"
+import { Cause, Clock, Effect, Random, Schema } from "effect"
+import { CarrierReplyJson } from "../carriers/CarrierReply.ts"
+import { Place } from "../runner/Place.ts"
 import type { CarrierAsk, CarrierReply } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
@@ -11,12 +13,13 @@ export type Asked =
 
 /** Asks carriers, each within its own limits: a slow one holds nobody else up. */
 export interface Asking {
-  readonly isOpen: (carrier_id: string, line: Line, now: number) => boolean
+  /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
+  readonly isOpen: (carrier_id: string, line: Line, real_now: number) => boolean
   /** Asks once, within the carrier's time-out and the deadline. It never fails and never waits for room. */
   readonly ask: (candidate: Candidate, ask: CarrierAsk) => Effect.Effect<Asked>
-  /** Runs any other call to an adapter; a defect or a time-out of it counts as `unavailable`. */
+  /** Runs any other call to an adapter: what is thrown, late or not a reply at all counts as `unavailable`. */
   readonly guarded: (
-    call: Effect.Effect<CarrierReply>,
+    call: () => Effect.Effect<CarrierReply>,
     candidate: Candidate,
     ask: CarrierAsk
   ) => Effect.Effect<CarrierReply>
@@ -33,63 +36,87 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
 
   // The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
   const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
-    Effect.catchDefect(
-      adapter.simulation === undefined
-        ? Effect.timeoutOrElse(call, {
+    adapter.simulation === undefined
+      ? away(Effect.suspend(call)).pipe(
+          Effect.timeoutOrElse({
             duration: Math.min(line.attempt_timeout_ms, Math.max(0, ask.deadline - ask.now)),
             orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
-          })
-        : call,
-      (defect) =>
-        Effect.logWarning("A carrier's adapter has died", errorName(defect)).pipe(
-          Effect.annotateLogs({ carrier: adapter.carrier.id, line: ask.line }),
-          Effect.as<CarrierReply>({ kind: "unavailable", reason: "carrier_error" })
+          }),
+          Effect.map((reply) => (isReply(reply) ? reply : unreadable)),
+          unlessBroken(adapter.carrier.id, failed)
         )
+      : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
+
+  /** One ask that counts against the carrier's limits. */
+  const counted = ({ adapter }: Candidate, ask: CarrierAsk) => {
+    const key = keyOf(adapter.carrier.id, ask.line)
+    return Effect.acquireUseRelease(
+      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.began(healthOf(key), now))),
+      () => Effect.suspend(() => adapter.ask(ask)),
+      () => Effect.sync(() => healths.set(key, CarrierHealth.left(healthOf(key))))
     )
+  }
+
+  /** A second, identical ask, where the first one takes long and the carrier has room for both. */
+  const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
+    yield* Effect.sleep(after_ms)
+    const now = yield* Clock.currentTimeMillis
+    const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
+    return yield* hasRoom ? counted(candidate, ask) : Effect.never
+  })
 
   const askWithin: Asking["ask"] = Effect.fnUntraced(function* (candidate, ask) {
     const { adapter, line } = candidate
     const key = keyOf(adapter.carrier.id, ask.line)
-    const now = yield* Clock.currentTimeMillis
-    if (!CarrierHealth.hasRoom(healthOf(key), line, now)) {
+    const began = yield* Clock.currentTimeMillis
+    if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
       return { _tag: "no_room" as const, again_after_ms: no_room_ms }
     }
-    healths.set(key, CarrierHealth.began(healthOf(key), now))
-    const once = adapter.ask(ask)
-    // A second, identical ask may only be sent to carriers that can tell it from a new one.
-    const hedged =
-      line.idempotent && line.hedge_after_ms !== null
-        ? Effect.raceFirst(once, Effect.delay(adapter.ask(ask), line.hedge_after_ms))
-        : once
-    let failed = true
-    const reply = yield* guarded(hedged, candidate, ask).pipe(
-      Effect.tap((reply) =>
-        Effect.sync(() => {
-          failed = reply.kind === "unavailable"
-        })
-      ),
-      Effect.ensuring(
-        Effect.map(Clock.currentTimeMillis, (end) => {
-          healths.set(key, CarrierHealth.ended(healthOf(key), failed, end))
-        })
-      )
-    )
+    // Only carriers that can tell a repeat from a new ask are ever sent a second one.
+    const { hedge_after_ms } = line
+    const call = () =>
+      line.idempotent && hedge_after_ms !== null
+        ? Effect.raceFirst(counted(candidate, ask), hedge(candidate, ask, hedge_after_ms))
+        : counted(candidate, ask)
+    const reply = yield* guarded(call, candidate, ask)
+    const ended = yield* Clock.currentTimeMillis
+    healths.set(key, CarrierHealth.judged(healthOf(key), reply.kind === "unavailable", ended))
     return { _tag: "replied" as const, reply }
   })
 
   return {
-    isOpen: (carrier_id, line, now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), now),
+    isOpen: (carrier_id, line, real_now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), real_now),
     // What a simulated carrier is told to do says nothing about its health.
     ask: (candidate, ask) =>
       candidate.adapter.simulation === undefined
         ? askWithin(candidate, ask)
-        : Effect.map(guarded(candidate.adapter.ask(ask), candidate, ask), (reply) => ({ _tag: "replied", reply })),
+        : Effect.map(guarded(() => candidate.adapter.ask(ask), candidate, ask), (reply) => ({ _tag: "replied", reply })),
     guarded
   }
 })
 
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+
+/** Adapters are other people's code: what they answer is looked at before it is believed. */
+const isReply = Schema.is(CarrierReplyJson)
+
+/** A job that waits for a carrier lets others run meanwhile. */
+const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Place, (place) => place.away(call))
+
+/** What a call to an adapter comes to, or `otherwise` where the adapter has broken: nothing of it reaches further. */
+export const unlessBroken =
+  <B>(carrier_id: string, otherwise: B) =>
+  <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
+    Effect.catchCause(call, (cause) =>
+      Effect.logWarning("A carrier's adapter has died").pipe(
+        Effect.annotateLogs({ carrier_id, error: errorName(Cause.squash(cause)) }),
+        Effect.as(otherwise)
+      )
+    )
+
 /** Only the name of an error is logged: its message may repeat what was sent to the carrier. */
-const errorName = (defect: unknown): string => (defect instanceof Error ? defect.name : typeof defect)
+const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 /** How long to wait before the only repeat of an ask: a second, half of it left to chance. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

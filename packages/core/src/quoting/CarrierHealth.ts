@@ -38,14 +38,12 @@ export const began = (health: CarrierHealth, now: number): CarrierHealth => ({
   running: health.running + 1
 })
 
-/** An ask has ended. After the breaker has opened, it starts to watch anew. */
-export const ended = (health: CarrierHealth, error: boolean, now: number): CarrierHealth => {
+/** An ask is over, whatever came of it. */
+export const left = (health: CarrierHealth): CarrierHealth => ({ ...health, running: health.running - 1 })
+
+/** How an ask went. After the breaker has opened, it starts to watch anew. */
+export const judged = (health: CarrierHealth, error: boolean, now: number): CarrierHealth => {
   const errors = [...health.errors, error].slice(-watched_asks)
   const opens = errors.length === watched_asks && 2 * errors.filter(Boolean).length >= watched_asks
-  return {
-    ...health,
-    running: health.running - 1,
-    errors: opens ? [] : errors,
-    open_until: opens ? now + open_ms : health.open_until
-  }
+  return { ...health, errors: opens ? [] : errors, open_until: opens ? now + open_ms : health.open_until }
 }

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
 import { Ids } from "../Ids.ts"
@@ -46,9 +46,7 @@ export class Carriers extends Context.Service<
 
         /** The moment of an answer: the job's, or now where real time has passed since. */
         const answeredAt = (awaited: Awaited, at: number) =>
-          awaited.ordered
-            ? Effect.succeed(at)
-            : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
+          awaited.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
 
         /** Weighs a reply and commits what it comes to; after a conflict again, without asking again. */
         const settle = Effect.fnUntraced(function* (
@@ -80,7 +78,8 @@ export class Carriers extends Context.Service<
           const opened =
             request.scenario === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
           if (opened === null) return yield* finish(job, couldNotStart(ids, request, at))
-          const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, at)
+          const real_now = yield* Clock.currentTimeMillis
+          const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, real_now)
           yield* finish(job, yield* collection(sources, ids, opened, isOpen, at))
         })
 
@@ -124,7 +123,7 @@ export class Carriers extends Context.Service<
           if (awaited === null) return
           const { adapter } = awaited.candidate
           const reply = yield* asking.guarded(
-            adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
+            () => adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
             awaited.candidate,
             awaited.ask
           )

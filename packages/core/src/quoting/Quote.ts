@@ -3,6 +3,7 @@ import { Environment } from "../access/Caller.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
 import { fromMillis, Timestamp, toMillis } from "../Timestamp.ts"
 import { type CarrierAdapter, CarrierName, type CarrierOffer } from "./Carrier.ts"
+import type { Line } from "./Line.ts"
 import { cents, Money } from "./Money.ts"
 
 /** Why a quote is as it is. New reasons may appear (api.md, Quote). */
@@ -92,6 +93,7 @@ export type Quote = typeof Quote.Type
 export interface Origin {
   readonly id: QuoteId
   readonly environment: Environment
+  readonly line: Line
   readonly quote_request_id: QuoteRequestId
   readonly application_id: ApplicationId
   readonly carrier: CarrierAdapter["carrier"]
@@ -125,7 +127,7 @@ export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quo
       term_months: offer.term_months,
       billing_cycle: offer.billing_cycle,
       fees: offer.fees,
-      comparison: comparisonOf(offer)
+      comparison: comparisonOf(offer, origin.line)
     },
     coverage: { conditions: offer.conditions, subjects: offer.subjects },
     availability: { expires_at: offer.expires_at },
@@ -144,13 +146,12 @@ const messageOf = (reason: string): string => {
 }
 
 /** The premium for one month of cover, rounded half up; the only sort key that is fair between terms. */
-const comparisonOf = (offer: CarrierOffer): Price["comparison"] => {
+const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
   const label = "Per month of cover, for comparing offers; not an instalment amount."
   // A renters premium includes its fees (api.md, Price rule 3); of other lines nothing is known.
-  const includesFees = offer.subjects.every((subject) => subject.kind === "dwelling")
-  return { amount: cents(month), label: includesFees ? label : `${label} Fees, if any, may be extra.` }
+  return { amount: cents(month), label: line === "renters" ? label : `${label} Fees, if any, may be extra.` }
 }
 
 const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): ReadonlyArray<NextAction> => {

@@ -2,6 +2,7 @@ import * as Event from "../events/Event.ts"
 import type { Ids } from "../Ids.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { NewJob } from "../storage/Job.ts"
+import { minute_ms } from "../Timestamp.ts"
 import type { CarrierOffer } from "./Carrier.ts"
 import type { JobPayload } from "./JobPayload.ts"
 import type { Line } from "./Line.ts"
@@ -56,6 +57,9 @@ export interface Offered {
   readonly ordered: boolean
 }
 
+/** A carrier is asked again for an offer at most this often, whatever it says. */
+const least_refresh_ms = minute_ms
+
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const offered = (ids: Ids["Service"], made: Offered): Part => {
   const { quote, offer, at, ordered } = made
@@ -77,7 +81,7 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
-      ...(offer.refresh_after_ms === undefined ? [] : [timer("refresh_quote", at + offer.refresh_after_ms)])
+      ...(offer.refresh_after_ms === undefined ? [] : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
     ]
   }
 }

@@ -120,12 +120,12 @@ export const cancel = (request: QuoteRequest, at: number): Step | null =>
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Ends a request that cannot go on. */
+/** Ends a request that cannot go on. Carriers that have not answered will not be waited for. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
   at: number
-): Step => ({ request: next(request, at, "failed", reason), event: "quote_request.failed" })
+): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
 
 /** Starts the collection: who is asked, and who is not. Fails the request where nobody can be asked. */
 export const collect = (
@@ -200,18 +200,22 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outco
 /** The deadline: carriers that have not answered will not be waited for. Null where none is open. */
 export const close = (request: QuoteRequest, at: number): Step | null => {
   if (isFinal(request) || !request.carriers.some((result) => result.outcome === "pending")) return null
-  const carriers = request.carriers.map(
+  return settle(silenced(request), at)
+}
+
+const silenced = (request: QuoteRequest): QuoteRequest => ({
+  ...request,
+  carriers: request.carriers.map(
     (result): CarrierResult =>
       result.outcome === "pending" ? { ...result, outcome: "no_answer", reason: "timeout" } : result
   )
-  return settle({ ...request, carriers }, at)
-}
+})
 
 /** The end of a question that nobody has answered for 24 hours; null where none is open. */
 export const endAction = (request: QuoteRequest, at: number): Step | null => {
   if (request.status !== "action_required") return null
   const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
-  return { request: next(request, at, "completed", reason), event: "quote_request.completed" }
+  return { request: next(silenced(request), at, "completed", reason), event: "quote_request.completed" }
 }
 
 /** The state that follows from the carriers' results (the transition table of a quote request). */

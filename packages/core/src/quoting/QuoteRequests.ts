@@ -1,7 +1,7 @@
 import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
+import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import * as ApiError from "../ApiError.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
@@ -12,6 +12,7 @@ import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
 import type { JobPayload } from "./JobPayload.ts"
+import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
   type CancelResult,
@@ -22,7 +23,6 @@ import {
   type QuoteRequestWithQuotes
 } from "./QuoteRequestViews.ts"
 import { mayRead } from "./readAuthority.ts"
-import { requestEvent } from "./QuoteChange.ts"
 import { newestAt, requestOf, storedRequest } from "./StoredRecords.ts"
 
 /** Reads, lists, cancels and ends quote requests. */
@@ -92,7 +92,13 @@ export class QuoteRequests extends Context.Service<
         return yield* withQuotes(call, settled)
       })
 
-      const waitFor = Effect.fnUntraced(function* (call: Call, id: string, base: number, wait_ms: number, next: NextHint) {
+      const waitFor = Effect.fnUntraced(function* (
+        call: Call,
+        id: string,
+        base: number,
+        wait_ms: number,
+        next: NextHint
+      ) {
         const until = (yield* Clock.currentTimeMillis) + wait_ms
         while (true) {
           const stored = yield* find(call, id)
@@ -131,11 +137,15 @@ export class QuoteRequests extends Context.Service<
         const step = QuoteRequest.cancel(request, call.moment.now)
         if (step === null) {
           const cancelled = request.status_details.reason === "cancelled_by_caller"
-          return Json.encode<CancelResult>({ id: request.id, version: request.version, status: cancelled ? "cancelled" : "cannot_stop" })
+          return Json.encode<CancelResult>({
+            id: request.id,
+            version: request.version,
+            status: cancelled ? "cancelled" : "cannot_stop"
+          })
         }
-        yield* storage.commit(changeOf(call.caller.workspace_id, step, call.moment.now)).pipe(
-          Effect.catchTag("LeaseLost", (lost) => Effect.die(lost))
-        )
+        yield* storage
+          .commit(changeOf(call.caller.workspace_id, step, call.moment.now))
+          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
         return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
       })
 
@@ -151,7 +161,9 @@ export class QuoteRequests extends Context.Service<
         (job: ClaimedJob, at: number) =>
           Effect.gen(function* () {
             // Jobs of quotes name none, and end alone.
-            const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
+            const { quote_request_id = "" } = Json.decode(
+              Json.fromText<Partial<JobPayload["close_request"]>>(job.payload)
+            )
             const stored = yield* storage.get({
               workspace_id: job.workspace_id,
               kind: "quote_request",

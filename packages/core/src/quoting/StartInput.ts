@@ -1,8 +1,8 @@
 import { Schema } from "effect"
+import { Timestamp } from "../Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { Line } from "./Line.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
-import { Timestamp } from "../Timestamp.ts"
 
 /** The input of a start (api.md, start_quote_request). Consents and facts are checked by rules of their own. */
 export const StartInput = Schema.Struct({

@@ -32,7 +32,8 @@ export const storedQuote = (quote: Quote, line: Line, created_at: number, at: nu
   line,
   created_at,
   updated_at: at,
-  expires_at: quote.status === "active" && quote.availability.expires_at !== null ? toMillis(quote.availability.expires_at) : null
+  expires_at:
+    quote.status === "active" && quote.availability.expires_at !== null ? toMillis(quote.availability.expires_at) : null
 })
 
 /** Reads what `storedQuote` has written. */
@@ -44,7 +45,10 @@ export const quoteOf = (stored: StoredRecord): Quote => Json.decode(Json.fromTex
  * A quote whose time is up reads as expired even before the job that stores its last version has run, and in the very
  * words in which that job will store it.
  */
-export const newestAt = (stored: StoredRecord, now: number): { readonly version: number; readonly json: Json.Json<Quote> } => {
+export const newestAt = (
+  stored: StoredRecord,
+  now: number
+): { readonly version: number; readonly json: Json.Json<Quote> } => {
   if (stored.expires_at === null || now < stored.expires_at) {
     return { version: stored.version, json: Json.fromText(stored.body) }
   }

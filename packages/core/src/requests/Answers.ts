@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { Seal } from "../access/Seal.ts"
-import type { Caller } from "../access/Caller.ts"
 import * as ApiError from "../ApiError.ts"
+import type { Caller } from "../access/Caller.ts"
+import { Seal } from "../access/Seal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Moment } from "../sandbox/Workspaces.ts"
@@ -73,7 +73,9 @@ export class Answers extends Context.Service<
         const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const text = Json.canonical([keyed.operation, keyed.input])
-        const fingerprint = yield* fingerprintLike(seal, Option.getOrNull(kept)?.fingerprint ?? null, text)
+        // What is free is not compared with, so its seal key may be gone.
+        const older = Option.isSome(kept) && kept.value.state !== "free" ? kept.value.fingerprint : null
+        const fingerprint = yield* fingerprintLike(seal, older, text)
 
         if (Option.isSome(kept)) {
           const real_now = yield* Clock.currentTimeMillis

@@ -1,6 +1,6 @@
 import { Context } from "effect"
-import type { Caller } from "../access/Caller.ts"
 import type { ErrorCode } from "../ApiError.ts"
+import type { Caller } from "../access/Caller.ts"
 
 /** What is known of a call when it has ended: no body, no key, nothing of a person. */
 export interface FinishedCall {

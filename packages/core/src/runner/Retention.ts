@@ -40,7 +40,11 @@ export class Retention extends Context.Service<
       const workspaces = yield* Workspaces
       const periods = yield* RetentionPeriods
 
-      const sweepKind = Effect.fnUntraced(function* (workspace_id: WorkspaceId, kind: RecordKind, created_before: number) {
+      const sweepKind = Effect.fnUntraced(function* (
+        workspace_id: WorkspaceId,
+        kind: RecordKind,
+        created_before: number
+      ) {
         while (true) {
           const erased = yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: batch })
           if ((erased.records[kind] ?? 0) < batch) return

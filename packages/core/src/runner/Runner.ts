@@ -1,11 +1,12 @@
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Option, type Scope } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
-import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Signal from "../Signal.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { second_ms } from "../Timestamp.ts"
 import type { JobHandler } from "./JobHandler.ts"
+import { Place } from "./Place.ts"
 
 /** What a runner needs to know of the jobs' meaning. */
 export class Handlers extends Context.Service<
@@ -21,7 +22,7 @@ export class Handlers extends Context.Service<
 export const lease_ms = 30 * second_ms
 /** A job that has died this often is abandoned. */
 export const max_tries = 5
-/** How many jobs, or runs of ordered jobs, are done side by side. */
+/** How many jobs are done side by side, those aside that wait for the world outside. */
 const max_running = 128
 /** Storage is asked for work at least this often, whatever hints say. */
 const poll_ms = second_ms
@@ -96,6 +97,18 @@ export class Runner extends Context.Service<
       const forever = Effect.gen(function* () {
         const signal = Signal.make()
         const running = new Map<string, ClaimedJob>()
+        let waiting_outside = 0
+        const place = {
+          away: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+            Effect.acquireUseRelease(
+              Effect.sync(() => {
+                waiting_outside++
+                signal.wake()
+              }),
+              () => call,
+              () => Effect.sync(() => waiting_outside--)
+            )
+        }
         const fibers = yield* FiberSet.make()
         yield* storage.watch((hint) => {
           if (hint.about === "jobs") signal.wake()
@@ -106,7 +119,7 @@ export class Runner extends Context.Service<
             jobs,
             (job) =>
               Effect.ensuring(
-                run(job),
+                Effect.provideService(run(job), Place, place),
                 Effect.sync(() => {
                   running.delete(nameOf(job))
                   signal.wake()
@@ -116,7 +129,7 @@ export class Runner extends Context.Service<
           )
 
         const round = Effect.gen(function* () {
-          const room = max_running - running.size
+          const room = max_running - (running.size - waiting_outside)
           const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
           for (const job of claimed.jobs) running.set(nameOf(job), job)
           for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
@@ -162,6 +175,7 @@ const noteFailure = (job: ClaimedJob, cause: Cause.Cause<{ readonly _tag: string
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   // Another host has taken the job over, and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void
-  const log = error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
+  const log =
+    error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
   return Effect.annotateLogs(log, { job: job.kind, workspace_id: job.workspace_id, lease: job.lease })
 }

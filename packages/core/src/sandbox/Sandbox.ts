@@ -8,8 +8,8 @@ import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { namesOf } from "./Scenario.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
+import { namesOf } from "./Scenario.ts"
 import type { Workspace } from "./Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
 
@@ -97,7 +97,10 @@ export class Sandbox extends Context.Service<
           yield* Effect.forEach(page.records, (record) => expire(record, now), { discard: true })
           after = page.next
         } while (after !== null)
-        const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({ ...workspace, quotes_expired_at: now }))
+        const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
+          ...workspace,
+          quotes_expired_at: now
+        }))
         return yield* answer("force_expiry", saved)
 
         /** Takes one quote out of offer; whoever was faster has changed it, so it is looked at again. */

@@ -110,7 +110,10 @@ export class Storage extends Context.Service<
     /** Calls the listener after commits, its own and other hosts', until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>
     /** The workspaces that hold anything, for the retention sweep: ids after the given one, in order. */
-    readonly workspaces: (after: WorkspaceId | null, limit: number) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
+    readonly workspaces: (
+      after: WorkspaceId | null,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<WorkspaceId>, StorageUnavailable>
     /** Whether storage answers and has the schema that this program needs. */
     readonly ready: Effect.Effect<void, StorageUnavailable>
   }

@@ -16,7 +16,10 @@ export class Waiters extends Context.Service<
   Waiters,
   {
     /** Runs a body that reads and waits by turns; it listens from before the first read until it ends, however it ends. */
-    readonly listening: <A, E, R>(id: string, body: (next: NextHint) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly listening: <A, E, R>(
+      id: string,
+      body: (next: NextHint) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E, R>
     /** Ends all waits, now and from now on: the process is about to stop. */
     readonly stop: Effect.Effect<void>
     /** How many listen now. */
@@ -56,8 +59,9 @@ export class Waiters extends Context.Service<
             body((at_most_ms) =>
               Effect.suspend(() => {
                 if (stopping || count > max_waiting) return Effect.succeed<Woken>("stopping")
-                return Effect.map(listener.next(at_most_ms), (woken): Woken =>
-                  stopping ? "stopping" : woken ? "changed" : "time_over"
+                return Effect.map(
+                  listener.next(at_most_ms),
+                  (woken): Woken => (stopping ? "stopping" : woken ? "changed" : "time_over")
                 )
               })
             ),
