@@ -1,12 +1,21 @@
 import { Console, type Layer } from "effect"
-import { CliOutput } from "effect/cli"
+import { type CliError, CliOutput } from "effect/cli"
+import { variableOf } from "./Settings.ts"
 
 /** Help goes to standard output whole; wrong usage is one sentence on standard error. */
 export const layer: Layer.Layer<never> = CliOutput.layerPresenter({
   present: (event) => {
     if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
     const [first] = event.errors
-    const sentence = (first?.message ?? "Wrong usage").split("\n")[0] ?? ""
+    const sentence = first === undefined ? "Wrong usage" : sentenceOf(first)
     return Console.error(`${sentence.replace(/\.?$/, ".")} See ${event.commandPath.join(" ")} --help.`)
   }
 })
+
+const sentenceOf = (error: CliError.CliError): string => {
+  // Effect reports a variable that cannot be read as the value "config" of its flag.
+  if (error._tag === "InvalidValue" && error.value === "config") {
+    return `The environment variable ${variableOf(error.option)} has a value that is not valid`
+  }
+  return error.message.split("\n")[0] ?? "Wrong usage"
+}

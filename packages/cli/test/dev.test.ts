@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import manifest from "../package.json" with { type: "json" }
+import { version } from "../src/version.ts"
+
+// The command is tested as it is shipped: the built program, started as a process of its own.
+const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
+  const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } })
+  let stdout = ""
+  let stderr = ""
+  child.stdout.on("data", (bytes) => {
+    stdout += bytes
+  })
+  child.stderr.on("data", (bytes) => {
+    stderr += bytes
+  })
+  const ended = once(child, "close").then(([code]): Ended => ({ code, stdout, stderr }))
+  return { child, ended, output: () => stdout }
+}
+
+const run = (args: ReadonlyArray<string>, env?: Record<string, string>) => Effect.promise(() => start(args, env).ended)
+
+/** A host that is ready, and stopped when the test ends. */
+const host = (args: ReadonlyArray<string>, env?: Record<string, string>) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const started = start(args, env)
+      while (!started.output().includes("\n")) await once(started.child.stdout, "data")
+      return started
+    }),
+    ({ child }) => Effect.promise(() => stopped(child))
+  )
+
+const stopped = async (child: ChildProcess) => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill("SIGKILL")
+  await once(child, "close")
+}
+
+describe("quotewire dev", () => {
+  it.live("prints one line of JSON when it is ready, and nothing else on standard output", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json"])
+      const ready = JSON.parse(started.output())
+      assert.deepStrictEqual(Object.keys(ready), ["base_url", "organization_id", "keys"])
+      assert.deepStrictEqual(Object.keys(ready.keys), ["server", "widget", "platform"])
+      const response = yield* Effect.promise(() =>
+        fetch(`${ready.base_url}/v1/sandbox`, { headers: { authorization: `Bearer ${ready.keys.server}` } })
+      )
+      assert.strictEqual(response.status, 200)
+      const sandbox = yield* Effect.promise(() => response.json())
+      assert.strictEqual(sandbox.partner_id, ready.organization_id)
+      assert.strictEqual(started.output().split("\n").length, 2)
+    })
+  )
+
+  it.live("takes every setting from the environment as well as from a flag, the flag before", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--json", "--base-url", "https://quotes.example.com"], {
+        QUOTEWIRE_PORT: "0",
+        QUOTEWIRE_BASE_URL: "https://other.example.com"
+      })
+      assert.strictEqual(JSON.parse(started.output()).base_url, "https://quotes.example.com")
+    })
+  )
+
+  it.live("ends with exit code 0 on SIGTERM, and answers a waiting read first", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json"])
+      const { base_url, keys } = JSON.parse(started.output())
+      const headers = { authorization: `Bearer ${keys.server}`, "content-type": "application/json" }
+      const request = yield* Effect.promise(async () => {
+        const response = await fetch(`${base_url}/v1/quote-requests`, {
+          method: "POST",
+          headers,
+          body: JSON.stringify({
+            line: "renters",
+            scenario: "waits_in_queue",
+            consent_receipt_id: "receipt-0001",
+            request_key: "waits",
+            application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+          })
+        })
+        return response.json()
+      })
+      const waiting = fetch(`${base_url}/v1/quote-requests/${request.id}?wait_seconds=20`, { headers })
+      // The waiting read is at the host once a later call has been answered.
+      yield* Effect.promise(() => fetch(`${base_url}/v1/sandbox`, { headers }))
+      started.child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => waiting)).status, 200)
+      assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
+    })
+  )
+
+  it.live("says in one sentence that its port is taken, and ends with exit code 1", () =>
+    Effect.gen(function* () {
+      const first = yield* host(["dev", "--port", "0", "--json"])
+      const { port } = new URL(JSON.parse(first.output()).base_url)
+      const second = yield* run(["dev", "--port", port])
+      assert.strictEqual(second.code, 1)
+      assert.match(second.stderr, new RegExp(`^quotewire: .*${port}.*\\n$`))
+      assert.strictEqual(second.stdout, "")
+    })
+  )
+})
+
+describe("quotewire", () => {
+  it.live.each([
+    { args: ["dev", "--port", "70000"], names: "--port" },
+    { args: ["dev", "--port", "many"], names: "port" },
+    { args: ["dev", "--base-url", "ftp://example.com"], names: "--base-url" },
+    { args: ["dev", "--unknown"], names: "--unknown" },
+    { args: ["serf"], names: "serf" }
+  ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(args)
+      assert.strictEqual(code, 2)
+      assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
+      assert.include(stderr, names)
+      assert.strictEqual(stdout, "")
+    })
+  )
+
+  it.live("names a wrong variable of the environment", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })
+      assert.strictEqual(code, 2)
+      assert.include(stderr, "QUOTEWIRE_PORT")
+    })
+  )
+
+  it.live.each([["--help"], ["dev", "--help"]])("explains itself with %s %s", (...args) =>
+    Effect.gen(function* () {
+      const { code, stdout } = yield* run(args.filter((arg) => typeof arg === "string"))
+      assert.strictEqual(code, 0)
+      assert.include(stdout, "quotewire")
+    })
+  )
+
+  it.live("tells its version, which is that of its package", () =>
+    Effect.gen(function* () {
+      const { stdout } = yield* run(["--version"])
+      assert.include(stdout, version)
+      assert.strictEqual(version, manifest.version)
+    })
+  )
+})
