@@ -61,7 +61,7 @@ export interface Manifest {
   readonly name: string
   readonly version?: string
   readonly bin?: Readonly<Record<string, string>>
-  readonly exports?: Readonly<Record<string, { readonly types: string; readonly default: string }>>
+  readonly exports?: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
 }
@@ -75,7 +75,7 @@ const textOrComment = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`
 const withoutComments = (text: string): string =>
   text.replaceAll(textOrComment, (found) => (found.startsWith("/") ? found.replaceAll(/[^\n]/g, " ") : found))
 
-const statement = /^(?:import|export)\s+(type\s+)?((?:\*(?:\s+as\s+\w+)?|[\w$]+|\{[^}]*\}|,|\s)*?)\s*from\s+"([^"]+)"/gm
+const statement = /^(?:import|export)\s+(type\s+)?([\w$*{},\s]*?)\s+from\s+"([^"]+)"/gm
 const bareImport = /(?:^import\s+|\bimport\()"([^"]+)"/gm
 
 const importsOf = (path: string, code: string): ReadonlyArray<Import> => [
@@ -85,15 +85,19 @@ const importsOf = (path: string, code: string): ReadonlyArray<Import> => [
       specifier,
       target: targetOf(path, specifier),
       values: isType === undefined ? names.filter((name) => !name.startsWith("type ")) : [],
-      types: isType === undefined ? names.filter((name) => name.startsWith("type ")).map((name) => name.slice(5)) : names
+      types:
+        isType === undefined ? names.filter((name) => name.startsWith("type ")).map((name) => name.slice(5)) : names
     }
   }),
-  ...Array.from(code.matchAll(bareImport), ([, specifier = ""]): Import => ({
-    specifier,
-    target: targetOf(path, specifier),
-    values: ["*"],
-    types: []
-  }))
+  ...Array.from(
+    code.matchAll(bareImport),
+    ([, specifier = ""]): Import => ({
+      specifier,
+      target: targetOf(path, specifier),
+      values: ["*"],
+      types: []
+    })
+  )
 ]
 
 /** The names of an import clause as the other module exports them. */
@@ -103,7 +107,10 @@ const namesOf = (clause: string): ReadonlyArray<string> => {
     .split(",")
     .map((name) => name.trim().replace(/\s+as\s+.*$/, ""))
     .filter((name) => name !== "")
-  const rest = clause.replace(/\{[^}]*\}/, "").replaceAll(",", "").trim()
+  const rest = clause
+    .replace(/\{[^}]*\}/, "")
+    .replaceAll(",", "")
+    .trim()
   if (rest === "") return named
   return [...named, rest.startsWith("*") ? "*" : "default"]
 }

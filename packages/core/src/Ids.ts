@@ -21,7 +21,7 @@ export const prefixes = {
 } as const
 
 const prefixed = (prefix: string) =>
-  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`)))
+  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, "u")))
 
 /** Identifier of one version line of an application, `app_…`. */
 export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))

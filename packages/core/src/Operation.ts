@@ -54,6 +54,12 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly idempotent: boolean
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
+  /** What else is wrong with an input whose form is refused: an answer names every wrong field, not the first ones. */
+  readonly alsoWrong?: (
+    call: Call,
+    input: unknown,
+    refused: ReadonlyArray<ApiError.FieldError>
+  ) => ReadonlyArray<ApiError.FieldError>
   /** The refusals beyond those that every operation can give. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   readonly run: (
@@ -64,26 +70,34 @@ export interface Definition<Name extends string, Input, Output, R> {
 
 /** One thing that a caller can do. HTTP, MCP, the command and the Promise interface are projections of it. */
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
-  extends Omit<Definition<Name, Input, Output, R>, "run"> {
-  /** Reads the input and runs: the part of a call that comes after everything about the caller has been checked. */
-  readonly execute: (
+  extends Omit<Definition<Name, Input, Output, R>, "run" | "alsoWrong"> {
+  /** Reads the input; what it gives back runs the operation on it. Everything about the caller has been checked before. */
+  readonly prepare: (
     call: Call,
     input: unknown
-  ) => Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>
+  ) => Result.Result<
+    Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>,
+    ApiError.ApiError<"invalid_input">
+  >
 }
 
 /** Builds an operation from its definition; its input schema is compiled once. */
 export const make = <const Name extends string, Input, Output, R>(
   definition: Definition<Name, Input, Output, R>
 ): Operation<Name, Input, Output, R> => {
-  const { run, ...rest } = definition
+  const { alsoWrong, run, ...rest } = definition
   const read = reader(definition.input)
+  const refuse = (call: Call, input: unknown, refusal: ApiError.ApiError<"invalid_input">) => {
+    const refused = refusal.field_errors ?? []
+    return ApiError.invalidInput([...refused, ...(alsoWrong?.(call, input, refused) ?? [])])
+  }
   return {
     ...rest,
-    execute: (call, input) => {
-      const result = read(input)
-      return Result.isFailure(result) ? Effect.fail(result.failure) : run(call, result.success)
-    }
+    prepare: (call, input) =>
+      Result.mapBoth(read(input), {
+        onFailure: (refusal) => refuse(call, input, refusal),
+        onSuccess: (read) => run(call, read)
+      })
   }
 }
 
@@ -95,8 +109,12 @@ export interface Request {
   readonly revision: string | null
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
-  /** The input: one object, whatever parts of the call its fields came from. */
-  readonly input: unknown
+  /**
+   * The input: one object, whatever parts of the call its fields came from.
+   *
+   * It is read only after the caller was let in, so that nobody's body is taken from strangers.
+   */
+  readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
 
 /** A successful answer. */
@@ -168,14 +186,16 @@ const run = Effect.fnUntraced(function* <Output, R>(
   yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
   const call: Call = { caller, moment }
+  const input = yield* request.input
+  const prepared = yield* Effect.fromResult(operation.prepare(call, input))
   if (!operation.idempotent) {
-    const reply: Reply<Output> = { json: yield* operation.execute(call, request.input), revision, replayed: false }
+    const reply: Reply<Output> = { json: yield* prepared, revision, replayed: false }
     return reply
   }
   const answers = yield* Answers
   const { json, replayed } = yield* answers.once(
-    { call, operation: operation.name, key: request.idempotency_key, input: request.input },
-    operation.execute(call, request.input)
+    { call, operation: operation.name, key: request.idempotency_key, input },
+    prepared
   )
   const reply: Reply<Output> = { json, revision, replayed }
   return reply

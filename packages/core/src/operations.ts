@@ -20,6 +20,7 @@ import {
 } from "./quoting/QuoteRequestViews.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
+import * as Starting from "./quoting/Starting.ts"
 import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
@@ -75,6 +76,7 @@ export const startQuoteRequest = Operation.make({
   idempotent: false,
   input: StartInput,
   output: StartedQuoteRequest,
+  alsoWrong: ({ caller, moment }, input, refused) => Starting.alsoWrong(input, refused, caller, moment),
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
 })

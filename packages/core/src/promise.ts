@@ -142,7 +142,7 @@ const callWith = <Output>(
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
       revision: options.service_version ?? null,
       idempotency_key: options.idempotency_key ?? null,
-      input
+      input: Effect.succeed(input)
     })
     return Json.decode(reply.json)
   })

@@ -14,10 +14,7 @@ export interface CarrierCallback {
 }
 
 /** Takes a carrier's answer; false where nobody waits for it, or it is not proved to be the carrier's. */
-export type Receive<R> = (
-  carrier_id: string,
-  callback: CarrierCallback
-) => Effect.Effect<boolean, ApiError.ApiError, R>
+export type Receive<R> = (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, ApiError.ApiError, R>
 
 /** `POST /carriers/{id}/callbacks`: 204 where the answer was taken, else `not_found`, which tells a stranger nothing. */
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>

@@ -27,14 +27,11 @@ export const make = <R>(
     // Only a widget key is made to be used from a page.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
-      const call = (input: unknown) =>
-        Effect.map(Operation.call(operation, { ...requestOf(incoming), input }), (reply) =>
-          Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
-        )
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
-      return hasBody
-        ? Effect.flatMap(Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read), call)
-        : Effect.flatMap(read(noFields), call)
+      const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
+      return Effect.map(Operation.call(operation, { ...requestOf(incoming), input }), (reply) =>
+        Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
+      )
     }
   }
 }

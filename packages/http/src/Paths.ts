@@ -38,15 +38,15 @@ export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; v
   }
   return {
     find: (method, path) => {
-      const found = descend(root, method, path.split("/"), 0, [])
+      const found = descend(root, method, path.split("/"), 0)
       if (found === null) return null
       const params: Record<string, string> = {}
-      for (const [index, name] of found.leaf.names.entries()) {
+      for (let index = 0; index < found.names.length; index++) {
         const text = decode(found.texts[index] ?? "")
         if (text === null) return null
-        params[name] = text
+        params[found.names[index] ?? ""] = text
       }
-      return { value: found.leaf.value, params }
+      return { value: found.value, params }
     }
   }
 }
@@ -63,22 +63,28 @@ const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
   return next
 }
 
+interface Found<A> extends Leaf<A> {
+  /** What stands in the path in place of each name, still encoded. */
+  readonly texts: Array<string>
+}
+
 const descend = <A>(
   from: Branch<A>,
   method: string,
   segments: ReadonlyArray<string>,
-  depth: number,
-  texts: ReadonlyArray<string>
-): { readonly leaf: Leaf<A>; readonly texts: ReadonlyArray<string> } | null => {
+  depth: number
+): Found<A> | null => {
   const segment = segments[depth]
   if (segment === undefined) {
     const leaf = from.leaves.get(method)
-    return leaf === undefined ? null : { leaf, texts }
+    return leaf === undefined ? null : { ...leaf, texts: [] }
   }
   const literal = from.literals.get(segment)
-  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1, texts)
+  const found = literal === undefined ? null : descend(literal, method, segments, depth + 1)
   if (found !== null || from.parameter === null || segment === "") return found
-  return descend(from.parameter, method, segments, depth + 1, [...texts, segment])
+  const below = descend(from.parameter, method, segments, depth + 1)
+  below?.texts.unshift(segment)
+  return below
 }
 
 const decode = (text: string): string | null => {

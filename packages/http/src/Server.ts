@@ -80,8 +80,7 @@ const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler,
   const closed = yield* Deferred.make<void>()
   yield* handler.close
   server.close(() => Deferred.doneUnsafe(closed, Effect.void))
-  yield* settings.wake ?? Effect.void
-  yield* within(settings.grace_ms ?? 8_000, handler.idle)
+  yield* within(settings.grace_ms ?? 8_000, Effect.andThen(settings.wake ?? Effect.void, handler.idle))
   yield* handler.breakOff
   yield* within(last_writes_ms, Deferred.await(closed))
   server.closeAllConnections()

@@ -127,6 +127,54 @@ describe("connections", () => {
   )
 })
 
+describe("broken requests", () => {
+  it.live("in the middle of a body are answered once", () =>
+    Effect.gen(function* () {
+      const { keys, notes, port } = yield* start()
+      const wire = yield* Wire.open(port)
+      yield* wire.write(`${post(keys, "Transfer-Encoding: chunked")}1\r\n{\r\n`)
+      yield* Effect.sleep(30)
+      yield* wire.write("zz\r\n")
+      const text = yield* wire.closed
+      assert.strictEqual(text.match(/HTTP\/1\.1/g)?.length, 1, text)
+      assert.strictEqual(Wire.parse(text).status, 400)
+      assert.deepStrictEqual(notes.all(), [])
+    }).pipe(Effect.scoped, Effect.timeout(10_000))
+  )
+
+  it.live("whose body does not come are answered once", () =>
+    Effect.gen(function* () {
+      const { keys, port } = yield* start({ request_timeout_ms: 300 })
+      const wire = yield* Wire.open(port)
+      yield* wire.write(`${post(keys, "Content-Length: 100")}{`)
+      const text = yield* wire.closed
+      assert.strictEqual(text.match(/HTTP\/1\.1/g)?.length, 1, text)
+      assert.strictEqual(Wire.parse(text).status, 400)
+    }).pipe(Effect.scoped, Effect.timeout(10_000))
+  )
+
+  it.live("with a whole address as their target are read", () =>
+    Effect.gen(function* () {
+      const { keys, port } = yield* start()
+      const text = yield* Wire.exchange(
+        port,
+        head(keys, "GET http://api.example/v1/things/th_1?version=1", "Connection: close")
+      )
+      assert.strictEqual(Wire.parse(text).status, 200)
+    })
+  )
+})
+
+describe("starting", () => {
+  it.live("at a port that is taken fails with one sentence", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const error = yield* Effect.flip(start({ port }))
+      assert.match(error.message, /^Cannot listen at port \d+: .*EADDRINUSE/)
+    })
+  )
+})
+
 describe("stopping", () => {
   it.live("wakes the waiting reads, answers them and closes", () =>
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { OpenApi } from "@quotewire/http"
 import { operations } from "@quotewire/core"
+import { OpenApi } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Conforms from "./support/conforms.ts"
 import { start } from "./support/host.ts"

@@ -22,6 +22,7 @@ const json = "Content-Type: application/json"
 const key = "Idempotency-Key: k"
 const deep = (levels: number) => `{"name":"a","application":{"a":${"[".repeat(levels)}${"]".repeat(levels)}}}`
 
+// biome-ignore format: a table is read by its lines
 const cases: ReadonlyArray<Case> = [
   // Addresses
   { what: "an unknown path", line: "GET /v2/things", status: 404, code: "not_found" },
@@ -40,402 +41,62 @@ const cases: ReadonlyArray<Case> = [
   { what: "an id of the object's prototype", line: "GET /v1/things/__proto__", status: 404, code: "not_found" },
   { what: "a very long id", line: `GET /v1/things/${"a".repeat(8_000)}`, status: 404, code: "not_found" },
   { what: "a NUL in an id", line: "GET /v1/things/th_%00", status: 422, code: "invalid_input", fields: ["id"] },
-  {
-    what: "an address without end",
-    line: `GET /v1/things/${"a".repeat(20_000)}`,
-    status: 413,
-    code: "request_too_large"
-  },
-  {
-    what: "headers without end",
-    line: "GET /v1/things/th_1",
-    headers: [`X: ${"a".repeat(20_000)}`],
-    status: 413,
-    code: "request_too_large"
-  },
+  { what: "an address without end", line: `GET /v1/things/${"a".repeat(20_000)}`, status: 413, code: "request_too_large" },
+  { what: "headers without end", line: "GET /v1/things/th_1", headers: [`X: ${"a".repeat(20_000)}`], status: 413, code: "request_too_large" },
   { what: "what is not HTTP", line: "HELLO", status: 400, code: "invalid_json" },
   // Query
-  {
-    what: "a number that is none",
-    line: "GET /v1/things/th_1?version=abc",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "a number with a fraction",
-    line: "GET /v1/things/th_1?version=1.5",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "a number too small",
-    line: "GET /v1/things/th_1?version=0",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "an endless number",
-    line: `GET /v1/things/th_1?version=${"9".repeat(40)}`,
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "an empty number",
-    line: "GET /v1/things/th_1?version=",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "a repeated parameter",
-    line: "GET /v1/things/th_1?version=1&version=2",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "an unknown parameter",
-    line: "GET /v1/things/th_1?sort=x",
-    status: 422,
-    code: "invalid_input",
-    fields: ["sort"]
-  },
-  {
-    what: "the prototype as a parameter",
-    line: "GET /v1/things/th_1?__proto__=x",
-    status: 422,
-    code: "invalid_input",
-    fields: ["__proto__"]
-  },
-  {
-    what: "a parameter of the path in the query",
-    line: "GET /v1/things/th_1?id=th_2",
-    status: 422,
-    code: "invalid_input",
-    fields: ["id"]
-  },
-  {
-    what: "several wrong parameters",
-    line: "GET /v1/things/th_1?version=x&sort=y",
-    status: 422,
-    code: "invalid_input",
-    fields: ["sort", "version"]
-  },
-  {
-    what: "broken encoding in a query",
-    line: "GET /v1/things/th_1?version=%zz",
-    status: 422,
-    code: "invalid_input",
-    fields: ["version"]
-  },
-  {
-    what: "a field of the body in the query",
-    line: "POST /v1/things?name=x",
-    headers: [key],
-    body: "{}",
-    status: 422,
-    code: "invalid_input",
-    fields: ["name"]
-  },
+  { what: "a number that is none", line: "GET /v1/things/th_1?version=abc", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a number with a fraction", line: "GET /v1/things/th_1?version=1.5", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a number too small", line: "GET /v1/things/th_1?version=0", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "an endless number", line: `GET /v1/things/th_1?version=${"9".repeat(40)}`, status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "an empty number", line: "GET /v1/things/th_1?version=", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a repeated parameter", line: "GET /v1/things/th_1?version=1&version=2", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "an unknown parameter", line: "GET /v1/things/th_1?sort=x", status: 422, code: "invalid_input", fields: ["sort"] },
+  { what: "the prototype as a parameter", line: "GET /v1/things/th_1?__proto__=x", status: 422, code: "invalid_input", fields: ["__proto__"] },
+  { what: "a parameter of the path in the query", line: "GET /v1/things/th_1?id=th_2", status: 422, code: "invalid_input", fields: ["id"] },
+  { what: "several wrong parameters", line: "GET /v1/things/th_1?version=x&sort=y", status: 422, code: "invalid_input", fields: ["sort", "version"] },
+  { what: "broken encoding in a query", line: "GET /v1/things/th_1?version=%zz", status: 422, code: "invalid_input", fields: ["version"] },
+  { what: "a field of the body in the query", line: "POST /v1/things?name=x", headers: [key], body: "{}", status: 422, code: "invalid_input", fields: ["name"] },
   // Keys
   { what: "no key", line: "GET /v1/things/th_1", authorization: null, status: 401, code: "authentication_failed" },
   { what: "an empty key", line: "GET /v1/things/th_1", authorization: "", status: 401, code: "authentication_failed" },
-  {
-    what: "a scheme without a key",
-    line: "GET /v1/things/th_1",
-    authorization: "Bearer",
-    status: 401,
-    code: "authentication_failed"
-  },
-  {
-    what: "another scheme",
-    line: "GET /v1/things/th_1",
-    authorization: "Basic dTpw",
-    status: 401,
-    code: "authentication_failed"
-  },
-  {
-    what: "two keys in one header",
-    line: "GET /v1/things/th_1",
-    authorization: "Bearer SERVER, Bearer x",
-    status: 401,
-    code: "authentication_failed"
-  },
-  {
-    what: "a key without a scheme",
-    line: "GET /v1/things/th_1",
-    authorization: "SERVER",
-    status: 401,
-    code: "authentication_failed"
-  },
-  {
-    what: "a key of the wrong kind",
-    line: "PATCH /v1/things/th_1",
-    body: "{}",
-    authorization: "Bearer WIDGET",
-    status: 403,
-    code: "forbidden"
-  },
+  { what: "a scheme without a key", line: "GET /v1/things/th_1", authorization: "Bearer", status: 401, code: "authentication_failed" },
+  { what: "another scheme", line: "GET /v1/things/th_1", authorization: "Basic dTpw", status: 401, code: "authentication_failed" },
+  { what: "two keys in one header", line: "GET /v1/things/th_1", authorization: "Bearer SERVER, Bearer x", status: 401, code: "authentication_failed" },
+  { what: "a key without a scheme", line: "GET /v1/things/th_1", authorization: "SERVER", status: 401, code: "authentication_failed" },
+  { what: "a key of the wrong kind", line: "PATCH /v1/things/th_1", body: "{}", authorization: "Bearer WIDGET", status: 403, code: "forbidden" },
   // Revisions
-  {
-    what: "an unserved revision",
-    line: "GET /v1/things/th_1",
-    headers: ["Service-Version: 2020-01-01"],
-    status: 400,
-    code: "invalid_version",
-    fields: ["Service-Version"]
-  },
-  {
-    what: "an empty revision",
-    line: "GET /v1/things/th_1",
-    headers: ["Service-Version:"],
-    status: 400,
-    code: "invalid_version",
-    fields: ["Service-Version"]
-  },
-  {
-    what: "a repeated revision",
-    line: "GET /v1/things/th_1",
-    headers: ["Service-Version: 2026-09-26", "Service-Version: 2026-09-26"],
-    status: 400,
-    code: "invalid_version",
-    fields: ["Service-Version"]
-  },
+  { what: "an unserved revision", line: "GET /v1/things/th_1", headers: ["Service-Version: 2020-01-01"], status: 400, code: "invalid_version", fields: ["Service-Version"] },
+  { what: "an empty revision", line: "GET /v1/things/th_1", headers: ["Service-Version:"], status: 400, code: "invalid_version", fields: ["Service-Version"] },
+  { what: "a repeated revision", line: "GET /v1/things/th_1", headers: ["Service-Version: 2026-09-26", "Service-Version: 2026-09-26"], status: 400, code: "invalid_version", fields: ["Service-Version"] },
   // Bodies
-  {
-    what: "no body where fields are required",
-    line: "POST /v1/things",
-    headers: [key],
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a body that is not JSON",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: "{",
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a body of blanks",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: "  ",
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "two JSON values",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: "{}{}",
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a NaN",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"count":NaN}',
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a body that is not UTF-8",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]),
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a form",
-    line: "POST /v1/things",
-    headers: [key, "Content-Type: application/x-www-form-urlencoded"],
-    body: "name=a",
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "JSON that says it is text",
-    line: "POST /v1/things",
-    headers: [key, "Content-Type: text/plain"],
-    body: '{"name":"a"}',
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "JSON in another character set",
-    line: "POST /v1/things",
-    headers: [key, "Content-Type: application/json; charset=latin1"],
-    body: '{"name":"a"}',
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "compressed JSON",
-    line: "POST /v1/things",
-    headers: [key, json, "Content-Encoding: gzip"],
-    body: '{"name":"a"}',
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a list",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: "[]",
-    status: 422,
-    code: "invalid_input",
-    fields: [""]
-  },
-  {
-    what: "null",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: "null",
-    status: 422,
-    code: "invalid_input",
-    fields: [""]
-  },
-  {
-    what: "text",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '"name"',
-    status: 422,
-    code: "invalid_input",
-    fields: [""]
-  },
-  {
-    what: "an unknown field",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"name":"a","x":1}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["x"]
-  },
-  {
-    what: "the prototype as a field",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"name":"a","__proto__":{"x":1}}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["__proto__"]
-  },
-  {
-    what: "several wrong fields",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"count":"many","x":1}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["x", "name", "count"]
-  },
-  {
-    what: "a number without end",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"name":"a","count":1e999}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["count"]
-  },
-  {
-    what: "an unpaired surrogate",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: '{"name":"\\ud800"}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["name"]
-  },
-  {
-    what: "a field of the path in the body",
-    line: "PATCH /v1/things/th_1",
-    headers: [json],
-    body: '{"id":"th_2"}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["id"]
-  },
-  {
-    what: "a field where none is taken",
-    line: "POST /v1/things/th_1/poke",
-    headers: [json],
-    body: '{"x":1}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["x"]
-  },
-  {
-    what: "nonsense where no field is taken",
-    line: "POST /v1/things/th_1/poke",
-    headers: [json],
-    body: "hello",
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "no Idempotency-Key",
-    line: "POST /v1/things",
-    headers: [json],
-    body: '{"name":"a"}',
-    status: 422,
-    code: "invalid_input",
-    fields: ["Idempotency-Key"]
-  },
-  {
-    what: "deep nesting",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: deep(1_000),
-    status: 422,
-    code: "invalid_input"
-  },
-  {
-    what: "nesting without end",
-    line: "POST /v1/things",
-    headers: [key, json],
-    body: deep(100_000),
-    status: 422,
-    code: "invalid_input"
-  },
-  {
-    what: "an announced body that is too large",
-    line: "POST /v1/things",
-    headers: [key, json, "Content-Length: 262145"],
-    status: 413,
-    code: "request_too_large"
-  },
-  {
-    what: "a body that is announced twice",
-    line: "POST /v1/things",
-    headers: [key, json, "Content-Length: 2", "Content-Length: 3"],
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a length that is none",
-    line: "POST /v1/things",
-    headers: [key, json, "Content-Length: -1"],
-    status: 400,
-    code: "invalid_json"
-  },
-  {
-    what: "a length beside chunks",
-    line: "POST /v1/things",
-    headers: [key, json, "Content-Length: 2", "Transfer-Encoding: chunked"],
-    status: 400,
-    code: "invalid_json"
-  }
+  { what: "no body where fields are required", line: "POST /v1/things", headers: [key], status: 400, code: "invalid_json" },
+  { what: "a body that is not JSON", line: "POST /v1/things", headers: [key, json], body: "{", status: 400, code: "invalid_json" },
+  { what: "a body of blanks", line: "POST /v1/things", headers: [key, json], body: "  ", status: 400, code: "invalid_json" },
+  { what: "two JSON values", line: "POST /v1/things", headers: [key, json], body: "{}{}", status: 400, code: "invalid_json" },
+  { what: "a NaN", line: "POST /v1/things", headers: [key, json], body: '{"count":NaN}', status: 400, code: "invalid_json" },
+  { what: "a body that is not UTF-8", line: "POST /v1/things", headers: [key, json], body: new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), status: 400, code: "invalid_json" },
+  { what: "a form", line: "POST /v1/things", headers: [key, "Content-Type: application/x-www-form-urlencoded"], body: "name=a", status: 400, code: "invalid_json" },
+  { what: "JSON that says it is text", line: "POST /v1/things", headers: [key, "Content-Type: text/plain"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
+  { what: "JSON in another character set", line: "POST /v1/things", headers: [key, "Content-Type: application/json; charset=latin1"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
+  { what: "compressed JSON", line: "POST /v1/things", headers: [key, json, "Content-Encoding: gzip"], body: '{"name":"a"}', status: 400, code: "invalid_json" },
+  { what: "a list", line: "POST /v1/things", headers: [key, json], body: "[]", status: 422, code: "invalid_input", fields: [""] },
+  { what: "null", line: "POST /v1/things", headers: [key, json], body: "null", status: 422, code: "invalid_input", fields: [""] },
+  { what: "text", line: "POST /v1/things", headers: [key, json], body: '"name"', status: 422, code: "invalid_input", fields: [""] },
+  { what: "an unknown field", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","x":1}', status: 422, code: "invalid_input", fields: ["x"] },
+  { what: "the prototype as a field", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","__proto__":{"x":1}}', status: 422, code: "invalid_input", fields: ["__proto__"] },
+  { what: "several wrong fields", line: "POST /v1/things", headers: [key, json], body: '{"count":"many","x":1}', status: 422, code: "invalid_input", fields: ["x", "name", "count"] },
+  { what: "a number without end", line: "POST /v1/things", headers: [key, json], body: '{"name":"a","count":1e999}', status: 422, code: "invalid_input", fields: ["count"] },
+  { what: "an unpaired surrogate", line: "POST /v1/things", headers: [key, json], body: '{"name":"\\ud800"}', status: 422, code: "invalid_input", fields: ["name"] },
+  { what: "a field of the path in the body", line: "PATCH /v1/things/th_1", headers: [json], body: '{"id":"th_2"}', status: 422, code: "invalid_input", fields: ["id"] },
+  { what: "a field where none is taken", line: "POST /v1/things/th_1/poke", headers: [json], body: '{"x":1}', status: 422, code: "invalid_input", fields: ["x"] },
+  { what: "nonsense where no field is taken", line: "POST /v1/things/th_1/poke", headers: [json], body: "hello", status: 400, code: "invalid_json" },
+  { what: "no Idempotency-Key", line: "POST /v1/things", headers: [json], body: '{"name":"a"}', status: 422, code: "invalid_input", fields: ["Idempotency-Key"] },
+  { what: "deep nesting", line: "POST /v1/things", headers: [key, json], body: deep(1_000), status: 422, code: "invalid_input" },
+  { what: "an announced body that is too large", line: "POST /v1/things", headers: [key, json, "Content-Length: 262145"], status: 413, code: "request_too_large" },
+  { what: "a body that is announced twice", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Content-Length: 3"], status: 400, code: "invalid_json" },
+  { what: "a length that is none", line: "POST /v1/things", headers: [key, json, "Content-Length: -1"], status: 400, code: "invalid_json" },
+  { what: "a length beside chunks", line: "POST /v1/things", headers: [key, json, "Content-Length: 2", "Transfer-Encoding: chunked"], status: 400, code: "invalid_json" }
 ]
 
 const bytesOf = (it: Case, keys: Keys): Uint8Array => {
@@ -479,6 +140,17 @@ describe("what a hostile caller sends", () => {
           it.fields
         )
       }
+    })
+  )
+
+  it.live("nesting without end in a call with an Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start()
+      const answer = yield* send("POST", "/v1/things", {
+        headers: { "content-type": "application/json", "idempotency-key": "k" },
+        body: deep(100_000)
+      })
+      assert.strictEqual(answer.status, 422)
     })
   )
 })

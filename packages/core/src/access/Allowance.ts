@@ -83,12 +83,13 @@ export class Allowance extends Context.Service<
           }
           return Effect.void
         }
-        const minute = minutes.isFull(now, reached.who, reached.limit.per_minute)
-        const allowed = minute ? reached.limit.per_minute : reached.limit.per_day
+        // A full day first: what waited for the next minute would be refused again.
+        const day = days.isFull(now, reached.who, reached.limit.per_day)
+        const allowed = day ? reached.limit.per_day : reached.limit.per_minute
         return Effect.fail(
           make("rate_limited", {
-            message: `The limit of ${allowed} ${reached.what} a ${minute ? "minute" : "day"} was reached.`,
-            retry_after_seconds: Math.max(1, Math.ceil((minute ? minutes : days).left(now) / 1_000))
+            message: `The limit of ${allowed} ${reached.what} a ${day ? "day" : "minute"} was reached.`,
+            retry_after_seconds: Math.max(1, Math.ceil((day ? days : minutes).left(now) / 1_000))
           })
         )
       }

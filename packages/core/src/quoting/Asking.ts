@@ -1,7 +1,8 @@
 import { Cause, Clock, Effect, Random, Schema } from "effect"
 import { CarrierReplyJson } from "../carriers/CarrierReply.ts"
 import { Place } from "../runner/Place.ts"
-import type { CarrierAsk, CarrierReply } from "./Carrier.ts"
+import { second_ms } from "../Timestamp.ts"
+import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import type { Line } from "./Line.ts"
@@ -23,7 +24,14 @@ export interface Asking {
     candidate: Candidate,
     ask: CarrierAsk
   ) => Effect.Effect<CarrierReply>
+  /** Looks at an offer again. */
+  readonly look: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
 }
+
+/** No attempt takes longer than this; a carrier may ask for less. */
+const max_attempt_ms = 15 * second_ms
+
+const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
 /** How long an ask without room waits before it is tried again. */
 const no_room_ms = 250
@@ -39,10 +47,10 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
     adapter.simulation === undefined
       ? away(Effect.suspend(call)).pipe(
           Effect.timeoutOrElse({
-            duration: Math.min(line.attempt_timeout_ms, Math.max(0, ask.deadline - ask.now)),
+            duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
             orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
           }),
-          Effect.map((reply) => (isReply(reply) ? reply : unreadable)),
+          Effect.map(readable),
           unlessBroken(adapter.carrier.id, failed)
         )
       : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
@@ -91,15 +99,24 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
       candidate.adapter.simulation === undefined
         ? askWithin(candidate, ask)
         : Effect.map(guarded(() => candidate.adapter.ask(ask), candidate, ask), (reply) => ({ _tag: "replied", reply })),
-    guarded
+    guarded,
+    look: ({ adapter, line }, ask, offer_ref) =>
+      away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
+        Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
+        Effect.map((found) => (found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found)),
+        unlessBroken(adapter.carrier.id, notNow)
+      )
   }
 })
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
-/** Adapters are other people's code: what they answer is looked at before it is believed. */
 const isReply = Schema.is(CarrierReplyJson)
+
+/** Adapters are other people's code: what is not a reply at all is not believed. */
+export const readable = (reply: CarrierReply): CarrierReply => (isReply(reply) ? reply : unreadable)
 
 /** A job that waits for a carrier lets others run meanwhile. */
 const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Place, (place) => place.away(call))

@@ -12,11 +12,12 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type Awaited, checkOffers, type Naming, originOf, weigh } from "./Answering.ts"
 import * as Asking from "./Asking.ts"
 import { isAwaited, loadAsk, loadRequest, openRequest, type Sources } from "./AskLoading.ts"
-import { CarrierAdapters, type CarrierCallback, type CarrierRefresh, type CarrierReply } from "./Carrier.ts"
+import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "./Carrier.ts"
 import { collection, couldNotStart } from "./Collecting.ts"
 import type { JobPayload } from "./JobPayload.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
+import type { QuoteRequest } from "./QuoteRequest.ts"
 import { offerOf, quoteOf } from "./StoredRecords.ts"
 
 /** Asks carriers and takes in what they answer. */
@@ -56,19 +57,19 @@ export class Carriers extends Context.Service<
           job: ClaimedJob | null,
           repeat_pause_ms: number | null = null
         ) {
-          let known: Awaited | null = awaited
+          let known: QuoteRequest | null = awaited.request
           const once = Effect.gen(function* () {
-            const current: Awaited =
-              known ??
-              (yield* Effect.map(loadRequest(sources, awaited.workspace_id, awaited.request.id), (request) => ({
-                ...awaited,
-                request: request ?? awaited.request
-              })))
+            const request = known ?? (yield* loadRequest(sources, awaited.workspace_id, awaited.request.id))
             known = null
-            const part = yield* weigh(naming, current, reply, at, repeat_pause_ms)
+            // Nothing is left to answer where the request has been erased meanwhile.
+            const part: Partial<Part> =
+              request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
             yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finish: job }))
           })
-          yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" })
+          yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" }).pipe(
+            // The handler would ask the carrier again.
+            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+          )
         })
 
         const collect: JobHandler = Effect.fnUntraced(function* (job, at) {
@@ -136,10 +137,13 @@ export class Carriers extends Context.Service<
         /** The reply in a callback and the request that it is for; null where it is not genuine. */
         const readCallback = Effect.fnUntraced(function* (carrier_id: string, callback: CarrierCallback) {
           const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
-          const read = adapter?.callback === undefined ? null : yield* adapter.callback(callback)
-          if (read === null || read.reply.kind === "pending") return null
+          if (adapter?.callback === undefined) return null
+          const read = yield* Effect.suspend(() => adapter.callback?.(callback) ?? Effect.succeed(null)).pipe(
+            Asking.unlessBroken(carrier_id, null)
+          )
+          if (read === null || typeof read.ref !== "string" || read.reply?.kind === "pending") return null
           const named = yield* askTokens(carrier_id).read(seal, read.ref)
-          return named === null ? null : { ...named, reply: read.reply }
+          return named === null ? null : { ...named, reply: Asking.readable(read.reply) }
         })
 
         /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
@@ -182,8 +186,7 @@ export class Carriers extends Context.Service<
               ? null
               : yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt: 1, now: at })
           if (awaited === null) return yield* finish(job)
-          const look = awaited.candidate.adapter.refresh?.(awaited.ask, offer_ref) ?? Effect.succeed(notNow)
-          const found = yield* Effect.catchDefect(look, () => Effect.succeed(notNow))
+          const found = yield* asking.look(awaited.candidate, awaited.ask, offer_ref)
           if (found.kind === "unavailable") return yield* finish(job)
           if (found.kind === "withdrawn") {
             return yield* finish(job, deactivation(ids, stored.value, "withdrawn_by_carrier", at))
@@ -206,7 +209,7 @@ export class Carriers extends Context.Service<
         return Carriers.of({
           callback: (carrier_id, sent) =>
             callback(carrier_id, sent).pipe(
-              Effect.catchTag(["VersionConflict", "LeaseLost"], (error) => Effect.die(error))
+              Effect.catchTag("LeaseLost", (error) => Effect.die(error))
             ),
           jobs: {
             collect,
@@ -221,8 +224,6 @@ export class Carriers extends Context.Service<
 }
 
 const failed_poll_after_ms = 10_000
-
-const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 const payloadOf = <K extends keyof JobPayload>(job: ClaimedJob, _kind: K): JobPayload[K] =>
   Json.decode(Json.fromText<JobPayload[K]>(job.payload))

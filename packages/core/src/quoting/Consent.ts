@@ -7,7 +7,7 @@ import type { Line } from "./Line.ts"
 
 /** A reference to evidence of consent, minted and kept by whoever spoke to the person. */
 export const ReceiptReference = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/, {
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit"
   })
 )

@@ -1,6 +1,8 @@
-import { toMillis } from "../Timestamp.ts"
+import { DateTime, Option } from "effect"
+import { fromMillis } from "../Timestamp.ts"
 import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
 import type { Line } from "./Line.ts"
+import type { Money } from "./Money.ts"
 import * as State from "./State.ts"
 
 /** What an offer is checked against. */
@@ -28,24 +30,40 @@ const max_list = 100
  */
 export const check = (offer: CarrierOffer, context: OfferContext): CarrierOffer | null =>
   hasSoundPrice(offer) &&
-  (offer.expires_at === null || toMillis(offer.expires_at) > context.now) &&
+  hasFutureEnd(offer, context.now) &&
   offer.subjects.every((subject) => context.subject_ids.has(subject.subject_id)) &&
   hasLegalLimits(offer.subjects, context) &&
   isAllowedHandoff(offer.handoff_url, context.handoff_hosts)
     ? cleaned(offer)
     : null
 
-const isAmount = (cents: number): boolean => Number.isSafeInteger(cents) && cents >= 0
+const isAmount = ({ amount_minor, currency }: Money): boolean =>
+  currency === "USD" && Number.isSafeInteger(amount_minor) && amount_minor >= 0
+
+const isAmountOrNull = (amount: Money | null): boolean => amount === null || isAmount(amount)
+
+const endOf = (offer: CarrierOffer): Option.Option<number> =>
+  Option.map(Option.filter(Option.fromNullOr(offer.expires_at), canBeTime), (text) =>
+    DateTime.toEpochMillis(DateTime.makeUnsafe(text))
+  )
+
+const canBeTime = (text: string): boolean => Option.isSome(DateTime.make(text))
+
+const hasFutureEnd = (offer: CarrierOffer, now: number): boolean =>
+  offer.expires_at === null || Option.exists(endOf(offer), (end) => end > now)
 
 const hasSoundPrice = (offer: CarrierOffer): boolean => {
   const { premium, term_months, fees } = offer
   if (premium !== null) {
-    if (premium.currency !== "USD" || !isAmount(premium.amount_minor)) return false
+    if (!isAmount(premium)) return false
     if (premium.amount_minor === 0 || premium.amount_minor >= premium_cap) return false
   }
   if (term_months !== null && !terms_months.includes(term_months)) return false
+  const covers = offer.subjects.flatMap((subject) => subject.coverages)
   return (
-    fees.length <= max_list && fees.every(({ amount }) => amount.currency === "USD" && isAmount(amount.amount_minor))
+    fees.length <= max_list &&
+    fees.every(({ amount }) => isAmount(amount)) &&
+    covers.every(({ deductible, limit }) => isAmountOrNull(deductible) && isAmountOrNull(limit))
   )
 }
 
@@ -68,24 +86,38 @@ const isAllowedHandoff = (url: string | null, hosts: ReadonlyArray<string>): boo
   return protocol === "https:" && username === "" && password === "" && hosts.includes(hostname)
 }
 
-const clean = (text: string): string =>
+/** Cuts a text of a carrier to length, and frees it of markup and control characters. */
+export const clean = (text: string): string =>
   text
     .replaceAll(/<[^>]*>/g, "")
     .replaceAll(/\p{Cc}/gu, " ")
-    .toWellFormed()
     .slice(0, max_text)
+    .toWellFormed()
 
 const cleanOrNull = (text: string | null): string | null => (text === null ? null : clean(text))
 
+const cleanScalar = <A>(value: A): A | string => (typeof value === "string" ? clean(value) : value)
+
+// What the carrier calls its offer, and its address, are for machines: they stay as they are.
 const cleaned = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   product: cleanOrNull(offer.product),
   billing_cycle: cleanOrNull(offer.billing_cycle),
+  fees: offer.fees.map((fee) => ({ code: clean(fee.code), amount: fee.amount })),
   conditions: offer.conditions.slice(0, max_list).map(clean),
   evidence_label: clean(offer.evidence_label),
-  subjects: offer.subjects.map((subject) => ({
-    ...subject,
+  expires_at: Option.getOrNull(Option.map(endOf(offer), fromMillis)),
+  subjects: offer.subjects.slice(0, max_list).map((subject) => ({
+    subject_id: subject.subject_id,
+    kind: clean(subject.kind),
     label: cleanOrNull(subject.label),
-    coverages: subject.coverages.slice(0, max_list)
-  }))
+    coverages: subject.coverages.slice(0, max_list).map((cover) => ({ ...cover, code: clean(cover.code) }))
+  })),
+  assumptions: offer.assumptions.slice(0, max_list).map((assumption) => ({
+    path: clean(assumption.path),
+    value: cleanScalar(assumption.value),
+    source: clean(assumption.source),
+    ...(assumption.label !== undefined && { label: clean(assumption.label) })
+  })),
+  ...(offer.reason !== undefined && { reason: clean(offer.reason) })
 })

@@ -1,8 +1,15 @@
 import { Schema } from "effect"
 import { Timestamp } from "../Timestamp.ts"
+import { schemaOf } from "./Application.ts"
 import * as Consent from "./Consent.ts"
-import { Line } from "./Line.ts"
+import { Line, lines } from "./Line.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
+
+/** The schema of a line's facts inside another document, where it is named by its place. */
+const factsSchema = (line: Line) => {
+  const { $schema: _dialect, $id: _id, ...schema } = schemaOf(line)
+  return { title: line, ...schema }
+}
 
 /** The input of a start (api.md, start_quote_request). Consents and facts are checked by rules of their own. */
 export const StartInput = Schema.Struct({
@@ -10,12 +17,13 @@ export const StartInput = Schema.Struct({
   ...Consent.fields,
   scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
   request_key: Schema.String.check(
-    Schema.isPattern(/^[\x21-\x7e]{1,200}$/, { expected: "1 to 200 visible ASCII characters" })
+    Schema.isPattern(/^[\x21-\x7e]{1,200}$/u, { expected: "1 to 200 visible ASCII characters" })
   ).annotateKey({
     description: "The caller's own ID of this start: the same key and input give the same request."
   }),
-  application: Schema.Unknown.annotate({
-    description: "The facts, shaped by required_facts_schema of the line's capabilities."
+  application: Schema.Unknown.annotateKey({
+    description: "The facts, shaped by required_facts_schema of the line's capabilities.",
+    jsonSchema: { anyOf: lines.map(factsSchema) }
   })
 })
 export type StartInput = typeof StartInput.Type

@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Option, Predicate, Result, Schema } from "effect"
 import * as ApiError from "../ApiError.ts"
 import type { Caller } from "../access/Caller.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
@@ -6,7 +6,8 @@ import type { Moment } from "../sandbox/Workspaces.ts"
 import { fromMillis } from "../Timestamp.ts"
 import * as Application from "./Application.ts"
 import * as Consent from "./Consent.ts"
-import type { StartInput } from "./StartInput.ts"
+import * as Disclosure from "./Disclosure.ts"
+import { StartInput } from "./StartInput.ts"
 
 /** A start whose every field has been found right. */
 export interface CheckedStart {
@@ -31,19 +32,56 @@ export const check = (
 ): Result.Result<CheckedStart, Refusal> => {
   const scenario = input.scenario ?? moment.workspace.active_scenario
   const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
-  const wrong = [
-    ...Consent.check(input, caller.kind, input.line, disclosure),
-    ...checkScenario(input, caller),
-    ...checkKey(input, caller),
-    ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
-      ? (application.failure.field_errors ?? [])
-      : [])
-  ]
+  const wrong = wrongFields(input, application, caller, disclosure)
   if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
   const scripted = refusalOf(scenario, input)
   if (scripted !== null) return Result.fail(scripted)
   return Result.map(application, (facts) => ({ input, application: facts, scenario: playable(scenario, input) }))
 }
+
+const wrongFields = (
+  input: StartInput,
+  application: Result.Result<Application.Application, Refusal>,
+  caller: Caller,
+  disclosure: Consent.Disclosure
+): ReadonlyArray<ApiError.FieldError> => [
+  ...Consent.check(input, caller.kind, input.line, disclosure),
+  ...checkScenario(input, caller),
+  ...checkKey(input, caller),
+  ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
+    ? (application.failure.field_errors ?? [])
+    : [])
+]
+
+/** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
+const stand_in = { consent_receipt_id: "stand-in", request_key: "stand-in", application: {} }
+
+const decodeInput = Schema.decodeUnknownOption(StartInput)
+
+/** What is wrong with the other fields of an input of which some were refused for their form. */
+export const alsoWrong = (
+  input: unknown,
+  refused: ReadonlyArray<ApiError.FieldError>,
+  caller: Caller,
+  moment: Moment
+): ReadonlyArray<ApiError.FieldError> => {
+  const names = new Set(refused.map(({ path }) => fieldOf(path)))
+  // The channels mean nothing without the consent that they need.
+  if (names.has("contact_consent")) names.add("contact_channels")
+  const rest = decodeInput({
+    ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
+    ...pick(stand_in, (name) => names.has(name))
+  })
+  if (Option.isNone(rest)) return []
+  const { application, line } = rest.value
+  const facts = Application.parse(line, application, fromMillis(moment.now).slice(0, 10))
+  return wrongFields(rest.value, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
+}
+
+const pick = (fields: object, wanted: (name: string) => boolean) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => wanted(name)))
+
+const fieldOf = (path: string): string => path.split(".")[0] ?? ""
 
 const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> => {
   if (input.scenario === undefined) return []

@@ -86,12 +86,16 @@ export class Answers extends Context.Service<
         }
 
         const until = (yield* Clock.currentTimeMillis) + running_ms
-        yield* write(id, version + 1, { state: "running", fingerprint, until }).pipe(
-          Effect.catchTag("VersionConflict", () => stillRunning)
-        )
-        const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
-        yield* conclude(id, { state: "done", fingerprint, body: json.text })
-        return { json, replayed: false }
+        const first = Effect.gen(function* () {
+          yield* write(id, version + 1, { state: "running", fingerprint, until }).pipe(
+            Effect.catchTag("VersionConflict", () => stillRunning)
+          )
+          const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
+          yield* conclude(id, { state: "done", fingerprint, body: json.text })
+          return { json, replayed: false }
+        })
+        // A caller that hangs up leaves nothing half done: what has begun is brought to its end and can be replayed.
+        return yield* Effect.uninterruptible(first)
       })
 
       return Answers.of({ once })

@@ -63,8 +63,11 @@ export class Sandbox extends Context.Service<
       })
 
       /** Moves the clock to the next due time, or to its goal. */
-      const moveOn = (id: WorkspaceId, goal_ms: number, next_due_at: number | null, real_now: number) =>
+      const moveOn = (id: WorkspaceId, goal: Goal, next_due_at: number | null, real_now: number) =>
         workspaces.update(id, ({ workspace }) => {
+          // A reset has put the clock back: this advance is of a time that is no more.
+          if (workspace.reset_count !== goal.reset_count) return workspace
+          const { clock_target_ms: goal_ms } = goal
           const reach = next_due_at === null ? goal_ms : workspace.clock_offset_ms + Math.max(0, next_due_at - real_now)
           // Never back: another advance may have been faster.
           return { ...workspace, clock_offset_ms: Math.max(workspace.clock_offset_ms, Math.min(goal_ms, reach)) }
@@ -73,15 +76,15 @@ export class Sandbox extends Context.Service<
       const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
         const id = call.caller.workspace_id
         // The goal is stored first: advances at once add up, and none is lost.
-        const { clock_target_ms: goal_ms } = yield* workspaces.update(id, ({ workspace }) => ({
+        const goal: Goal = yield* workspaces.update(id, ({ workspace }) => ({
           ...workspace,
           clock_target_ms: workspace.clock_target_ms + seconds * 1_000
         }))
         let { workspace } = yield* workspaces.moment(id)
         while (true) {
           const { next_due_at } = yield* runner.runDue(id)
-          if (workspace.clock_offset_ms >= goal_ms) break
-          workspace = yield* moveOn(id, goal_ms, next_due_at, yield* Clock.currentTimeMillis)
+          if (workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count) break
+          workspace = yield* moveOn(id, goal, next_due_at, yield* Clock.currentTimeMillis)
         }
         yield* retention.sweep(id)
         return yield* answer("advance_time", workspace)
@@ -140,6 +143,9 @@ export class Sandbox extends Context.Service<
     })
   )
 }
+
+/** Where an advance is on its way to. */
+type Goal = Pick<Workspace, "clock_target_ms" | "reset_count">
 
 const removedOf = (erased: Erased): ControlResult["removed"] => ({
   quote_requests: erased.records.quote_request ?? 0,

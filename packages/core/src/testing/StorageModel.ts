@@ -34,13 +34,19 @@ type StepOf<Tag extends Step["_tag"]> = Extract<Step, { readonly _tag: Tag }>
 
 const idOf = (kind: RecordKind, place: number) => `${kind}_${Sample.idBody(place)}`
 
+/** Most records belong to a quote request, some to a quote, some to nothing. */
+const parentOf = (kind: RecordKind, place: number): string | null => {
+  if (kind === "quote_request" || place === 5) return null
+  return idOf(kind === "answer" ? "quote" : "quote_request", (place % 3) + 1)
+}
+
 /** A version of the record at a place. What does not change between versions follows from the place. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
   id: idOf(write.kind, write.place),
   version: (stored?.version ?? 0) + write.step,
   body: JSON.stringify(write),
-  parent: write.kind === "quote_request" || write.place === 5 ? null : idOf("quote_request", (write.place % 3) + 1),
+  parent: parentOf(write.kind, write.place),
   status: write.status,
   line: write.place % 2 === 0 ? "renters" : "pet",
   // Of quotes it is the moment of the first version.

@@ -1,13 +1,14 @@
 import { Context, Effect, Layer } from "effect"
 import type { ApiError } from "../ApiError.ts"
 import * as Access from "../access/Access.ts"
-import { AllowanceLimits, noLimits } from "../access/Allowance.ts"
+import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import { SealKeys } from "../access/Seal.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
+import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
 import * as Operation from "../Operation.ts"
+import { type CarrierAdapter, CarrierAdapters } from "../quoting/Carrier.ts"
 import type { Storage } from "../storage/Storage.ts"
 
 /** What a test says of a call beyond its input. */
@@ -17,8 +18,22 @@ export interface CallOptions {
   readonly environment?: Environment
   readonly read_handle?: string
   readonly idempotency_key?: string
+  /** The revision to ask for; none unless told. */
+  readonly revision?: string
+  /** The address of the other side. */
+  readonly address?: string
   /** Another key than the world's own. */
   readonly key?: string | null
+}
+
+/** What is unlike in another world. */
+export interface WorldOptions {
+  /** Other carriers than the fictional ones. */
+  readonly carriers?: ReadonlyArray<CarrierAdapter>
+  /** Limits where usually there are none. */
+  readonly limits?: Limits
+  /** Cryptography that answers at once, so that a test clock can tell when all is still. */
+  readonly cryptography?: Layer.Layer<Cryptography>
 }
 
 /** One organization with a key of each kind, on a whole core: what most tests start from. */
@@ -36,13 +51,19 @@ export class World extends Context.Service<
   }
 >()("@quotewire/core/testing/World") {
   /** The whole core on a storage, without limits and with the fictional carriers. Nothing runs jobs but what a test calls. */
-  static readonly layer = <E, R>(storage: Layer.Layer<Storage, E, R>): Layer.Layer<World | Services | Storage, E, R> =>
+  static readonly layer = <E, R>(
+    storage: Layer.Layer<Storage, E, R>,
+    options: WorldOptions = {}
+  ): Layer.Layer<World | Services | Storage, E, R> =>
     Layer.effect(World, makeWorld).pipe(
       Layer.provideMerge(layer),
       Layer.provideMerge(storage),
-      Layer.provide(Layer.mergeAll(SealKeys.layerEphemeral, sandboxCarriers)),
-      Layer.provide(Layer.succeed(AllowanceLimits, noLimits)),
-      Layer.provide(webCryptography)
+      Layer.provide(
+        options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
+      ),
+      Layer.provide(SealKeys.layerEphemeral),
+      Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
+      Layer.provide(options.cryptography ?? webCryptography)
     )
 }
 
@@ -69,12 +90,12 @@ const makeWorld = Effect.gen(function* () {
         credentials: {
           key: options.key === undefined ? keys[options.environment ?? "sandbox"][options.as ?? "server"] : options.key,
           read_handle: options.read_handle ?? null,
-          address: "127.0.0.1",
+          address: options.address ?? "127.0.0.1",
           keyless: true
         },
-        revision: null,
+        revision: options.revision ?? null,
         idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
-        input
+        input: Effect.succeed(input)
       }).pipe(Effect.map((reply) => Json.decode(reply.json)))
   })
 }).pipe(Effect.orDie)

@@ -58,11 +58,11 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
       const after = yield* storage.claim(Sample.claimAt(100))
       expectSame("the new jobs", Sample.dueTimes(after.jobs), [10, 20])
-      yield* storage.release(before.jobs.map(Sample.leaseOf))
       for (const job of before.jobs) {
         const outcome = Sample.change({ writes: [Sample.request(1)], finish: Sample.leaseOf(job) })
         yield* expectRefusal(storage.commit(outcome), "LeaseLost")
       }
+      yield* storage.release(before.jobs.map(Sample.leaseOf))
       for (const job of after.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
       expectSame("nothing was written", yield* requests(storage), [])
     })

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { availableParallelism } from "node:os"
+import { fileURLToPath } from "node:url"
+
+/** The core of whatever is measured, and the core of whatever puts load on it. */
+export const cores = { server: 0, load: 1 } as const
+
+/** A process of the bench that answers questions, one at a time. */
+export interface Child {
+  /** Asks, and waits for the answer. */
+  readonly ask: <Answer>(question: unknown) => Promise<Answer>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a script of this folder as a process of its own, on one core where the machine has two. */
+export const start = (
+  script: string,
+  core: number,
+  { node = [], args = [] }: { readonly node?: ReadonlyArray<string>; readonly args?: ReadonlyArray<string> } = {}
+): Child => {
+  const command = [process.execPath, ...node, fileURLToPath(new URL(script, import.meta.url)), ...args]
+  const pinned = availableParallelism() > 1 && process.platform === "linux"
+  const [program = "", ...rest] = pinned ? ["taskset", "-c", String(core), ...command] : command
+  const child = spawn(program, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
+  return { ask: (question) => ask(child, question), stop: () => stop(child) }
+}
+
+const ask = async <Answer>(child: ChildProcess, question: unknown): Promise<Answer> => {
+  const ended = new AbortController()
+  const died = once(child, "exit", { signal: ended.signal }).then(([code]) => {
+    throw new Error(`A process of the bench has ended with ${code}`)
+  })
+  const answered = once(child, "message", { signal: ended.signal }).then(([message]) => message)
+  child.send(question as object)
+  try {
+    return await Promise.race([answered, died])
+  } finally {
+    ended.abort()
+    await Promise.allSettled([answered, died])
+  }
+}
+
+const stop = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, "exit")
+  child.kill("SIGKILL")
+  await ended
+}
+
+/** The other side: answers every question of the process that started this one. */
+export const answer = <Question>(reply: (question: Question) => unknown): void => {
+  process.on("message", async (question: Question) => {
+    process.send?.((await reply(question)) as object)
+  })
+}

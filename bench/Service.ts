@@ -1,0 +1,78 @@
+import {
+  Access,
+  Allowance,
+  FinishedCall,
+  Json,
+  Operation,
+  operations,
+  Quotewire,
+  Seal,
+  type Storage
+} from "@quotewire/core"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer } from "effect"
+
+const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
+
+/** The standard limits out of reach: every call is counted, and none refused. */
+const limits: Allowance.Limits = {
+  ...Allowance.standardLimits,
+  keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
+}
+
+let finished_calls = 0
+/** Stands for a host that counts its calls. */
+const onFinishedCall = (call: FinishedCall.FinishedCall): void => {
+  if (call.error_code === null) finished_calls += 1
+}
+
+/** The whole core as a host wires it, on memory. */
+export const layer: Layer.Layer<Quotewire.Services | Storage.Storage> = Quotewire.layer.pipe(
+  Layer.provideMerge(MemoryStorage.layer),
+  Layer.provide(Quotewire.sandboxCarriers),
+  Layer.provide(Seal.SealKeys.layerEphemeral),
+  Layer.provide(NodeCrypto.layer),
+  Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
+  Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))
+)
+
+/** Makes an organization with one key of its sandbox. */
+export const makeKey = Effect.gen(function* () {
+  const access = yield* Access.Access
+  const { id: organization_id } = yield* access.createOrganization("Bench")
+  const { key } = yield* access.createKey({ organization_id, environment: "sandbox", kind: "server" })
+  return key
+}).pipe(Effect.orDie)
+
+let calls = 0
+
+/** Calls an operation through the whole pipeline, as a host does; the answer is encoded, as a host sends it. */
+export const call = <Output, R>(
+  operation: Operation.Operation<string, unknown, Output, R>,
+  key: string,
+  input: unknown
+) =>
+  Operation.call(operation, {
+    request_id: "req_00000000000000000000000000",
+    credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
+    revision: null,
+    idempotency_key: operation.idempotent ? `bench-${++calls}` : null,
+    input: Effect.succeed(input)
+  }).pipe(
+    Effect.map((reply) => reply.json),
+    Effect.orDie
+  )
+
+const [get_capabilities, start_quote_request, get_quote_request, , , get_quote, list_events, , , , advance_time] =
+  operations
+
+export { advance_time, get_capabilities, get_quote, get_quote_request, list_events, start_quote_request }
+
+/** Starts a request and lets its minute pass; answers its quotes. */
+export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {
+  const { id } = Json.decode(yield* call(start_quote_request, key, start))
+  yield* call(advance_time, key, { seconds: 60 })
+  const { quotes } = Json.decode(yield* call(get_quote_request, key, { id, wait_seconds: 0 }))
+  return quotes
+})

@@ -1,0 +1,109 @@
+import { connect, type Socket } from "node:net"
+import * as Child from "../Child.ts"
+import { percentile } from "../statistics.ts"
+
+/** What is to be sent, over and over. `{unique}` in the body becomes another text every time. */
+export interface Load {
+  readonly port: number
+  readonly connections: number
+  readonly seconds: number
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly key: string
+  readonly body: string | null
+  readonly status: number
+}
+
+/** What came of it. */
+export interface Loaded {
+  readonly requests: number
+  readonly seconds: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  /** How much of its core the load itself took: near 1, it and not the server is what was measured. */
+  readonly load_cpu: number
+  /** The whole answer that came first. */
+  readonly sample: string
+}
+
+let uniques = 0
+/** As long as the longest, so that the length of a body does not depend on it. */
+const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
+
+/** Writes requests as text, which is cheaper than any client that there is. */
+const writer = ({ method, path, key, body }: Load): (() => string) => {
+  const [before = "", after = null] = body?.split("{unique}") ?? []
+  const length = after === null ? 0 : before.length + unique().length + after.length
+  const headers = [
+    `${method} ${path} HTTP/1.1`,
+    "host: 127.0.0.1",
+    `authorization: Bearer ${key}`,
+    "accept: application/json",
+    ...(after === null ? [] : ["content-type: application/json", `content-length: ${length}`])
+  ]
+  const head = `${headers.join("\r\n")}\r\n\r\n`
+  return after === null ? () => head : () => head + before + unique() + after
+}
+
+const lengthOf = /content-length: *(\d+)/i
+
+/** Keeps one request on the way on one connection until told to stop. */
+const keepBusy = (socket: Socket, load: Load, write: () => string, onAnswer: (ms: number, text: Buffer) => boolean) => {
+  let pending = Buffer.alloc(0)
+  let sent_at = 0
+  const send = () => {
+    sent_at = performance.now()
+    socket.write(write(), "latin1")
+  }
+  socket.on("data", (chunk) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    const end = pending.indexOf("\r\n\r\n")
+    if (end < 0) return
+    const length = Number(lengthOf.exec(pending.toString("latin1", 0, end))?.[1])
+    if (Number.isNaN(length)) throw new Error(`No content-length in ${pending.toString("latin1", 0, end)}`)
+    if (pending.length < end + 4 + length) return
+    if (pending.toString("latin1", 9, 12) !== String(load.status)) throw new Error(`Refused: ${pending.toString()}`)
+    const answer = pending
+    pending = Buffer.alloc(0)
+    if (onAnswer(performance.now() - sent_at, answer)) send()
+    else socket.destroy()
+  })
+  socket.once("connect", send)
+}
+
+const run = (load: Load): Promise<Loaded> =>
+  new Promise((resolve, reject) => {
+    const latencies: Array<number> = []
+    const write = writer(load)
+    const started_at = performance.now()
+    const ends_at = started_at + load.seconds * 1_000
+    const cpu = process.cpuUsage()
+    let sample = ""
+    let open = load.connections
+    const onAnswer = (ms: number, answer: Buffer): boolean => {
+      latencies.push(ms)
+      if (sample === "") sample = answer.toString()
+      return performance.now() < ends_at
+    }
+    const onClose = () => {
+      if (--open > 0) return
+      const seconds = (performance.now() - started_at) / 1_000
+      const { user, system } = process.cpuUsage(cpu)
+      const sorted = Float64Array.from(latencies)
+      resolve({
+        requests: latencies.length,
+        seconds,
+        p50_ms: percentile(sorted, 0.5),
+        p99_ms: percentile(sorted, 0.99),
+        load_cpu: (user + system) / 1e6 / seconds,
+        sample
+      })
+    }
+    for (let i = 0; i < load.connections; i++) {
+      const socket = connect({ port: load.port, host: "127.0.0.1", noDelay: true })
+      socket.on("error", reject).on("close", onClose)
+      keepBusy(socket, load, write, onAnswer)
+    }
+  })
+
+Child.answer(run)

@@ -1,0 +1,117 @@
+import * as Child from "../Child.ts"
+import type { Flags } from "../flags.ts"
+import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
+import { median } from "../statistics.ts"
+import type { Load, Loaded } from "./load.ts"
+
+/** A server that is measured. */
+export interface Peer {
+  readonly name: string
+  readonly script: string
+  readonly args?: ReadonlyArray<string>
+}
+
+/** One exchange that every peer serves. */
+export interface Suite {
+  readonly name: string
+  readonly title: string
+  readonly peers: ReadonlyArray<Peer>
+  /** The peer that the others are compared with. */
+  readonly base: string
+  /** Whether every round starts its servers anew: those of a suite that stores would grow from round to round. */
+  readonly anew: boolean
+  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "body" | "status">
+}
+
+/** What one round of one peer came to. */
+interface Round {
+  readonly per_second: number
+  readonly cpu_us: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly load_cpu: number
+}
+
+/** A peer over all rounds: medians, and the medians of its ratios to the base in the same round. */
+export interface Row extends Round {
+  readonly name: string
+  readonly throughput_ratio: number
+  readonly cpu_ratio: number
+  readonly answer_bytes: number
+}
+
+interface Running {
+  readonly peer: Peer
+  readonly server: Child.Child
+  readonly at: Listening
+  readonly rounds: Array<Round>
+  answer_bytes: number
+}
+
+const begin = async (peer: Peer, shared: Shared) => {
+  const server = Child.start(peer.script, Child.cores.server, {
+    node: ["--max-old-space-size=4096"],
+    args: peer.args ?? []
+  })
+  const at = await server.ask<Listening>({ ask: "listen", shared })
+  return { server, at }
+}
+
+const measure = async (suite: Suite, { server, at }: Pick<Running, "server" | "at">, flags: Flags) => {
+  const load = Child.start("http/load.ts", Child.cores.load)
+  const ask = (seconds: number) =>
+    load.ask<Loaded>({ ...suite.load(at), port: at.port, key: at.key, connections: flags.connections, seconds })
+  await ask(flags.warmup_seconds)
+  const before = await server.ask<Cpu>({ ask: "cpu" })
+  const loaded = await ask(flags.seconds)
+  const after = await server.ask<Cpu>({ ask: "cpu" })
+  await load.stop()
+  const round: Round = {
+    per_second: loaded.requests / loaded.seconds,
+    cpu_us: (after.cpu_us - before.cpu_us) / loaded.requests,
+    p50_ms: loaded.p50_ms,
+    p99_ms: loaded.p99_ms,
+    load_cpu: loaded.load_cpu
+  }
+  return { round, answer_bytes: Buffer.byteLength(loaded.sample) }
+}
+
+/** Measures the peers in turn, round after round, so that whatever else the machine does strikes all of them. */
+export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<ReadonlyArray<Row>> => {
+  const all: Array<Running> = []
+  for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared)), rounds: [], answer_bytes: 0 })
+  if (suite.anew) await Promise.all(all.map(({ server }) => server.stop()))
+  try {
+    for (let i = 0; i < flags.rounds; i++) {
+      for (const running of all) {
+        const at = suite.anew ? await begin(running.peer, shared) : running
+        const { round, answer_bytes } = await measure(suite, at, flags)
+        if (suite.anew) await at.server.stop()
+        running.rounds.push(round)
+        running.answer_bytes = answer_bytes
+      }
+      process.stderr.write(`${suite.name}: round ${i + 1} of ${flags.rounds}\n`)
+    }
+  } finally {
+    await Promise.all(all.map(({ server }) => server.stop()))
+  }
+  const base = all.find(({ peer }) => peer.name === suite.base)
+  return all.map((running) => rowOf(running, base?.rounds ?? running.rounds))
+}
+
+const rowOf = ({ peer, rounds, answer_bytes }: Running, base: ReadonlyArray<Round>): Row => {
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const ratio = (pick: (round: Round, other: Round) => number) =>
+    median(rounds.flatMap((round, i) => (base[i] === undefined ? [] : [pick(round, base[i])])))
+  return {
+    name: peer.name,
+    per_second: middle(({ per_second }) => per_second),
+    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
+    cpu_us: middle(({ cpu_us }) => cpu_us),
+    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
+    p50_ms: middle(({ p50_ms }) => p50_ms),
+    p99_ms: middle(({ p99_ms }) => p99_ms),
+    load_cpu: middle(({ load_cpu }) => load_cpu),
+    answer_bytes
+  }
+}

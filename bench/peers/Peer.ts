@@ -1,0 +1,54 @@
+import type { Server } from "node:http"
+import * as Child from "../Child.ts"
+
+/** What every peer serves: the same quote, and what a start is checked with and answered. */
+export interface Shared {
+  readonly quote: { readonly id: string }
+  /** JSON Schema of the body of a start. */
+  readonly start_schema: object
+  /** What a start is answered. */
+  readonly started: { readonly id: string }
+}
+
+/** Where a peer listens, and what it lets in. */
+export interface Listening {
+  readonly port: number
+  readonly key: string
+  readonly quote_id: string
+}
+
+export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" }
+
+/** CPU time that the process has taken so far, in microseconds. */
+export interface Cpu {
+  readonly cpu_us: number
+}
+
+/** Runs a server as a peer of the bench. */
+export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
+  Child.answer(async (question: Question): Promise<Listening | Cpu> => {
+    if (question.ask === "listen") return listen(question.shared)
+    const { user, system } = process.cpuUsage()
+    return { cpu_us: user + system }
+  })
+
+/** As long as a key of ours. */
+export const key = `sandbox_server_${"k".repeat(38)}`
+export const authorization = `Bearer ${key}`
+
+/** The headers that our answers have, so that all peers write as much. */
+export const headers = { "cache-control": "no-store", "service-version": "2026-09-26" } as const
+
+let requests = 0
+/** As long as an identifier of ours, and as unique as this process needs. */
+export const newId = (prefix: string): string => `${prefix}_${(++requests).toString(32).padStart(26, "0")}`
+
+/** Binds a `node:http` server to a free port. */
+export const listening = (server: Server, shared: Shared): Promise<Listening> =>
+  new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resolve({ port, key, quote_id: shared.quote.id })
+    })
+  })

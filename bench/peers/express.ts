@@ -1,0 +1,32 @@
+import { createServer } from "node:http"
+import express from "express"
+import * as Peer from "./Peer.ts"
+import * as schemas from "./schemas.ts"
+
+/** Express 5, without the entity tags and the header that it adds unless told. */
+Peer.run((shared) => {
+  const quotes = new Map([[shared.quote.id, shared.quote]])
+  const requests = new Map<string, unknown>()
+  const isStart = schemas.compile(shared.start_schema)
+  const app = express()
+  app.disable("etag")
+  app.disable("x-powered-by")
+  app.use((request, response, next) => {
+    response.set({ "request-id": Peer.newId("req"), ...Peer.headers })
+    if (request.headers.authorization === Peer.authorization) next()
+    else response.status(401).json({ code: "authentication_failed" })
+  })
+  app.use(express.json())
+  app.get("/v1/quotes/:id", (request, response) => {
+    const quote = quotes.get(request.params.id ?? "")
+    if (quote === undefined) response.status(404).json({ code: "not_found" })
+    else response.json(quote)
+  })
+  app.post("/v1/quote-requests", (request, response) => {
+    if (!isStart(request.body)) return response.status(400).json({ code: "invalid_input" })
+    const id = Peer.newId("qreq")
+    requests.set(id, request.body)
+    response.status(202).json({ ...shared.started, id })
+  })
+  return Peer.listening(createServer(app), shared)
+})

@@ -1,0 +1,23 @@
+import { operations, Quotewire } from "@quotewire/core"
+import { Http } from "@quotewire/http"
+import { Effect, Layer, ManagedRuntime } from "effect"
+import * as Service from "../Service.ts"
+import * as starts from "../starts.ts"
+import * as Peer from "./Peer.ts"
+
+/** Our own host on memory: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
+const host = Http.layer<Quotewire.Services>({ operations, port: 0 }).pipe(
+  Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
+  Layer.provideMerge(Service.layer)
+)
+
+Peer.run(() =>
+  ManagedRuntime.make(host).runPromise(
+    Effect.gen(function* () {
+      const { port } = yield* Http.Host
+      const key = yield* Service.makeKey
+      const quotes = yield* Service.makeQuotes(key, starts.smallest("the-quote"))
+      return { port, key, quote_id: quotes[0]?.id ?? "" }
+    })
+  )
+)

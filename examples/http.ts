@@ -1,0 +1,41 @@
+import { Access, operations, PublicUrl, Quotewire, Seal } from "@quotewire/core"
+import { Go, Http, NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Layer } from "effect"
+
+/** The whole core with its storage, doing its own jobs. */
+const core = Quotewire.worker.pipe(
+  Layer.provideMerge(Quotewire.layer),
+  Layer.provideMerge(MemoryStorage.layer),
+  Layer.provide(Quotewire.sandboxCarriers),
+  Layer.provide(Seal.SealKeys.layerEphemeral),
+  Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => "http://127.0.0.1:8080")),
+  Layer.provide(NodeCrypto.layer)
+)
+
+const program = Effect.gen(function* () {
+  const context = yield* Layer.build(core)
+  const access = Context.get(context, Access.Access)
+  const { id: organization_id } = yield* access.createOrganization("Acme")
+  const { key } = yield* access.createKey({ organization_id, environment: "sandbox", kind: "server" })
+
+  // Port 0 takes a free port.
+  const host = yield* Layer.build(
+    Http.layer({
+      operations,
+      routes: [Go.route(Quotewire.go)],
+      ready: Quotewire.ready,
+      wake: Effect.provideContext(Quotewire.wake, context),
+      port: 0
+    })
+  ).pipe(Effect.provideContext(context))
+  const { base_url } = Context.get(host, Http.Host)
+
+  const answer = yield* Effect.promise(() =>
+    fetch(`${base_url}/v1/capabilities?line=pet`, { headers: { authorization: `Bearer ${key}` } })
+  )
+  console.log(answer.status, answer.headers.get("service-version"))
+})
+
+// A server would go on with `Effect.never`; this one stops when its scope ends.
+await Effect.runPromise(Effect.scoped(program))

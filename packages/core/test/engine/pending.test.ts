@@ -1,0 +1,272 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { Carriers } from "../../src/quoting/Carriers.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { callbackOf, callingBack, carrier, declined, offer, offers, polled, prompt, slow, type Told } from "./carriers.ts"
+import { beginning, feed, pass, read, runDue, start, story, work } from "./support.ts"
+
+const live = { environment: "live" } as const
+const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })
+
+const outcomes = (id: string) =>
+  Effect.map(read(id, live), ({ quote_request }) =>
+    quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
+  )
+
+describe("a carrier that is polled", () => {
+  for (const [asked_ms, waits_ms] of [
+    [0, 2_000],
+    [500, 2_000],
+    [-1, 2_000],
+    [4_000, 4_000],
+    [60_000, 10_000]
+  ] as const) {
+    const told = polled("polled", 3, asked_ms)
+    story(
+      `is asked again after ${waits_ms / 1_000} seconds where it says ${asked_ms / 1_000}`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(3 * waits_ms)
+        assert.deepStrictEqual(
+          told.polls.map((at) => at - beginning),
+          [1, 2, 3].map((n) => n * waits_ms)
+        )
+        assert.lengthOf(told.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    const told = polled("polled", Number.POSITIVE_INFINITY, 10_000)
+    story(
+      "is left alone when the request has ended",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(95_000)
+        const { length } = told.polls
+        assert.isAtMost(length, 9)
+        yield* pass(60_000)
+        assert.lengthOf(told.polls, length)
+        assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer timeout"])
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    let polls = 0
+    const shaky = prompt(
+      "shaky",
+      { kind: "pending", ref: "r", poll_after_ms: 2_000 },
+      { rest: { poll: () => (++polls < 3 ? Effect.die("no") : Effect.succeed(offers())) } }
+    )
+    story(
+      "may fail a poll: the ask is accepted, so the next poll counts",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(30_000)
+        assert.strictEqual(polls, 3)
+        assert.lengthOf(shaky.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["shaky quoted"])
+      }),
+      carriers(shaky)
+    )
+  }
+})
+
+const hear = (carrier_id: string, ...[ref, reply, genuine]: Parameters<typeof callbackOf>) =>
+  Effect.flatMap(Carriers, (all) => all.callback(carrier_id, callbackOf(ref, reply, genuine)))
+
+describe("a carrier that calls back", () => {
+  {
+    const told = callingBack("calls")
+    const other = callingBack("other")
+    story(
+      "is heard when its callback is genuine, and a repeat changes nothing",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(5_000)
+        const ref = told.asks[0]?.ask.idempotency_key ?? ""
+        assert.isTrue(yield* hear("calls", ref, offers()))
+        const before = yield* read(id, live)
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted", "other pending"])
+        assert.lengthOf(before.quotes, 1)
+        assert.strictEqual(before.quotes[0]?.evidence.source_time, "2026-11-20T12:00:05.000Z")
+        assert.isTrue(yield* hear("calls", ref, offers(offer({ offer_ref: "another" }))))
+        assert.isTrue(yield* hear("calls", ref, declined))
+        assert.deepStrictEqual(yield* read(id, live), before)
+      }),
+      carriers(told, other)
+    )
+  }
+
+  {
+    const told = callingBack("calls")
+    const other = callingBack("other")
+    story(
+      "is not believed where the callback is altered, names nothing known, or names another carrier's ask",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const before = yield* read(id, live)
+        const ref = told.asks[0]?.ask.idempotency_key ?? ""
+        const altered = ref.slice(0, 60) + (ref.charAt(60) === "A" ? "B" : "A") + ref.slice(61)
+        assert.isFalse(yield* hear("calls", ref, offers(), false))
+        assert.isFalse(yield* hear("calls", altered, offers()))
+        assert.isFalse(yield* hear("calls", "", offers()))
+        assert.isFalse(yield* hear("calls", other.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.isFalse(yield* hear("nobody", ref, offers()))
+        assert.deepStrictEqual(yield* read(id, live), before)
+      }),
+      carriers(told, other)
+    )
+  }
+
+  {
+    const told = callingBack("calls")
+    story(
+      "is too late after the deadline, also where nobody has closed the request yet",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* runDue
+        yield* pass(90_001)
+        assert.isTrue(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
+        yield* runDue
+        assert.deepStrictEqual(yield* outcomes(id), ["calls no_answer timeout"])
+        const before = yield* feed(live)
+        assert.isTrue(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.deepStrictEqual(yield* feed(live), before)
+        assert.deepStrictEqual((yield* read(id, live)).quotes, [])
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    const told = callingBack("calls", {
+      rest: {
+        callback: () => {
+          throw new Error("no")
+        }
+      }
+    })
+    story(
+      "is not believed where its adapter cannot read the callback",
+      Effect.gen(function* () {
+        yield* start({}, live)
+        yield* runDue
+        assert.isFalse(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    const told = callingBack("calls")
+    const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
+    story(
+      "is heard once, however many copies of its callback arrive at the same moment",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* runDue
+        const all = [told, told, told, ...others, ...others]
+        yield* Effect.forEach(
+          all,
+          ({ adapter, asks }) => hear(adapter.carrier.id, asks[0]?.ask.idempotency_key ?? "", offers()),
+          { concurrency: "unbounded" }
+        )
+        const { quote_request, quotes } = yield* read(id, live)
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+        assert.lengthOf(quotes, 6)
+        assert.deepStrictEqual(
+          quotes.map((quote) => quote.id).toSorted(),
+          quote_request.quote_ids.toSorted()
+        )
+        assert.lengthOf((yield* feed(live)).filter(({ type }) => type === "quote.created"), 6)
+      }),
+      carriers(told, ...others)
+    )
+  }
+})
+
+/** A host that runs what is due, and dies while it waits for a carrier. */
+const workAndDie = Effect.gen(function* () {
+  const host = yield* Effect.forkChild(runDue)
+  yield* pass(0)
+  yield* Fiber.interrupt(host)
+})
+
+/** A carrier that does not answer its first ask, and any later one at once. */
+const forgetful = (id: string, idempotent: boolean) =>
+  carrier(id, (_, nth) => (nth === 1 ? Effect.never : Effect.succeed(offers())), { idempotent })
+
+describe("an ask in doubt", () => {
+  for (const [idempotent, asks, outcome] of [
+    [false, 1, "in-doubt no_answer timeout"],
+    [true, 2, "in-doubt quoted"]
+  ] as const) {
+    const told = forgetful("in-doubt", idempotent)
+    story(
+      idempotent
+        ? "is made again by the next host where the carrier can tell a repeat"
+        : "is no answer, and never a second ask, where the carrier cannot tell a repeat",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* workAndDie
+        assert.lengthOf(told.asks, 1)
+        yield* runDue
+        assert.deepStrictEqual(yield* outcomes(id), ["in-doubt pending"])
+        yield* pass(30_000)
+        yield* runDue
+        assert.lengthOf(told.asks, asks)
+        assert.deepStrictEqual(yield* outcomes(id), [outcome])
+        if (idempotent) assert.strictEqual(told.asks[0]?.ask.idempotency_key, told.asks[1]?.ask.idempotency_key)
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    const told = forgetful("stopped", false)
+    story(
+      "is handed back by a host that stops in order, and waits for no lease",
+      Effect.gen(function* () {
+        const stop = yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(100)
+        yield* stop
+        assert.strictEqual((yield* read(id, live)).quote_request.status, "in_progress")
+        const storage = yield* Storage
+        const { jobs } = yield* storage.claim({ now: yield* Clock.currentTimeMillis, lease_ms: 1, limit: 10 })
+        assert.deepStrictEqual(
+          jobs.map(({ kind, lease }) => [kind, lease]),
+          [["ask_carrier", 2]]
+        )
+      }),
+      carriers(told)
+    )
+  }
+
+  {
+    const told = slow("slow", 3_000, offers(), { idempotent: false })
+    story(
+      "does not come of a host that stops in order: it waits for the answers of the next five seconds",
+      Effect.gen(function* () {
+        const stop = yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(100)
+        yield* stop
+        assert.deepStrictEqual(yield* outcomes(id), ["slow quoted"])
+      }),
+      carriers(told)
+    )
+  }
+})

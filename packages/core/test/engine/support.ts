@@ -1,0 +1,149 @@
+import { it } from "@effect/vitest"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Access } from "../../src/access/Access.ts"
+import type { ApiError } from "../../src/ApiError.ts"
+import type { Event } from "../../src/events/Event.ts"
+import type { Services } from "../../src/layer.ts"
+import * as operations from "../../src/operations.ts"
+import type { Line } from "../../src/quoting/Line.ts"
+import { Runner } from "../../src/runner/Runner.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { type CallOptions, World, type WorldOptions } from "../../src/testing/World.ts"
+import { toMillis } from "../../src/Timestamp.ts"
+
+/** When every story of these tests begins. */
+export const beginning = toMillis("2026-11-20T12:00:00.000Z")
+
+/** The smallest application of each line. */
+export const smallest = {
+  personal_auto: {
+    garaging_address: { state: "TX", zip: "75201" },
+    drivers: [{ relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }],
+    vehicles: [{ model_year: 2019, make: "Honda", model: "Civic" }]
+  },
+  renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
+  pet: {
+    residence: { state: "TX", zip: "78701" },
+    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
+  }
+} as const
+
+export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | Scope.Scope>
+
+interface StoryOptions extends WorldOptions {
+  /** What stands between the service and its storage. */
+  readonly around?: (storage: Storage["Service"]) => Storage["Service"]
+}
+
+/** A world whose clock is the test's, from its beginning on. */
+export const world = ({ around, ...options }: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
+  const storage =
+    around === undefined
+      ? MemoryStorage.layer
+      : Layer.effect(Storage, Effect.map(Storage, around)).pipe(Layer.provide(MemoryStorage.layer))
+  return World.layer(storage, { cryptography: NodeCrypto.layer, ...options })
+}
+
+/** A sentence of the specification, and the story that shows it. */
+export const story = (name: string, body: InWorld<unknown>, options: StoryOptions = {}): void =>
+  it.effect(name, () =>
+    Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
+  )
+
+/** The input of a start, with another request_key each time unless told. */
+export const startOf = (changes: { readonly line?: Line; readonly [field: string]: unknown } = {}) => {
+  const line = changes.line ?? "renters"
+  return {
+    line,
+    consent_receipt_id: "receipt-0001",
+    request_key: `key-${++keys}`,
+    application: smallest[line],
+    ...changes
+  }
+}
+let keys = 0
+
+/** Starts a request. */
+export const start = (changes?: Parameters<typeof startOf>[0], options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.startQuoteRequest, startOf(changes), options))
+
+/** Reads a request without waiting. */
+export const read = (id: string, options?: CallOptions, input: object = { wait_seconds: 0 }) =>
+  Effect.flatMap(World, ({ call }) => call(operations.getQuoteRequest, { id, ...input }, options))
+
+export const list = (filters: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.listQuoteRequests, filters, options))
+
+export const cancel = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.cancelQuoteRequest, { id }, options))
+
+export const getQuote = (id: string, version?: number, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) =>
+    call(operations.getQuote, { id, ...(version !== undefined && { version }) }, options)
+  )
+
+export const advance = (seconds: number, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.advanceTime, { seconds }, options))
+
+export const select = (scenario: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.selectScenario, { scenario }, options))
+
+export const forceExpiry = (options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.forceExpiry, {}, options))
+
+export const reset = (options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.resetSandbox, {}, options))
+
+export const events = (input: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.listEvents, input, options))
+
+/** The whole feed, page by page. */
+export const feed = Effect.fnUntraced(function* (options?: CallOptions) {
+  const all: Array<Event> = []
+  let cursor: string | undefined
+  while (true) {
+    const page = yield* events({ limit: 100, ...(cursor !== undefined && { cursor }) }, options)
+    all.push(...page.events)
+    if (page.events.length === 0) return all
+    cursor = page.next_cursor
+  }
+})
+
+/** Runs all work that is due now. */
+export const runDue = Effect.flatMap(Runner, (runner) => runner.runDue())
+
+/** Starts a runner in the background, for as long as the story lasts; at its end, time passes for what it has to stop. */
+export const work = Effect.gen(function* () {
+  const runner = yield* Runner
+  const scope = yield* Scope.make()
+  yield* Scope.provide(runner.forever, scope)
+  const stop = Effect.gen(function* () {
+    const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* pass(10_000)
+    yield* Fiber.join(closing)
+  })
+  yield* Effect.addFinalizer(() => stop)
+  return stop
+})
+
+/** Lets real time pass, and everything happen that it brings. */
+export const pass = (millis: number) =>
+  Effect.andThen(TestClock.adjust(0), Effect.andThen(TestClock.adjust(millis), TestClock.adjust(0)))
+
+/** The refusal of a call. */
+export const refusal = <A, R>(call: Effect.Effect<A, ApiError, R>): Effect.Effect<ApiError, A, R> => Effect.flip(call)
+
+/** The paths of a refusal's field errors. */
+export const pathsOf = (error: ApiError): ReadonlyArray<string> => (error.field_errors ?? []).map(({ path }) => path)
+
+/** Another organization in the same storage, with a server key in each environment. */
+export const stranger = Effect.gen(function* () {
+  const access = yield* Access
+  const { id } = yield* access.createOrganization("A stranger")
+  const keyOf = (environment: "sandbox" | "live") =>
+    Effect.map(access.createKey({ organization_id: id, environment, kind: "server" }), ({ key }) => key)
+  return { sandbox: yield* keyOf("sandbox"), live: yield* keyOf("live") }
+})

@@ -1,0 +1,340 @@
+import { assert, describe, it } from "@effect/vitest"
+import { manifest, packages, read, type Source, sources } from "./support/sources.ts"
+
+/*
+ * Who may import whom, and the style of the house, read off the sources. ARCHITECTURE.md tells the reasons.
+ */
+
+/** What a rule has looked at, and what it has found wrong there. */
+interface Finding {
+  readonly at: string
+  readonly wrong: string | null
+}
+
+/** A rule that looks at nothing is no rule: it fails as well. */
+const holds = (findings: Iterable<Finding>): void => {
+  const all = [...findings]
+  assert.isAbove(all.length, 0, "The rule has looked at nothing")
+  const wrong = all.filter((finding) => finding.wrong !== null).map(({ at, wrong }) => `${at}: ${wrong}`)
+  assert.deepStrictEqual(wrong, [])
+}
+
+const finding = (at: string, isRight: boolean, wrong: string): Finding => ({ at, wrong: isRight ? null : wrong })
+
+/** A finding for each source, with every match of a pattern that must not occur in it. */
+const without = (
+  among: ReadonlyArray<Source>,
+  pattern: RegExp,
+  part: "code" | "text" = "code"
+): ReadonlyArray<Finding> =>
+  among.map((source) => {
+    const found = Array.from(source[part].matchAll(pattern), ([match]) => match)
+    return finding(source.path, found.length === 0, `contains ${found.join(", ")}`)
+  })
+
+const srcOf = (name: string) => sources(`packages/${name}/src`, ".ts")
+const core = srcOf("core").filter((source) => !source.path.startsWith("packages/core/src/testing/"))
+const inCore = (path: string) => path.replace("packages/core/src/", "")
+
+describe("packages", () => {
+  const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
+    core: [],
+    "storage-memory": ["core"],
+    "storage-pg": ["core"],
+    http: ["core"],
+    mcp: ["core"],
+    cli: ["core", "http", "mcp", "storage-memory", "storage-pg"]
+  }
+  const packageOf = (specifier: string) =>
+    specifier
+      .split("/")
+      .slice(0, specifier.startsWith("@") ? 2 : 1)
+      .join("/")
+
+  it("import one another in one direction: cli -> http, mcp, storages -> core", () => {
+    assert.sameMembers([...packages], Object.keys(allowed))
+    holds(
+      packages.flatMap((name) => {
+        const mayImport = (allowed[name] ?? []).map((other) => `@quotewire/${other}`)
+        const imported = srcOf(name).flatMap(({ path, imports }) =>
+          imports.map(({ specifier }) => ({ at: path, to: packageOf(specifier) }))
+        )
+        const declared = Object.keys(manifest(`packages/${name}`).dependencies ?? {}).map((to) => ({
+          at: `packages/${name}/package.json`,
+          to
+        }))
+        return [...imported, ...declared]
+          .filter(({ to }) => to.startsWith("@quotewire/"))
+          .map(({ at, to }) => finding(at, mayImport.includes(to), `must not import ${to}`))
+      })
+    )
+  })
+
+  it("import only what they declare", () => {
+    holds(
+      packages.flatMap((name) => {
+        const declared = Object.keys(manifest(`packages/${name}`).dependencies ?? {})
+        return srcOf(name).flatMap(({ path, imports }) =>
+          imports
+            .filter(({ specifier }) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+            .map(({ specifier }) =>
+              finding(path, declared.includes(packageOf(specifier)), `${specifier} is not declared`)
+            )
+        )
+      })
+    )
+  })
+
+  it("do not reach into the files of another package", () => {
+    holds(
+      packages.flatMap((name) =>
+        srcOf(name).flatMap(({ path, imports }) =>
+          imports.map(({ specifier, target }) =>
+            finding(
+              path,
+              target === null
+                ? !/^@quotewire\/[^/]+\/(?!testing$)/.test(specifier)
+                : target.startsWith(`packages/${name}/src/`),
+              `must not import ${specifier}`
+            )
+          )
+        )
+      )
+    )
+  })
+
+  it("do not import what is for tests", () => {
+    holds(
+      packages.flatMap((name) =>
+        (name === "core" ? core : srcOf(name)).flatMap(({ path, imports }) =>
+          imports.map(({ specifier, target }) =>
+            finding(path, !(target ?? specifier).includes("/testing"), `must not import ${specifier}`)
+          )
+        )
+      )
+    )
+  })
+
+  it("depend on exact versions, the core on effect alone", () => {
+    assert.deepStrictEqual(Object.keys(manifest("packages/core").dependencies ?? {}), ["effect"])
+    holds(
+      [".", ...packages.map((name) => `packages/${name}`)].flatMap((folder) => {
+        const { dependencies, devDependencies } = manifest(folder)
+        return Object.entries({ ...dependencies, ...devDependencies }).map(([name, version]) =>
+          finding(
+            `${folder}/package.json`,
+            /^\d+\.\d+\.\d+$/.test(version),
+            `${name} ${version} is not an exact version`
+          )
+        )
+      })
+    )
+  })
+})
+
+describe("the core", () => {
+  it("knows no platform", () => {
+    holds(
+      core.flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => target === null)
+          .map(({ specifier }) => finding(path, /^effect(\/|$)/.test(specifier), `must not import ${specifier}`))
+      )
+    )
+  })
+
+  it("takes time, chance and output from services, and so do storages", () => {
+    const ambient =
+      /\bDate\.now\b|\bnew Date\(|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
+    holds(without([...core, ...srcOf("storage-memory"), ...srcOf("storage-pg")], ambient))
+  })
+})
+
+describe("modules of the core", () => {
+  /** Data and rules: time and identifiers come in as arguments. */
+  const pure = [
+    "ApiError Input Json Page Timestamp",
+    "access/ApiKey access/Caller access/Revision",
+    "carriers/CarrierReply carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
+    "carriers/autoCovers carriers/autoFees carriers/calendar carriers/fictionalOffer carriers/rateAuto",
+    "carriers/ratePet carriers/rateRenters carriers/script carriers/underwriting",
+    "events/Event events/EventPage",
+    "quoting/Application quoting/Assume quoting/Breed quoting/CalendarDate quoting/Capabilities quoting/CarrierHealth",
+    "quoting/Codes quoting/Consent quoting/Disclosed quoting/Disclosure quoting/Eligibility quoting/FactCatalog",
+    "quoting/Facts quoting/JobPayload quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
+    "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
+    "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
+    "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
+    "storage/Change storage/Job storage/Page"
+  ].flatMap((line) => line.split(" "))
+
+  /** Services by the names of their classes, with the modules that define them. */
+  const services = new Map(
+    core.flatMap(({ path, code }) =>
+      Array.from(code.matchAll(/class (\w+) extends Context\.Service/g), ([, name = ""]) => [name, path] as const)
+    )
+  )
+  const serviceFiles = new Set(services.values())
+
+  const runtime =
+    /^(?:\*|Effect|Layer|Context|Clock|Random|Scope|Exit|Cause|Ref|Queue|Deferred|Stream|ManagedRuntime|Fiber\w*)$/
+
+  it("that hold rules run nothing and know no service", () => {
+    holds(
+      pure.flatMap((name) => {
+        const { path, imports } = read(`packages/core/src/${name}.ts`)
+        return imports.flatMap(({ specifier, target, values, types }) => {
+          const refused =
+            target === null
+              ? [...values, ...types].filter((imported) => runtime.test(imported))
+              : values.filter((imported) => services.has(imported) || (imported === "*" && serviceFiles.has(target)))
+          return finding(path, refused.length === 0, `must not import ${refused.join(", ")} from ${specifier}`)
+        })
+      })
+    )
+  })
+
+  it("that do services' work are handed the services", () => {
+    const wiring = ["index", "layer", "operations", "Operation", "promise"].map(
+      (name) => `packages/core/src/${name}.ts`
+    )
+    holds(
+      core
+        .filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
+        .flatMap(({ path, imports }) =>
+          imports.map(({ specifier, values }) => {
+            const used = values.filter((imported) => services.has(imported))
+            return finding(path, used.length === 0, `must take ${used.join(", ")} of ${specifier} as an argument`)
+          })
+        )
+    )
+  })
+
+  it("that are services meet in changes and jobs, not in one another", () => {
+    // What every service may stand on: ports, and those that know nothing of quoting.
+    const ground = ["Ids", "access/Seal", "quoting/Carrier", "sandbox/Workspaces", "storage/Storage", "storage/Waiters"]
+    const edges = [
+      // A sandbox's clock runs what falls due, and erases what it has outlived.
+      "sandbox/Sandbox -> runner/Runner",
+      "sandbox/Sandbox -> runner/Retention",
+      // Not the service but one function: both compare inputs by the same keyed hash.
+      "quoting/QuoteStarts -> requests/Answers"
+    ]
+    const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
+    const found = core
+      .filter(({ path }) => serviceFiles.has(path))
+      .flatMap(({ path, imports }) =>
+        imports.flatMap(({ target }) =>
+          target !== null && serviceFiles.has(target) ? [{ from: nameOf(path), to: nameOf(target) }] : []
+        )
+      )
+    holds(
+      found.map(({ from, to }) =>
+        finding(from, ground.includes(to) || edges.includes(`${from} -> ${to}`), `must not import ${to}`)
+      )
+    )
+    const used = new Set(found.flatMap(({ from, to }) => [`${from} -> ${to}`, to]))
+    assert.deepStrictEqual(
+      [...ground, ...edges].filter((name) => !used.has(name)),
+      [],
+      "Allowed, but not needed any more"
+    )
+  })
+})
+
+describe("hosts", () => {
+  /** What a host needs to pass calls on. */
+  const calling = ["ApiError", "Caller", "Event", "Ids", "Json", "Line", "Operation", "operations", "OperationServices"]
+  const speaking = [...calling, "Quote", "QuoteRequest", "Revision", "Timestamp"]
+  /** What a program needs besides to put a process together. */
+  const wiring = [
+    ...[
+      "Access",
+      "Allowance",
+      "Carriers",
+      "Fictional",
+      "FinishedCall",
+      "PublicUrl",
+      "Quotes",
+      "Quotewire",
+      "Retention"
+    ],
+    ...["Runner", "Scenario", "Seal", "Storage", "Waiters"]
+  ]
+  const allowed = { http: speaking, mcp: speaking, cli: [...speaking, ...wiring] }
+  const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
+
+  it("know operations and how to call them; a program knows also what to wire", () => {
+    holds(
+      hosts.flatMap(({ source: { path, imports }, names }) =>
+        imports
+          .filter(({ specifier }) => specifier === "@quotewire/core")
+          .flatMap(({ values, types }) =>
+            [...values, ...types].map((name) => finding(path, names.includes(name), `must not import ${name}`))
+          )
+      )
+    )
+  })
+
+  it("take the core whole: no layer of a single service", () => {
+    const serviceLayer = /\b(?:Access|Allowance|Carriers|Ids|Quotes|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
+    holds(
+      without(
+        hosts.map(({ source }) => source),
+        serviceLayer
+      )
+    )
+  })
+
+  it("never read or write storage themselves", () => {
+    holds(
+      without(
+        hosts.map(({ source }) => source),
+        /\bstorage\.(?:commit|get|page|feed|claim|release|erase|workspaces)\b/g
+      )
+    )
+  })
+})
+
+describe("the house", () => {
+  const folders = ["packages", "test", "e2e", "bench", "examples", "scripts"]
+  const programs = folders.flatMap((folder) => sources(folder, ".ts"))
+  const shipped = programs.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
+  const self = "test/architecture.test.ts"
+
+  it("has files of at most 400 lines", () => {
+    holds(programs.map(({ path, text }) => finding(path, text.split("\n").length <= 401, "is longer than 400 lines")))
+  })
+
+  it("has no default exports", () => holds(without(shipped, /^export default\b/gm)))
+
+  it("has no drawer for odds and ends", () => {
+    const drawer = /(?:^|\/)(?:utils?|commons?|helpers?|misc)(?:\/|\.ts$)/i
+    holds(programs.map(({ path }) => finding(path, !drawer.test(path), "names no subject")))
+  })
+
+  it("does not name a thing after its being real", () => {
+    holds(without(shipped, /\b(?:class|const|interface|type|function) \w+(?:Live|Impl)\b/g))
+  })
+
+  it("leaves nothing undone and silences no check", () => {
+    const silenced = /\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|expect-error|nocheck)|\bas any\b(?!\.)|\bas unknown as\b/g
+    holds(
+      without(
+        programs.filter(({ path }) => path !== self),
+        silenced,
+        "text"
+      )
+    )
+  })
+
+  it("speaks of itself alone", () => {
+    const texts = [
+      ...sources("docs", ".md"),
+      ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))
+    ]
+    const foreign =
+      /\/work\/|\/shared\/|\bhouse\.md\b|\bdecisions\.md\b|\b(?:language model|co-authored-by|sub-?agent|generated by an? AI)\b/gi
+    holds(without([...texts, ...programs.filter(({ path }) => path !== self)], foreign, "text"))
+  })
+})

@@ -1,0 +1,151 @@
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { assert, describe, it, vi } from "@effect/vitest"
+import { operations } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { DateTime, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { packages, read, root, type Source, sources } from "./support/sources.ts"
+
+/*
+ * What the texts say is tried: programs are run, prices are asked for, links are followed.
+ */
+
+const readme = read("README.md")
+const examples = sources("examples", ".ts")
+const guides = sources("docs", ".md")
+const texts: ReadonlyArray<Source> = [
+  readme,
+  ...guides,
+  ...["ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`)),
+  ...packages
+    .map((name) => `packages/${name}/README.md`)
+    .filter((path) => existsSync(join(root, path)))
+    .map(read)
+]
+
+const blocksOf = (source: Source, language: string): ReadonlyArray<string> =>
+  Array.from(
+    source.text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm")),
+    ([, block = ""]) => block
+  )
+
+/** Runs an example, and gives the lines that it prints. */
+const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
+  const lines: Array<string> = []
+  const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
+    lines.push(parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" "))
+  })
+  try {
+    await example()
+  } finally {
+    log.mockRestore()
+  }
+  return lines
+}
+
+describe("examples", () => {
+  it("embed.ts prints the three prices of a flat in New York", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/embed.ts")), [
+      'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"} 12',
+      'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"} 12',
+      'Brightstoop Home (sandbox) {"amount_minor":18842,"currency":"USD"} 12'
+    ])
+  })
+
+  it("carrier.ts prints the price of its own carrier", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
+      'One Price Mutual {"amount_minor":18000,"currency":"USD"}'
+    ])
+  })
+
+  it("http.ts serves, answers itself and stops", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
+  })
+
+  it("sandbox.ts sees a price go up, and reads the story in the feed", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/sandbox.ts")), [
+      "sbx_lanternway 2 price_updated",
+      "sbx_harborline 1 offered",
+      "sbx_brightstoop 1 offered",
+      "quote_request.queued 1",
+      "quote_request.updated 2",
+      "quote.created 1",
+      "quote_request.updated 3",
+      "quote.created 1",
+      "quote_request.updated 4",
+      "quote.created 1",
+      "quote_request.completed 5",
+      "quote.updated 2"
+    ])
+  })
+})
+
+describe("the README", () => {
+  it("shows examples/embed.ts as it is", () => {
+    assert.include(readme.text, `\`\`\`ts\n${read("examples/embed.ts").text}\`\`\``)
+  })
+
+  it.effect("names the prices that its first quote has", () =>
+    Effect.gen(function* () {
+      const [body = ""] = /\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(readme.text) ?? []
+      const promised = Array.from(
+        readme.text.matchAll(/^\| `(sbx_\w+)` \| (\d+) \| (\d+) months \|$/gm),
+        ([, ...row]) => row.join(" ")
+      )
+      yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
+      const quotes = yield* Effect.gen(function* () {
+        const { call } = yield* World.World
+        const operation = <Name extends (typeof operations)[number]["name"]>(name: Name) =>
+          operations.find((one): one is Extract<typeof one, { name: Name }> => one.name === name) ?? assert.fail(name)
+        const { id } = yield* call(operation("start_quote_request"), JSON.parse(body))
+        yield* call(operation("advance_time"), { seconds: 60 })
+        return (yield* call(operation("get_quote_request"), { id })).quotes
+      }).pipe(Effect.provide(World.World.layer(MemoryStorage.layer)))
+      assert.deepStrictEqual(
+        quotes.map(({ source, price }) => `${source.carrier.id} ${price.premium?.amount_minor} ${price.term_months}`),
+        promised
+      )
+      assert.strictEqual(promised.length, 5)
+    })
+  )
+})
+
+describe("the texts", () => {
+  it("show TypeScript that is run somewhere", () => {
+    const programs = [...examples, read("packages/storage-memory/test/contract.test.ts")]
+    const blocks = [readme, ...guides].flatMap((source) =>
+      blocksOf(source, "ts").map((block) => ({ path: source.path, block }))
+    )
+    assert.isAtLeast(blocks.length, 5)
+    for (const { path, block } of blocks) {
+      assert.isTrue(
+        programs.some(({ text }) => text.includes(block.trim())),
+        `${path} shows what no program runs:\n${block}`
+      )
+    }
+  })
+
+  it("link to what is there", () => {
+    const links = texts.flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g), ([, target = ""]) => ({ path, target }))
+    )
+    assert.isAtLeast(links.length, 10)
+    for (const { path, target } of links) {
+      assert.isTrue(existsSync(join(root, dirname(path), target)), `${path} links to ${target}`)
+    }
+  })
+
+  it("name npm scripts that exist", () => {
+    const { scripts } = JSON.parse(read("package.json").text)
+    const names = texts.flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/\bnpm (?:run (\w+)|(start|test)\b)/g), ([, script, short]) => ({
+        path,
+        name: script ?? short ?? ""
+      }))
+    )
+    assert.isAtLeast(names.length, 4)
+    for (const { path, name } of names) assert.property(scripts, name, path)
+  })
+})

@@ -1,0 +1,152 @@
+import { execFileSync } from "node:child_process"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { manifest, packages, read, root, sources } from "./support/sources.ts"
+
+/*
+ * What is published works without the repository: every package is built and packed from a clean copy of its sources,
+ * and unpacked beside a small program. Nothing is fetched: other people's packages are linked from node_modules.
+ */
+
+const temporary = mkdtempSync(join(tmpdir(), "quotewire-pack-"))
+const tree = join(temporary, "tree")
+const tarballs = join(temporary, "tarballs")
+const app = join(temporary, "app")
+
+// What npm tells the scripts that it runs is not meant for the npm that runs in this test.
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
+
+const run = (folder: string, command: string, ...args: ReadonlyArray<string>): string =>
+  execFileSync(command, args, { cwd: folder, env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+
+const node = (...args: ReadonlyArray<string>) => run(app, process.execPath, ...args)
+const tsc = (folder: string, ...args: ReadonlyArray<string>) =>
+  run(folder, process.execPath, join(root, "node_modules/typescript/bin/tsc"), ...args)
+
+/** Links the packages of others into a folder's node_modules. */
+const linkOthers = (folder: string): void => {
+  const modules = join(folder, "node_modules")
+  mkdirSync(join(modules, "@quotewire"), { recursive: true })
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    if (name === "@quotewire" || name.startsWith(".")) continue
+    symlinkSync(join(root, "node_modules", name), join(modules, name))
+  }
+}
+
+const build = (): void => {
+  linkOthers(tree)
+  for (const file of ["tsconfig.json", "tsconfig.base.json"]) cpSync(join(root, file), join(tree, file))
+  for (const name of packages) {
+    const folder = join("packages", name)
+    for (const part of readdirSync(join(root, folder))) {
+      if (["dist", "node_modules", "test"].includes(part)) continue
+      cpSync(join(root, folder, part), join(tree, folder, part), { recursive: true })
+    }
+    symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
+  }
+  tsc(tree, "-b")
+}
+
+/** Packs a package, unpacks it beside the program, and gives the files that it holds. */
+const install = (name: string): ReadonlyArray<string> => {
+  const folder = join(tree, "packages", name)
+  const [packed] = JSON.parse(run(folder, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", tarballs))
+  const into = join(app, "node_modules/@quotewire", name)
+  mkdirSync(into)
+  run(app, "tar", "-xzf", join(tarballs, packed.filename), "--strip-components=1", "-C", into)
+  return packed.files.map((file: { readonly path: string }) => file.path)
+}
+
+const files = new Map<string, ReadonlyArray<string>>()
+
+beforeAll(() => {
+  for (const folder of [tree, tarballs, app]) mkdirSync(folder)
+  build()
+  linkOthers(app)
+  writeFileSync(join(app, "package.json"), JSON.stringify({ private: true, type: "module" }))
+  for (const name of packages) files.set(name, install(name))
+}, 180_000)
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+const exported: Readonly<Record<string, string>> = {
+  "@quotewire/core": "embed",
+  "@quotewire/core/testing": "StorageContract",
+  "@quotewire/http": "Http",
+  "@quotewire/storage-memory": "MemoryStorage"
+}
+
+describe("a published package", () => {
+  it.each(packages)("%s holds what it needs and nothing else", (name) => {
+    const held = files.get(name) ?? []
+    const wanted = ["LICENSE", "package.json"]
+    if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
+    for (const { path } of sources(`packages/${name}/src`, ".json", ".ts")) {
+      const out = path.replace(`packages/${name}/src/`, "dist/")
+      if (out.endsWith(".json")) wanted.push(out)
+      else wanted.push(out.replace(/\.ts$/, ".js"), out.replace(/\.ts$/, ".d.ts"))
+    }
+    for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
+    assert.sameMembers([...held], wanted)
+  })
+
+  it.each(packages)("%s carries the license", (name) => {
+    assert.strictEqual(read(`packages/${name}/LICENSE`).text, read("LICENSE").text)
+  })
+
+  it.each(packages)("%s has the version of all others, and asks for it", (name) => {
+    const { version, dependencies } = manifest(`packages/${name}`)
+    assert.strictEqual(version, manifest("packages/core").version)
+    for (const [other, asked] of Object.entries(dependencies ?? {})) {
+      if (other.startsWith("@quotewire/")) assert.strictEqual(asked, version, other)
+    }
+  })
+
+  it.each(Object.entries(exported))("%s can be imported, and has %s", (specifier, name) => {
+    const program = `const all = await import(${JSON.stringify(specifier)}); console.log(Object.keys(all).join())`
+    assert.include(node("--input-type=module", "--eval", program).trim().split(","), name)
+  })
+
+  it.each(packages)("%s offers nothing that is not there", (name) => {
+    for (const entry of Object.values(manifest(`packages/${name}`).exports ?? {})) {
+      for (const file of typeof entry === "string" ? [entry] : Object.values(entry)) {
+        assert.include(["package.json", ...(files.get(name) ?? [])], file.replace("./", ""))
+      }
+    }
+  })
+})
+
+describe("a program on published packages", () => {
+  it("runs the example of the README", () => {
+    cpSync(join(root, "examples/embed.ts"), join(app, "embed.ts"))
+    assert.include(node("embed.ts"), "Lanternway Renters (sandbox)")
+  })
+
+  it("is checked against the types that are shipped", () => {
+    cpSync(join(root, "examples"), join(app, "examples"), { recursive: true })
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2024",
+      lib: ["es2024", "esnext.disposable", "dom"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      types: ["node"],
+      skipLibCheck: false
+    }
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"] }))
+    assert.strictEqual(tsc(app, "-p", "."), "")
+    // A check that accepts everything checks nothing.
+    writeFileSync(join(app, "examples/wrong.ts"), 'import { embed } from "@quotewire/core"\nembed({ storage: 1 })\n')
+    assert.throws(() => tsc(app, "-p", "."))
+  }, 120_000)
+
+  it("has the command", () => {
+    const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
+    assert.isTrue(dirname(program).startsWith(app))
+    assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")
+  })
+})
