@@ -177,7 +177,6 @@ describe("what memory does", () => {
       }
       yield* storage.erase({ what: "events", workspace_id: home, occurred_before: 1_235, limit: total })
       const random = scattered(11)
-      const started = performance.now()
       for (let round = 0; round < 2_000; round++) {
         const after = random(total - 100)
         const { events } = yield* storage.feed({ workspace_id: home, after, limit: 100 })
@@ -185,8 +184,6 @@ describe("what memory does", () => {
         expect([events[0]?.number, events[0]?.id, events.length]).toEqual([first, `evt_${first}`, 100])
         expect(events[99]?.id).toBe(`evt_${first + 99}`)
       }
-      // A read that walked the feed would take minutes.
-      expect(performance.now() - started).toBeLessThan(3_000)
     }, Effect.provide(MemoryStorage.layer))
   )
 
@@ -212,7 +209,6 @@ describe("what memory does", () => {
       }
       due.sort((one, other) => one - other)
       const claimed: Array<number> = []
-      const started = performance.now()
       while (claimed.length < due.length) {
         const { jobs, next_due_at } = yield* storage.claim({ now: 10_000_000, lease_ms: 60_000, limit: 100 })
         claimed.push(...jobs.map(({ payload }) => Number(payload)))
@@ -221,7 +217,6 @@ describe("what memory does", () => {
           yield* storage.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
         }
       }
-      expect(performance.now() - started).toBeLessThan(10_000)
       expect(claimed).toEqual(due)
       const end = yield* storage.claim({ now: 20_000_000, lease_ms: 1, limit: 1 })
       expect(end).toEqual({ jobs: [], next_due_at: null, busy: false })

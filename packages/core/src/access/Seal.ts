@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
-import { Base64Url } from "effect/encoding"
+import { Base64, Base64Url } from "effect/encoding"
 
 /** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
@@ -70,11 +70,11 @@ export class Seal extends Context.Service<
           const sealed = yield* aead
             .encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) })
             .pipe(Effect.orDie)
-          return `${newest.name}.${Base64Url.encode(concat(nonce, sealed))}`
+          return `${newest.name}.${Base64.encode(concat(nonce, sealed))}`
         }),
         open: Effect.fnUntraced(function* (purpose, sealed) {
           const ring = ringNamed(sealed)
-          const bytes = Base64Url.decode(sealed.slice(sealed.indexOf(".") + 1))
+          const bytes = Base64.decode(sealed.slice(sealed.indexOf(".") + 1))
           if (ring === undefined || Result.isFailure(bytes)) return null
           const nonce = bytes.success.subarray(0, nonce_bytes)
           return yield* aead

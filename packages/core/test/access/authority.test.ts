@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { KeylessWorkspace } from "../../src/access/Access.ts"
+import type { Operation } from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import type { Line } from "../../src/quoting/Line.ts"
 import { recordKinds } from "../../src/storage/Change.ts"
@@ -48,8 +49,8 @@ const serverOnly = ["list_quote_requests", "list_events"]
 const sandboxOnly = ["get_sandbox", "list_sandbox_scenarios", "select_scenario", "advance_time", "force_expiry", "reset_sandbox"]
 
 /** What becomes of a call: `yes`, or the code of its refusal. */
-const verdict = <Output, R>(
-  operation: Parameters<World["Service"]["call"]>[0] & { readonly name: string },
+const verdict = <R>(
+  operation: Operation<string, unknown, unknown, R>,
   input: object,
   options: CallOptions
 ) =>
@@ -68,7 +69,8 @@ const inputOf = (name: string, of: { readonly id: string; readonly quote: string
 
 const rowOf = Effect.fnUntraced(function* (options: CallOptions, of: { readonly id: string; readonly quote: string }) {
   const row: Record<string, string> = {}
-  for (const operation of operations.operations) {
+  const all: ReadonlyArray<Operation<string, unknown, unknown, operations.OperationServices>> = operations.operations
+  for (const operation of all) {
     row[operation.name] = yield* verdict(operation, inputOf(operation.name, of, options), options)
   }
   return row

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { CarrierAdapter, CarrierOffer, CarrierReply, CoveredSubject } from "../../src/quoting/Carrier.ts"
+import type { CarrierAdapter, CarrierOffer, CoveredSubject } from "../../src/quoting/Carrier.ts"
 import type { Line } from "../../src/quoting/Line.ts"
 import { type Character, declined, offer, offers, prompt, type Told } from "./carriers.ts"
 import { feed, pass, read, start, story, work } from "./support.ts"

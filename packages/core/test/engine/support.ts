@@ -5,7 +5,6 @@ import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import type { ApiError } from "../../src/ApiError.ts"
-import type { Event } from "../../src/events/Event.ts"
 import type { Services } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
 import type { Line } from "../../src/quoting/Line.ts"
@@ -100,9 +99,15 @@ export const reset = (options?: CallOptions) =>
 export const events = (input: object = {}, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(operations.listEvents, input, options))
 
+/** An event as a caller reads it. */
+export type FeedItem = Effect.Success<ReturnType<typeof events>>["events"][number]
+
+/** A quote as a caller reads it. */
+export type ReadQuote = Effect.Success<ReturnType<typeof getQuote>>
+
 /** The whole feed, page by page. */
 export const feed = Effect.fnUntraced(function* (options?: CallOptions) {
-  const all: Array<Event> = []
+  const all: Array<FeedItem> = []
   let cursor: string | undefined
   while (true) {
     const page = yield* events({ limit: 100, ...(cursor !== undefined && { cursor }) }, options)

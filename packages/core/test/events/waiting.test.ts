@@ -1,0 +1,183 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Waiters } from "../../src/storage/Waiters.ts"
+import { cancel, pass, pathsOf, read, refusal, start, story, work } from "../engine/support.ts"
+
+const waiting = Effect.flatMap(Waiters, (waiters) => waiters.count)
+
+/** Begins to read, and lets the reader come to where it waits. */
+const reading = Effect.fnUntraced(function* (id: string, input: object = {}, options = {}) {
+  const fiber = yield* Effect.forkChild(read(id, options, input))
+  yield* TestClock.adjust(0)
+  return fiber
+})
+
+const versionOf = (fiber: Effect.Success<ReturnType<typeof reading>>) =>
+  Effect.map(Fiber.join(fiber), ({ quote_request }) => quote_request.version)
+
+const isDone = (fiber: Fiber.Fiber<unknown, unknown>) => fiber.pollUnsafe() !== undefined
+
+describe("a read of a request in progress", () => {
+  story(
+    "waits for a change, and answers with it at once",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start()
+      const reader = yield* reading(id)
+      assert.strictEqual(yield* waiting, 1)
+      yield* pass(999)
+      assert.isFalse(isDone(reader))
+      yield* pass(1)
+      assert.isTrue(isDone(reader))
+      assert.strictEqual(yield* versionOf(reader), 2)
+      assert.strictEqual(yield* waiting, 0)
+    })
+  )
+
+  story(
+    "answers after 20 seconds, or after wait_seconds, with what there is",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const usual = yield* reading(id)
+      const shorter = yield* reading(id, { wait_seconds: 3 })
+      yield* pass(2_999)
+      assert.isFalse(isDone(shorter))
+      yield* pass(1)
+      assert.strictEqual(yield* versionOf(shorter), 1)
+      yield* pass(16_999)
+      assert.isFalse(isDone(usual))
+      yield* pass(1)
+      assert.strictEqual(yield* versionOf(usual), 1)
+      assert.strictEqual(yield* waiting, 0)
+    })
+  )
+
+  story(
+    "does not wait with wait_seconds 0",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const reader = yield* reading(id, { wait_seconds: 0, since_version: 5 })
+      assert.isTrue(isDone(reader))
+    })
+  )
+
+  story(
+    "with since_version answers at once where that is older, and else waits until the version is greater",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({ line: "personal_auto" })
+      yield* pass(3_000)
+      const older = yield* reading(id, { since_version: 2 })
+      assert.strictEqual(yield* versionOf(older), 3)
+      const same = yield* reading(id, { since_version: 3 })
+      const newer = yield* reading(id, { since_version: 4 })
+      const nothing = yield* reading(id, { since_version: 0 })
+      assert.strictEqual(yield* versionOf(nothing), 3)
+      assert.strictEqual(yield* waiting, 2)
+      yield* pass(2_000)
+      assert.strictEqual(yield* versionOf(same), 4)
+      assert.isFalse(isDone(newer))
+      yield* pass(3_000)
+      assert.strictEqual(yield* versionOf(newer), 5)
+    })
+  )
+
+  story(
+    "ends with a cancellation",
+    Effect.gen(function* () {
+      const { id } = yield* start({ scenario: "waits_in_queue" })
+      const reader = yield* reading(id)
+      yield* cancel(id)
+      const { quote_request } = yield* Fiber.join(reader)
+      assert.strictEqual(quote_request.status_details.reason, "cancelled_by_caller")
+    })
+  )
+
+  story(
+    "is all that waits: a request that has ended, or needs an action, is answered at once",
+    Effect.gen(function* () {
+      yield* work
+      const ended = yield* start({ scenario: "zero_quotes" })
+      const asks = yield* start({ scenario: "action_required" })
+      yield* pass(60_000)
+      assert.isTrue(isDone(yield* reading(ended.id, { since_version: 99 })))
+      assert.isTrue(isDone(yield* reading(asks.id, { since_version: 99 })))
+    })
+  )
+
+  story(
+    "wakes a thousand readers with one change",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start()
+      const readers = yield* Effect.forEach(Array.from({ length: 1_000 }), () => Effect.forkChild(read(id, {}, {})))
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* waiting, 1_000)
+      yield* pass(1_000)
+      for (const reader of readers) assert.strictEqual(yield* versionOf(reader), 2)
+      assert.strictEqual(yield* waiting, 0)
+    })
+  )
+
+  story(
+    "is not woken by other requests",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const other = yield* start({ scenario: "waits_in_queue" })
+      const reader = yield* reading(id)
+      yield* cancel(other.id)
+      yield* TestClock.adjust(0)
+      assert.isFalse(isDone(reader))
+      yield* Fiber.interrupt(reader)
+    })
+  )
+
+  story(
+    "leaves nothing behind when its caller hangs up",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const readers = yield* Effect.forEach(Array.from({ length: 10 }), () => reading(id))
+      assert.strictEqual(yield* waiting, 10)
+      yield* Effect.forEach(readers, Fiber.interrupt)
+      assert.strictEqual(yield* waiting, 0)
+    })
+  )
+
+  story(
+    "ends when the host is about to stop, and from then on nobody waits",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const reader = yield* reading(id)
+      const waiters = yield* Waiters
+      yield* waiters.stop
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* versionOf(reader), 1)
+      assert.isTrue(isDone(yield* reading(id)))
+      assert.strictEqual(yield* waiting, 0)
+    })
+  )
+
+  story(
+    "waits neither for a request that is not there nor for one that it may not read",
+    Effect.gen(function* () {
+      const { id, read_handle } = yield* start({}, { as: "platform" })
+      assert.strictEqual((yield* refusal(read("qreq_x", {}, {})))._tag, "not_found")
+      assert.strictEqual((yield* refusal(read(id, { as: "platform" }, {})))._tag, "not_found")
+      const reader = yield* reading(id, {}, { as: "platform", read_handle })
+      assert.strictEqual(yield* waiting, 1)
+      yield* pass(20_000)
+      assert.strictEqual(yield* versionOf(reader), 1)
+    })
+  )
+
+  for (const input of [{ wait_seconds: 21 }, { wait_seconds: -1 }, { wait_seconds: 1.5 }, { since_version: -1 }]) {
+    story(
+      `refuses ${JSON.stringify(input)}`,
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        assert.deepStrictEqual(pathsOf(yield* refusal(read(id, {}, input))), Object.keys(input))
+      })
+    )
+  }
+})
