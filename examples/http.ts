@@ -1,4 +1,4 @@
-import { Access, operations, PublicUrl, Quotewire, Seal } from "@quotewire/core"
+import { Access, operations, PublicUrl, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { Go, Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
@@ -21,7 +21,7 @@ const program = Effect.gen(function* () {
 
   // Port 0 takes a free port.
   const host = yield* Layer.build(
-    Http.layer({
+    Http.layer<Quotewire.Services | Storage.Storage>({
       operations,
       routes: [Go.route(Quotewire.go)],
       ready: Quotewire.ready,

@@ -91,7 +91,7 @@ describe("the README", () => {
     Effect.gen(function* () {
       const [body = ""] = /\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(readme.text) ?? []
       const promised = Array.from(
-        readme.text.matchAll(/^\| `(sbx_\w+)` \| (\d+) \| (\d+) months \|$/gm),
+        readme.text.matchAll(/^\| `(sbx_\w+)` +\| +(\d+) \| +(\d+) months +\|$/gm),
         ([, ...row]) => row.join(" ")
       )
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
