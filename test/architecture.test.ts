@@ -216,9 +216,8 @@ describe("modules of the core", () => {
     const edges = [
       // A sandbox's clock runs what falls due, and erases what it has outlived.
       "sandbox/Sandbox -> runner/Runner",
-      "sandbox/Sandbox -> runner/Retention",
+      "sandbox/Sandbox -> runner/Retention"
       // Not the service but one function: both compare inputs by the same keyed hash.
-      "quoting/QuoteStarts -> requests/Answers"
     ]
     const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
     const found = core

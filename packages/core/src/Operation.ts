@@ -50,7 +50,7 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly route: Route
   readonly authority: Authority
   readonly cost: Cost
-  /** Whether a repeat with the same `Idempotency-Key` replays the first answer (decisions, Idempotency). */
+  /** Whether a repeat with the same `Idempotency-Key` replays the first answer (api.md, Endpoints, rule 3). */
   readonly idempotent: boolean
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
@@ -146,25 +146,24 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request
 ) {
-  const started_at = yield* Clock.currentTimeMillis
+  const note = yield* OnFinishedCall
+  const clock = yield* Clock.Clock
+  const created_at = clock.currentTimeMillisUnsafe()
   const caller = yield* authenticate(request.credentials)
-  const finish = (error_code: ApiError.ErrorCode | null) =>
-    Effect.flatMap(OnFinishedCall, (note) =>
-      Effect.map(Clock.currentTimeMillis, (now) =>
-        note({
-          request_id: request.request_id,
-          created_at: started_at,
-          duration_ms: now - started_at,
-          caller,
-          operation: operation.name,
-          error_code
-        })
-      )
-    )
-  return yield* Effect.tapCause(
-    Effect.tap(run(operation, request, caller), () => finish(null)),
-    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : finish(toApiError(cause)?._tag ?? "internal_error"))
-  )
+  const finish = (error_code: ApiError.ErrorCode | null) => {
+    const duration_ms = clock.currentTimeMillisUnsafe() - created_at
+    note({ request_id: request.request_id, created_at, duration_ms, caller, operation: operation.name, error_code })
+  }
+  return yield* Effect.matchCauseEffect(run(operation, request, caller), {
+    onSuccess: (reply) => {
+      finish(null)
+      return Effect.succeed(reply)
+    },
+    onFailure: (cause) => {
+      if (!Cause.hasInterruptsOnly(cause)) finish(toApiError(cause)?._tag ?? "internal_error")
+      return Effect.failCause(cause)
+    }
+  })
 })
 
 const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {

@@ -125,6 +125,7 @@ export class Access extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const remembered = known.get(hash, now)
         if (remembered !== undefined) return remembered
+        if (!isWellFormed(key)) return null
         const stored = yield* storage.get({ workspace_id: directory, kind: "api_key", id: hash })
         if (Option.isNone(stored)) return null
         const apiKey = Json.decode(Json.fromText<ApiKey>(stored.value.body))
@@ -140,7 +141,7 @@ export class Access extends Context.Service<
           const caller: Caller = { ...workspace, kind: "keyless", key_id: null, read_handle: credentials.read_handle }
           return caller
         }
-        const apiKey = isWellFormed(credentials.key) ? yield* find(credentials.key) : null
+        const apiKey = yield* find(credentials.key)
         if (apiKey === null) return yield* ApiError.make("authentication_failed")
         const caller: Caller = {
           kind: apiKey.kind,

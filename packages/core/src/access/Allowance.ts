@@ -69,47 +69,21 @@ export class Allowance extends Context.Service<
     Allowance,
     Effect.gen(function* () {
       const limits = yield* AllowanceLimits
-      const minutes = windows(60_000)
-      const days = windows(86_400_000)
+      const counters = { start: counter(), read: counter(), other: counter(), failed: counter() }
 
-      const count = (now: number, claims: ReadonlyArray<Claim>) => {
-        const reached =
-          claims.find((claim) => days.isFull(now, claim.who, claim.limit.per_day)) ??
-          claims.find((claim) => minutes.isFull(now, claim.who, claim.limit.per_minute))
-        if (reached === undefined) {
-          for (const claim of claims) {
-            if (claim.limit.per_minute !== null) minutes.add(now, claim.who)
-            if (claim.limit.per_day !== null) days.add(now, claim.who)
-          }
-          return Effect.void
-        }
-        // A full day first: what waited for the next minute would be refused again.
-        const day = days.isFull(now, reached.who, reached.limit.per_day)
-        const allowed = day ? reached.limit.per_day : reached.limit.per_minute
-        return Effect.fail(
-          make("rate_limited", {
-            message: `The limit of ${allowed} ${reached.what} a ${day ? "day" : "minute"} was reached.`,
-            retry_after_seconds: Math.max(1, Math.ceil((day ? days : minutes).left(now) / 1_000))
-          })
+      const spend = (caller: Caller, cost: Cost, address: string) =>
+        cost === "none"
+          ? Effect.void
+          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              count(counters[cost], now, claimsOf(limits, caller, cost, address))
+            )
+
+      const failedAuthentication = (address: string) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          count(counters.failed, now, [
+            { who: address, what: "failed authentications of an address", limit: limits.failed_authentication }
+          ])
         )
-      }
-
-      const spend = Effect.fnUntraced(function* (caller: Caller, cost: Cost, address: string) {
-        if (cost === "none") return
-        const now = yield* Clock.currentTimeMillis
-        yield* count(now, claimsOf(limits, caller, cost, address))
-      })
-
-      const failedAuthentication = Effect.fnUntraced(function* (address: string) {
-        const now = yield* Clock.currentTimeMillis
-        yield* count(now, [
-          {
-            who: `failed ${address}`,
-            what: "failed authentications of an address",
-            limit: limits.failed_authentication
-          }
-        ])
-      })
 
       return Allowance.of({ spend, failedAuthentication })
     })
@@ -122,6 +96,35 @@ interface Claim {
   readonly limit: Limit
 }
 
+/** The counts of one kind of call, by who calls. */
+const counter = () => ({ minutes: windows(60_000), days: windows(86_400_000) })
+
+const count = (
+  { minutes, days }: ReturnType<typeof counter>,
+  now: number,
+  claims: ReadonlyArray<Claim>
+): Effect.Effect<void, ApiError<"rate_limited">> => {
+  const reached =
+    claims.find((claim) => days.isFull(now, claim.who, claim.limit.per_day)) ??
+    claims.find((claim) => minutes.isFull(now, claim.who, claim.limit.per_minute))
+  if (reached === undefined) {
+    for (const claim of claims) {
+      if (claim.limit.per_minute !== null) minutes.add(now, claim.who)
+      if (claim.limit.per_day !== null) days.add(now, claim.who)
+    }
+    return Effect.void
+  }
+  // A full day first: what waited for the next minute would be refused again.
+  const day = days.isFull(now, reached.who, reached.limit.per_day)
+  const allowed = day ? reached.limit.per_day : reached.limit.per_minute
+  return Effect.fail(
+    make("rate_limited", {
+      message: `The limit of ${allowed} ${reached.what} a ${day ? "day" : "minute"} was reached.`,
+      retry_after_seconds: Math.max(1, Math.ceil((day ? days : minutes).left(now) / 1_000))
+    })
+  )
+}
+
 const nouns = { start: "quote request starts", read: "reads", other: "other calls" } as const
 
 const claimsOf = (
@@ -131,15 +134,15 @@ const claimsOf = (
   address: string
 ): ReadonlyArray<Claim> => {
   const noun = nouns[cost]
-  if (caller.kind === "keyless") {
-    return [{ who: `${cost} ${address}`, what: `${noun} of an address without a key`, limit: limits.keyless[cost] }]
+  if (caller.key_id === null) {
+    return [{ who: address, what: `${noun} of an address without a key`, limit: limits.keyless[cost] }]
   }
   const limit = limits.keys[caller.environment][cost]
   const times = (value: number | null) => (value === null ? null : value * limits.organization_factor)
   return [
-    { who: `${cost} ${caller.key_id}`, what: `${noun} of a key`, limit },
+    { who: caller.key_id, what: `${noun} of a key`, limit },
     {
-      who: `${cost} ${caller.workspace_id}`,
+      who: caller.workspace_id,
       what: `${noun} of an organization`,
       limit: { per_minute: times(limit.per_minute), per_day: times(limit.per_day) }
     }

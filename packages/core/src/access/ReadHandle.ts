@@ -4,7 +4,7 @@ import type { QuoteRequestId } from "../Ids.ts"
 import { day_ms } from "../Timestamp.ts"
 import type { Seal } from "./Seal.ts"
 
-/** How long a read handle lives, from the start of its request (decisions, Tenancy, keys and callers). */
+/** How long a read handle lives, from the start of its request. */
 export const lifetime_ms = day_ms
 
 /** What is kept of a read handle: enough to derive it again, not enough to know it. */

@@ -98,12 +98,17 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
     ask: (candidate, ask) =>
       candidate.adapter.simulation === undefined
         ? askWithin(candidate, ask)
-        : Effect.map(guarded(() => candidate.adapter.ask(ask), candidate, ask), (reply) => ({ _tag: "replied", reply })),
+        : Effect.map(
+            guarded(() => candidate.adapter.ask(ask), candidate, ask),
+            (reply) => ({ _tag: "replied", reply })
+          ),
     guarded,
     look: ({ adapter, line }, ask, offer_ref) =>
       away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
         Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-        Effect.map((found) => (found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found)),
+        Effect.map((found) =>
+          found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found
+        ),
         unlessBroken(adapter.carrier.id, notNow)
       )
   }

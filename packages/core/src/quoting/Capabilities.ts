@@ -5,11 +5,11 @@ import * as Scenario from "../sandbox/Scenario.ts"
 import { requiredFacts, schemaOf } from "./Application.ts"
 import type { CarrierAdapter } from "./Carrier.ts"
 import { codesOf } from "./Codes.ts"
-import { collect_ms } from "./Collecting.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { type Candidate, candidates } from "./Eligibility.ts"
 import { Line } from "./Line.ts"
 import { dollars, Money } from "./Money.ts"
+import { collect_ms } from "./QuoteRequest.ts"
 import * as State from "./State.ts"
 
 /** What a line offers a caller (api.md, GET /v1/capabilities). */

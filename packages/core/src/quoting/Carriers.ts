@@ -208,9 +208,7 @@ export class Carriers extends Context.Service<
 
         return Carriers.of({
           callback: (carrier_id, sent) =>
-            callback(carrier_id, sent).pipe(
-              Effect.catchTag("LeaseLost", (error) => Effect.die(error))
-            ),
+            callback(carrier_id, sent).pipe(Effect.catchTag("LeaseLost", (error) => Effect.die(error))),
           jobs: {
             collect,
             ask_carrier: ask,

@@ -1,16 +1,12 @@
 import { Effect } from "effect"
 import type { Ids } from "../Ids.ts"
 import type { NewJob } from "../storage/Job.ts"
-import { second_ms } from "../Timestamp.ts"
 import { askFor, isOrdered, type OpenedRequest, type Sources } from "./AskLoading.ts"
 import { type Candidate, candidates, whyNot } from "./Eligibility.ts"
 import type { JobPayload } from "./JobPayload.ts"
 import { type Part, requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { storedRequest } from "./StoredRecords.ts"
-
-/** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
-export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
 
 /** The step that ends a request which cannot start. */
 export const couldNotStart = (ids: Ids["Service"], request: QuoteRequest.QuoteRequest, at: number): Part =>
@@ -25,7 +21,7 @@ export const collection = Effect.fnUntraced(function* (
   at: number
 ) {
   const { request, assumed } = opened
-  const deadline = at + collect_ms[request.environment]
+  const deadline = at + QuoteRequest.collect_ms[request.environment]
   const all = candidates(sources.adapters, request.environment, request.line).map((candidate) => ({
     candidate,
     unasked: whyNot(candidate, assumed, {

@@ -81,7 +81,9 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
-      ...(offer.refresh_after_ms === undefined ? [] : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
+      ...(offer.refresh_after_ms === undefined
+        ? []
+        : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
     ]
   }
 }

@@ -7,6 +7,7 @@ import * as Json from "../Json.ts"
 import type { Moment } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { fingerprintLike } from "./Fingerprint.ts"
 
 /** A call that must run once, however often it is sent. */
 export interface KeyedCall {
@@ -140,12 +141,6 @@ const answerId = (keyed: KeyedCall): Effect.Effect<RecordId, ApiError.ApiError<"
           { path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }
         ])
       )
-
-/** A keyed hash of an input, by the key that made the older hash if there is one, so that both can be compared. */
-export const fingerprintLike = (seal: Seal["Service"], older: string | null, text: string): Effect.Effect<string> =>
-  older === null
-    ? seal.mac("fingerprint", text)
-    : Effect.map(seal.macLike(older, "fingerprint", text), (mac) => mac ?? "")
 
 const recordOf = ({ name, created_at }: RecordId, version: number, kept: Kept): Change.StoredRecord => ({
   ...Change.bare,

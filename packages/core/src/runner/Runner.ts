@@ -26,6 +26,8 @@ export const max_tries = 5
 const max_running = 128
 /** Storage is asked for work at least this often, whatever hints say. */
 const poll_ms = second_ms
+/** Who waits for another runner looks again at least this often. */
+const longest_turn_ms = 250
 /** A stop waits so long for what is running. */
 const stop_ms = 5 * second_ms
 
@@ -84,9 +86,11 @@ export class Runner extends Context.Service<
           if (claimed.jobs.length > 0) {
             yield* Effect.forEach(claimed.jobs, run, { discard: true })
             jobs += claimed.jobs.length
+            waits = 0
           } else if (claimed.busy && workspace_id !== undefined) {
-            // Another runner is at it: it needs a turn of this process, or of its own.
-            yield* waits++ < 100 ? Effect.yieldNow : Effect.sleep(5)
+            // Another runner is at it: it needs a turn of this process, or of its own; a dead one's lease has to end.
+            waits++
+            yield* waits < 100 ? Effect.yieldNow : Effect.sleep(Math.min(longest_turn_ms, waits - 95))
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
             return ran

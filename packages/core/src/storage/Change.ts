@@ -15,7 +15,7 @@ export const recordKinds = [
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
 
-/** Kinds of which every version is kept (decisions: old quote versions stay readable). */
+/** Kinds of which every version is kept: what a person was once offered can be read again. */
 export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
 
 /** Kinds that belong to the workspace itself: a sandbox reset leaves them. */

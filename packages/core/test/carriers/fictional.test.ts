@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
 import { statesOf } from "../../src/carriers/underwriting.ts"
-import type { CarrierAdapter, CarrierAsk, CarrierOffer } from "../../src/quoting/Carrier.ts"
+import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/quoting/Carrier.ts"
 import { type Line, lines } from "../../src/quoting/Line.ts"
 import { check } from "../../src/quoting/Offer.ts"
 import { type StateCode, servedStates } from "../../src/quoting/State.ts"
@@ -128,7 +128,7 @@ describe("a callback", () => {
   const sent = Effect.suspend(
     () => meridian?.simulation?.callback(ask, ask.idempotency_key) ?? Effect.die("no callback")
   )
-  const read = (adapter: CarrierAdapter | undefined, headers: Readonly<Record<string, string>>, body: Uint8Array) =>
+  const read = (adapter: CarrierAdapter | undefined, headers: CarrierCallback["headers"], body: Uint8Array) =>
     adapter?.callback?.({ headers, body }) ?? Effect.die("no callback")
 
   it.effect("carries the reply and the reference", () =>
@@ -148,7 +148,7 @@ describe("a callback", () => {
         altered[i] = (altered[i] ?? 0) ^ 1
         assert.isNull(yield* read(meridian, headers, altered))
       }
-      const signature = headers[signature_header] ?? ""
+      const signature = String(headers[signature_header])
       const other = signature.startsWith("0") ? `1${signature.slice(1)}` : `0${signature.slice(1)}`
       for (const wrong of [other, "", "zz", signature.slice(2)]) {
         assert.isNull(yield* read(meridian, { ...headers, [signature_header]: wrong }, body))

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { catalogue } from "../../src/sandbox/Scenario.ts"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/quoting/Carrier.ts"
 import { type Line, lines } from "../../src/quoting/Line.ts"
+import { catalogue } from "../../src/sandbox/Scenario.ts"
 import { second_ms, toMillis } from "../../src/Timestamp.ts"
 import timelines from "../scenarios.json" with { type: "json" }
 import { askFor, carriers, carriersOf, reference, requested_at } from "./support.ts"
