@@ -59,7 +59,8 @@ const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> 
 /** Finds text that no storage can hold (NUL, unpaired surrogates) and nesting without end; at most ten findings. */
 const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
   const found: Array<FieldError> = []
-  const visit = (value: unknown, path: ReadonlyArray<PropertyKey>): void => {
+  const path: Array<string> = []
+  const visit = (value: unknown): void => {
     if (found.length >= max_findings) return
     if (typeof value === "string") {
       if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
@@ -71,11 +72,15 @@ const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
       for (const [name, member] of Object.entries(value)) {
         if (!isSafe(name))
           found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
-        else visit(member, [...path, name])
+        else {
+          path.push(name)
+          visit(member)
+          path.pop()
+        }
       }
     }
   }
-  visit(input, [])
+  visit(input)
   return found
 }
 

@@ -121,16 +121,16 @@ export class Access extends Context.Service<
       })
 
       const find = Effect.fnUntraced(function* (key: string) {
-        const hash = yield* seal.hash(key)
         const now = yield* Clock.currentTimeMillis
-        const remembered = known.get(hash, now)
+        const remembered = known.get(key, now)
         if (remembered !== undefined) return remembered
         if (!isWellFormed(key)) return null
+        const hash = yield* seal.hash(key)
         const stored = yield* storage.get({ workspace_id: directory, kind: "api_key", id: hash })
         if (Option.isNone(stored)) return null
         const apiKey = Json.decode(Json.fromText<ApiKey>(stored.value.body))
         if (apiKey.revoked_at !== null) return null
-        known.set(hash, apiKey, now)
+        known.set(key, apiKey)
         return apiKey
       })
 
@@ -143,14 +143,9 @@ export class Access extends Context.Service<
         }
         const apiKey = yield* find(credentials.key)
         if (apiKey === null) return yield* ApiError.make("authentication_failed")
-        const caller: Caller = {
-          kind: apiKey.kind,
-          environment: apiKey.environment,
-          organization_id: apiKey.organization_id,
-          workspace_id: apiKey.workspace_id,
-          key_id: apiKey.id,
-          read_handle: credentials.read_handle
-        }
+        const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
+        const { read_handle } = credentials
+        const caller: Caller = { kind, environment, organization_id, workspace_id, key_id, read_handle }
         return caller
       })
 
@@ -174,17 +169,24 @@ const directoryChange = (kind: "organization" | "api_key", id: string, value: ob
     ]
   })
 
-/** Remembers keys by their hash for a second, so that a busy key is not looked up for each call. */
+/**
+ * Remembers keys for a second, in memory alone, so that a busy key is neither hashed nor looked up for each call.
+ *
+ * All of them are forgotten together: of the keys that are not used any more, none stays.
+ */
 const knownKeys = Effect.sync(() => {
-  const entries = new Map<string, { readonly apiKey: ApiKey; readonly until: number }>()
+  const entries = new Map<string, ApiKey>()
+  let began = 0
   return {
-    get: (hash: string, now: number): ApiKey | undefined => {
-      const entry = entries.get(hash)
-      return entry !== undefined && now < entry.until ? entry.apiKey : undefined
+    get: (key: string, now: number): ApiKey | undefined => {
+      if (now < began || now >= began + known_for_ms) {
+        entries.clear()
+        began = now
+      }
+      return entries.get(key)
     },
-    set: (hash: string, apiKey: ApiKey, now: number): void => {
-      if (entries.size >= max_known_keys) entries.clear()
-      entries.set(hash, { apiKey, until: now + known_for_ms })
+    set: (key: string, apiKey: ApiKey): void => {
+      if (entries.size < max_known_keys) entries.set(key, apiKey)
     }
   }
 })

@@ -16,23 +16,26 @@ export interface CursorScope {
 const signature_characters = 22
 
 /** Writes an opaque cursor: a position, signed for the list that it belongs to. */
-export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> =>
-  Effect.map(seal.mac("cursor", signed(scope, position)), (mac) => {
+export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> => {
+  const encoded = Base64Url.encode(position)
+  return Effect.map(seal.mac("cursor", signed(scope, encoded)), (mac) => {
     const [ring = "", tag = ""] = mac.split(".")
-    return `${Base64Url.encode(position)}.${ring}.${tag.slice(0, signature_characters)}`
+    return `${encoded}.${ring}.${tag.slice(0, signature_characters)}`
   })
+}
 
 /** Reads a cursor of this list; a foreign or altered one is refused with `invalid_cursor`. */
 export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
   const [encoded = "", ring = "", tag = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
   if (Result.isFailure(position) || rest.length > 0) return yield* ApiError.make("invalid_cursor")
-  const mac = yield* seal.macLike(`${ring}.`, "cursor", signed(scope, position.success))
+  const mac = yield* seal.macLike(`${ring}.`, "cursor", signed(scope, encoded))
   if (mac === null || mac.split(".")[1]?.slice(0, signature_characters) !== tag) {
     return yield* ApiError.make("invalid_cursor")
   }
   return position.success
 })
 
-const signed = (scope: CursorScope, position: string): string =>
-  Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, position])
+// The position as it is written: one position can be written in several ways, and only ours is genuine.
+const signed = (scope: CursorScope, encoded: string): string =>
+  Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, encoded])

@@ -33,7 +33,7 @@ const max_attempt_ms = 15 * second_ms
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
-/** How long an ask without room waits before it is tried again. */
+/** An ask without room waits at least so long before it is tried again. */
 const no_room_ms = 250
 
 /** The asks of one process, with their circuit breakers. */
@@ -78,7 +78,8 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
     const key = keyOf(adapter.carrier.id, ask.line)
     const began = yield* Clock.currentTimeMillis
     if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
-      return { _tag: "no_room" as const, again_after_ms: no_room_ms }
+      const again_after_ms = Math.max(no_room_ms, CarrierHealth.fullFor(healthOf(key), line, began))
+      return { _tag: "no_room" as const, again_after_ms }
     }
     // Only carriers that can tell a repeat from a new ask are ever sent a second one.
     const { hedge_after_ms } = line

@@ -31,6 +31,13 @@ export const hasRoom = (
   health.running < limits.max_concurrent &&
   health.asks.filter((at) => at > now - minute_ms).length < limits.rate_per_minute
 
+/** How long until a full minute has room for one more ask; 0 where it has, or only asks that run are in the way. */
+export const fullFor = (health: CarrierHealth, limits: { readonly rate_per_minute: number }, now: number): number => {
+  const asks = health.asks.filter((at) => at > now - minute_ms)
+  const first = asks[asks.length - limits.rate_per_minute]
+  return first === undefined ? 0 : first + minute_ms - now
+}
+
 /** An ask begins. */
 export const began = (health: CarrierHealth, now: number): CarrierHealth => ({
   ...health,

@@ -4,7 +4,7 @@ import { askTokens } from "../access/Token.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import { PublicUrl } from "../PublicUrl.ts"
-import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
+import type { JobHandlers } from "../runner/JobHandler.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
@@ -34,192 +34,214 @@ export class Carriers extends Context.Service<
       Carriers,
       Effect.gen(function* () {
         const storage = yield* Storage
-        const ids = yield* Ids
         const seal = yield* Seal
-        const workspaces = yield* Workspaces
-        const adapters = yield* CarrierAdapters
-        const asking = yield* Asking.make
-        const sources: Sources = { storage, seal, adapters }
-        const naming: Naming = { ids, seal, base_url: yield* PublicUrl }
-
-        const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
-          storage.commit(Change.make(job.workspace_id, { ...part, finish: job }))
-
-        /** The moment of an answer: the job's, or now where real time has passed since. */
-        const answeredAt = (awaited: Awaited, at: number) =>
-          awaited.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
-
-        /** Weighs a reply and commits what it comes to; after a conflict again, without asking again. */
-        const settle = Effect.fnUntraced(function* (
-          awaited: Awaited,
-          reply: CarrierReply,
-          at: number,
-          job: ClaimedJob | null,
-          repeat_pause_ms: number | null = null
-        ) {
-          let known: QuoteRequest | null = awaited.request
-          const once = Effect.gen(function* () {
-            const request = known ?? (yield* loadRequest(sources, awaited.workspace_id, awaited.request.id))
-            known = null
-            // Nothing is left to answer where the request has been erased meanwhile.
-            const part: Partial<Part> =
-              request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
-            yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finish: job }))
-          })
-          yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" }).pipe(
-            // The handler would ask the carrier again.
-            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-          )
-        })
-
-        const collect: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const { quote_request_id } = payloadOf(job, "collect")
-          const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
-          if (request === null || request.status_details.reason !== "queued") return yield* finish(job)
-          const opened =
-            request.scenario === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
-          if (opened === null) return yield* finish(job, couldNotStart(ids, request, at))
-          const real_now = yield* Clock.currentTimeMillis
-          const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, real_now)
-          yield* finish(job, yield* collection(sources, ids, opened, isOpen, at))
-        })
-
-        /** The ask of a job, if its answer is still waited for; otherwise the job is over. */
-        const awaitedBy = Effect.fnUntraced(function* (
-          job: ClaimedJob,
-          { quote_request_id, carrier_id, attempt }: JobPayload["ask_carrier"],
-          at: number
-        ) {
-          const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
-          if (request !== null && isAwaited(request, carrier_id)) {
-            const awaited = yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt, now: at })
-            if (awaited !== null) return awaited
-          }
-          yield* noteLate(carrier_id, quote_request_id)
-          yield* finish(job)
-          return null
-        })
-
-        const ask: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const payload = payloadOf(job, "ask_carrier")
-          const awaited = yield* awaitedBy(job, payload, at)
-          if (awaited === null) return
-          const { candidate } = awaited
-          const silence = silenceBefore(awaited, job)
-          if (silence !== null) return yield* settle(awaited, silence, at, job)
-          const asked = yield* asking.ask(candidate, awaited.ask)
-          if (asked._tag === "no_room") {
-            const { kind, ordered } = job
-            const due_at = at + asked.again_after_ms
-            return yield* finish(job, { jobs: [{ kind, ordered, due_at, payload: job.payload }] })
-          }
-          const now = yield* answeredAt(awaited, at)
-          const pause_ms = mayRepeat(awaited, asked.reply, now) ? yield* Asking.repeatPause : null
-          yield* settle(awaited, asked.reply, now, job, pause_ms)
-        })
-
-        const poll: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const { ref, ...payload } = payloadOf(job, "poll_carrier")
-          const awaited = yield* awaitedBy(job, payload, at)
-          if (awaited === null) return
-          const { adapter } = awaited.candidate
-          const reply = yield* asking.guarded(
-            () => adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
-            awaited.candidate,
-            awaited.ask
-          )
-          // The ask is accepted: a poll that fails is no answer, and the next one may succeed.
-          const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
-          const now = yield* answeredAt(awaited, at)
-          yield* settle(awaited, reply.kind === "unavailable" ? again : reply, now, job)
-        })
-
-        /** The reply in a callback and the request that it is for; null where it is not genuine. */
-        const readCallback = Effect.fnUntraced(function* (carrier_id: string, callback: CarrierCallback) {
-          const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
-          if (adapter?.callback === undefined) return null
-          const read = yield* Effect.suspend(() => adapter.callback?.(callback) ?? Effect.succeed(null)).pipe(
-            Asking.unlessBroken(carrier_id, null)
-          )
-          if (read === null || typeof read.ref !== "string" || read.reply?.kind === "pending") return null
-          const named = yield* askTokens(carrier_id).read(seal, read.ref)
-          return named === null ? null : { ...named, reply: Asking.readable(read.reply) }
-        })
-
-        /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
-        const playCallback: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const { ref, ...payload } = payloadOf(job, "carrier_callback")
-          const awaited = yield* awaitedBy(job, payload, at)
-          if (awaited === null) return
-          const { adapter } = awaited.candidate
-          const sent = yield* adapter.simulation?.callback(awaited.ask, ref) ?? Effect.succeed(null)
-          const read = sent === null ? null : yield* readCallback(adapter.carrier.id, sent)
-          const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
-          yield* settle(awaited, read?.reply ?? unreadable, at, job)
-        })
-
-        const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
-          const read = yield* readCallback(carrier_id, sent)
-          if (read === null) return false
-          const { now } = yield* workspaces.moment(read.workspace_id)
-          const request = yield* loadRequest(sources, read.workspace_id, read.id)
-          const awaited =
-            request !== null && isAwaited(request, carrier_id)
-              ? yield* loadAsk(sources, read.workspace_id, request, { carrier_id, attempt: 1, now })
-              : null
-          if (awaited === null) yield* noteLate(carrier_id, read.id)
-          else yield* settle(awaited, read.reply, now, null)
-          return true
-        })
-
-        const refresh: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const { quote_id } = payloadOf(job, "refresh_quote")
-          const key = { workspace_id: job.workspace_id, id: quote_id }
-          const stored = yield* storage.get({ ...key, kind: "quote" })
-          const offer = yield* storage.get({ ...key, kind: "offer" })
-          if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
-          const quote = quoteOf(stored.value)
-          const { carrier_id, offer_ref } = offerOf(offer.value)
-          const request = yield* loadRequest(sources, job.workspace_id, quote.quote_request_id)
-          const awaited =
-            request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
-              ? null
-              : yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt: 1, now: at })
-          if (awaited === null) return yield* finish(job)
-          const found = yield* asking.look(awaited.candidate, awaited.ask, offer_ref)
-          if (found.kind === "unavailable") return yield* finish(job)
-          if (found.kind === "withdrawn") {
-            return yield* finish(job, deactivation(ids, stored.value, "withdrawn_by_carrier", at))
-          }
-          const checked = checkOffers(awaited, [{ ...found.offer, reason: found.reason }], at)?.[0]
-          if (checked === undefined) return yield* finish(job)
-          const origin = yield* originOf(naming, awaited, quote.id, checked, at)
-          const made = {
-            quote: Quote.fromOffer(checked, origin, quote.version + 1),
-            offer: checked,
-            carrier_id,
-            line: awaited.request.line,
-            created_at: stored.value.created_at,
-            at,
-            ordered: awaited.ordered
-          }
-          yield* finish(job, offered(ids, made))
-        })
-
+        const means: Means = {
+          storage,
+          sources: { storage, seal, adapters: yield* CarrierAdapters },
+          naming: { ids: yield* Ids, seal, base_url: yield* PublicUrl },
+          workspaces: yield* Workspaces,
+          asking: yield* Asking.make
+        }
         return Carriers.of({
           callback: (carrier_id, sent) =>
-            callback(carrier_id, sent).pipe(Effect.catchTag("LeaseLost", (error) => Effect.die(error))),
+            callback(means, carrier_id, sent).pipe(Effect.catchTag("LeaseLost", (error) => Effect.die(error))),
           jobs: {
-            collect,
-            ask_carrier: ask,
-            poll_carrier: poll,
-            carrier_callback: playCallback,
-            refresh_quote: refresh
+            collect: (job, at) => collect(means, job, at),
+            ask_carrier: (job, at) => ask(means, job, at),
+            poll_carrier: (job, at) => poll(means, job, at),
+            carrier_callback: (job, at) => playCallback(means, job, at),
+            refresh_quote: (job, at) => refresh(means, job, at)
           }
         })
       })
     )
 }
+
+/** What the functions below work with. */
+interface Means {
+  readonly storage: Storage["Service"]
+  readonly sources: Sources
+  readonly naming: Naming
+  readonly workspaces: Workspaces["Service"]
+  readonly asking: Asking.Asking
+}
+
+const finish = ({ storage }: Means, job: ClaimedJob, part: Partial<Part> = {}) =>
+  storage.commit(Change.make(job.workspace_id, { ...part, finish: job }))
+
+/** The moment of an answer: the job's, or now where real time has passed since. */
+const answeredAt = ({ workspaces }: Means, awaited: Awaited, at: number) =>
+  awaited.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
+
+/** Weighs a reply and commits what it comes to; after a conflict again, without asking again. */
+const settle = Effect.fnUntraced(function* (
+  { sources, naming, storage }: Means,
+  awaited: Awaited,
+  reply: CarrierReply,
+  at: number,
+  job: ClaimedJob | null,
+  repeat_pause_ms: number | null = null
+) {
+  let known: QuoteRequest | null = awaited.request
+  const once = Effect.gen(function* () {
+    const request = known ?? (yield* loadRequest(sources, awaited.workspace_id, awaited.request.id))
+    known = null
+    // Nothing is left to answer where the request has been erased meanwhile.
+    const part: Partial<Part> =
+      request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
+    yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finish: job }))
+  })
+  yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" }).pipe(
+    // The handler would ask the carrier again.
+    Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+  )
+})
+
+const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
+  const {
+    sources,
+    asking,
+    naming: { ids }
+  } = means
+  const { quote_request_id } = payloadOf(job, "collect")
+  const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
+  if (request === null || request.status_details.reason !== "queued") return yield* finish(means, job)
+  const opened = request.scenario === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
+  if (opened === null) return yield* finish(means, job, couldNotStart(ids, request, at))
+  const real_now = yield* Clock.currentTimeMillis
+  const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, real_now)
+  yield* finish(means, job, yield* collection(sources, ids, opened, isOpen, at))
+})
+
+/** The ask of a job, if its answer is still waited for; otherwise the job is over. */
+const awaitedBy = Effect.fnUntraced(function* (
+  means: Means,
+  job: ClaimedJob,
+  { quote_request_id, carrier_id, attempt }: JobPayload["ask_carrier"],
+  at: number
+) {
+  const { sources } = means
+  const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
+  if (request !== null && isAwaited(request, carrier_id)) {
+    const awaited = yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt, now: at })
+    if (awaited !== null) return awaited
+  }
+  yield* noteLate(carrier_id, quote_request_id)
+  yield* finish(means, job)
+  return null
+})
+
+const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
+  const payload = payloadOf(job, "ask_carrier")
+  const awaited = yield* awaitedBy(means, job, payload, at)
+  if (awaited === null) return
+  const { candidate } = awaited
+  const silence = silenceBefore(awaited, job)
+  if (silence !== null) return yield* settle(means, awaited, silence, at, job)
+  const asked = yield* means.asking.ask(candidate, awaited.ask)
+  if (asked._tag === "no_room") {
+    const { kind, ordered } = job
+    const due_at = at + asked.again_after_ms
+    return yield* finish(means, job, { jobs: [{ kind, ordered, due_at, payload: job.payload }] })
+  }
+  const now = yield* answeredAt(means, awaited, at)
+  const pause_ms = mayRepeat(awaited, asked.reply, now) ? yield* Asking.repeatPause : null
+  yield* settle(means, awaited, asked.reply, now, job, pause_ms)
+})
+
+const poll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
+  const { ref, ...payload } = payloadOf(job, "poll_carrier")
+  const awaited = yield* awaitedBy(means, job, payload, at)
+  if (awaited === null) return
+  const { adapter } = awaited.candidate
+  const reply = yield* means.asking.guarded(
+    () => adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
+    awaited.candidate,
+    awaited.ask
+  )
+  // The ask is accepted: a poll that fails is no answer, and the next one may succeed.
+  const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
+  const now = yield* answeredAt(means, awaited, at)
+  yield* settle(means, awaited, reply.kind === "unavailable" ? again : reply, now, job)
+})
+
+/** The reply in a callback and the request that it is for; null where it is not genuine. */
+const readCallback = Effect.fnUntraced(function* (
+  { sources: { adapters, seal } }: Means,
+  carrier_id: string,
+  callback: CarrierCallback
+) {
+  const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+  if (adapter?.callback === undefined) return null
+  const read = yield* Effect.suspend(() => adapter.callback?.(callback) ?? Effect.succeed(null)).pipe(
+    Asking.unlessBroken(carrier_id, null)
+  )
+  if (read === null || typeof read.ref !== "string" || read.reply?.kind === "pending") return null
+  const named = yield* askTokens(carrier_id).read(seal, read.ref)
+  return named === null ? null : { ...named, reply: Asking.readable(read.reply) }
+})
+
+/** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
+const playCallback = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
+  const { ref, ...payload } = payloadOf(job, "carrier_callback")
+  const awaited = yield* awaitedBy(means, job, payload, at)
+  if (awaited === null) return
+  const { adapter } = awaited.candidate
+  const sent = yield* adapter.simulation?.callback(awaited.ask, ref) ?? Effect.succeed(null)
+  const read = sent === null ? null : yield* readCallback(means, adapter.carrier.id, sent)
+  const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+  yield* settle(means, awaited, read?.reply ?? unreadable, at, job)
+})
+
+const callback = Effect.fnUntraced(function* (means: Means, carrier_id: string, sent: CarrierCallback) {
+  const { sources, workspaces } = means
+  const read = yield* readCallback(means, carrier_id, sent)
+  if (read === null) return false
+  const { now } = yield* workspaces.moment(read.workspace_id)
+  const request = yield* loadRequest(sources, read.workspace_id, read.id)
+  const awaited =
+    request !== null && isAwaited(request, carrier_id)
+      ? yield* loadAsk(sources, read.workspace_id, request, { carrier_id, attempt: 1, now })
+      : null
+  if (awaited === null) yield* noteLate(carrier_id, read.id)
+  else yield* settle(means, awaited, read.reply, now, null)
+  return true
+})
+
+const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
+  const { storage, sources, asking, naming } = means
+  const { quote_id } = payloadOf(job, "refresh_quote")
+  const key = { workspace_id: job.workspace_id, id: quote_id }
+  const stored = yield* storage.get({ ...key, kind: "quote" })
+  const offer = yield* storage.get({ ...key, kind: "offer" })
+  if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(means, job)
+  const quote = quoteOf(stored.value)
+  const { carrier_id, offer_ref } = offerOf(offer.value)
+  const request = yield* loadRequest(sources, job.workspace_id, quote.quote_request_id)
+  const awaited =
+    request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
+      ? null
+      : yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt: 1, now: at })
+  if (awaited === null) return yield* finish(means, job)
+  const found = yield* asking.look(awaited.candidate, awaited.ask, offer_ref)
+  if (found.kind === "unavailable") return yield* finish(means, job)
+  if (found.kind === "withdrawn") {
+    return yield* finish(means, job, deactivation(naming.ids, stored.value, "withdrawn_by_carrier", at))
+  }
+  const checked = checkOffers(awaited, [{ ...found.offer, reason: found.reason }], at)?.[0]
+  if (checked === undefined) return yield* finish(means, job)
+  const origin = yield* originOf(naming, awaited, quote.id, checked, at)
+  const made = {
+    quote: Quote.fromOffer(checked, origin, quote.version + 1),
+    offer: checked,
+    carrier_id,
+    line: awaited.request.line,
+    created_at: stored.value.created_at,
+    at,
+    ordered: awaited.ordered
+  }
+  yield* finish(means, job, offered(naming.ids, made))
+})
 
 const failed_poll_after_ms = 10_000
 

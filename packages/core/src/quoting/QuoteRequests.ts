@@ -2,13 +2,12 @@ import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import { Ids } from "../Ids.ts"
+import { Ids, type WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as Change from "../storage/Change.ts"
-import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
 import type { JobPayload } from "./JobPayload.ts"
@@ -52,146 +51,159 @@ export class QuoteRequests extends Context.Service<
   static readonly layer: Layer.Layer<QuoteRequests, never, Storage | Seal | Ids | Waiters> = Layer.effect(
     QuoteRequests,
     Effect.gen(function* () {
-      const storage = yield* Storage
-      const seal = yield* Seal
-      const ids = yield* Ids
-      const waiters = yield* Waiters
-
-      const find = Effect.fnUntraced(function* (call: Call, id: string) {
-        const stored = yield* storage.get({ workspace_id: call.caller.workspace_id, kind: "quote_request", id })
-        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-        if (call.caller.kind !== "server") {
-          const request = requestOf(stored.value)
-          if (!(yield* mayRead(storage, seal, call, request))) return yield* ApiError.make("not_found")
-        }
-        return stored.value
-      })
-
-      const withQuotes = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
-        const page = yield* storage.page({
-          workspace_id: call.caller.workspace_id,
-          kind: "quote",
-          parent: stored.id,
-          order: "oldest",
-          after: null,
-          limit: max_quotes
-        })
-        const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
-        return Json.object<QuoteRequestWithQuotes>({
-          quote_request: Json.fromText(stored.body),
-          quotes: Json.array(page.records.map((record) => newestAt(record, now).json))
-        })
-      })
-
-      const get = Effect.fnUntraced(function* (call: Call, input: GetInput) {
-        const wait_ms = (input.wait_seconds ?? max_wait_seconds) * 1_000
-        const first = yield* find(call, input.id)
-        const base = input.since_version ?? first.version
-        if (wait_ms === 0 || !isAwaited(first, base)) return yield* withQuotes(call, first)
-        const settled = yield* waiters.listening(input.id, (next) => waitFor(call, input.id, base, wait_ms, next))
-        return yield* withQuotes(call, settled)
-      })
-
-      const waitFor = Effect.fnUntraced(function* (
-        call: Call,
-        id: string,
-        base: number,
-        wait_ms: number,
-        next: NextHint
-      ) {
-        const until = (yield* Clock.currentTimeMillis) + wait_ms
-        while (true) {
-          const stored = yield* find(call, id)
-          const left_ms = until - (yield* Clock.currentTimeMillis)
-          if (left_ms <= 0 || !isAwaited(stored, base)) return stored
-          const woken = yield* next(left_ms)
-          if (woken !== "changed") return yield* find(call, id)
-        }
-      })
-
-      const list = Effect.fnUntraced(function* (call: Call, input: ListInput) {
-        const { limit = default_limit, cursor, ...filters } = input
-        const scope = { list: "quote_requests", workspace_id: call.caller.workspace_id, filters }
-        const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
-        const page = yield* storage.page({
-          workspace_id: call.caller.workspace_id,
-          kind: "quote_request",
-          order: "newest",
-          after,
-          limit,
-          ...(filters.status !== undefined && { status: filters.status }),
-          ...(filters.line !== undefined && { line: filters.line }),
-          ...(filters.created_after !== undefined && { created_after: millis(filters.created_after) }),
-          ...(filters.created_before !== undefined && { created_before: millis(filters.created_before) }),
-          ...(filters.updated_since !== undefined && { updated_since: millis(filters.updated_since) })
-        })
-        const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
-        return Json.object<QuoteRequestPage>({
-          quote_requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
-          next_cursor: Json.encode(next_cursor)
-        })
-      })
-
-      const cancel = Effect.fnUntraced(function* (call: Call, id: string) {
-        const request = requestOf(yield* find(call, id))
-        const step = QuoteRequest.cancel(request, call.moment.now)
-        if (step === null) {
-          const cancelled = request.status_details.reason === "cancelled_by_caller"
-          return Json.encode<CancelResult>({
-            id: request.id,
-            version: request.version,
-            status: cancelled ? "cancelled" : "cannot_stop"
-          })
-        }
-        yield* storage
-          .commit(changeOf(call.caller.workspace_id, step, call.moment.now))
-          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
-        return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
-      })
-
-      const changeOf = (workspace_id: Call["caller"]["workspace_id"], step: QuoteRequest.Step, at: number) =>
-        Change.make(workspace_id, {
-          writes: [storedRequest(step.request)],
-          events: [requestEvent(ids, step, at)]
-        })
-
-      /** A job that takes one step of a request, or finds that there is none to take any more. */
-      const stepping =
-        (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null) =>
-        (job: ClaimedJob, at: number) =>
-          Effect.gen(function* () {
-            // Jobs of quotes name none, and end alone.
-            const { quote_request_id = "" } = Json.decode(
-              Json.fromText<Partial<JobPayload["close_request"]>>(job.payload)
-            )
-            const stored = yield* storage.get({
-              workspace_id: job.workspace_id,
-              kind: "quote_request",
-              id: quote_request_id
-            })
-            const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
-            yield* storage.commit({
-              ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(job.workspace_id, step, at)),
-              finish: job
-            })
-          })
-
+      const means: Means = {
+        storage: yield* Storage,
+        seal: yield* Seal,
+        ids: yield* Ids,
+        waiters: yield* Waiters
+      }
       return QuoteRequests.of({
-        get,
-        list,
+        get: (call, input) => get(means, call, input),
+        list: (call, input) => list(means, call, input),
         cancel: (call, id) =>
-          cancel(call, id).pipe(
+          cancel(means, call, id).pipe(
             Effect.retry({ times: 20, while: (error) => error._tag === "VersionConflict" }),
             Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
           ),
-        jobs: { close_request: stepping(QuoteRequest.close), end_action: stepping(QuoteRequest.endAction) },
-        abandon: stepping((request, at) =>
+        jobs: {
+          close_request: stepping(means, QuoteRequest.close),
+          end_action: stepping(means, QuoteRequest.endAction)
+        },
+        abandon: stepping(means, (request, at) =>
           QuoteRequest.isFinal(request) ? null : QuoteRequest.fail(request, "internal_error", at)
         )
       })
     })
   )
 }
+
+/** What the functions below work with. */
+interface Means {
+  readonly storage: Storage["Service"]
+  readonly seal: Seal["Service"]
+  readonly ids: Ids["Service"]
+  readonly waiters: Waiters["Service"]
+}
+
+const find = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, id: string) {
+  const stored = yield* storage.get({ workspace_id: call.caller.workspace_id, kind: "quote_request", id })
+  if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+  if (call.caller.kind !== "server") {
+    const request = requestOf(stored.value)
+    if (!(yield* mayRead(storage, seal, call, request))) return yield* ApiError.make("not_found")
+  }
+  return stored.value
+})
+
+const withQuotes = Effect.fnUntraced(function* ({ storage }: Means, call: Call, stored: Change.StoredRecord) {
+  const page = yield* storage.page({
+    workspace_id: call.caller.workspace_id,
+    kind: "quote",
+    parent: stored.id,
+    order: "oldest",
+    after: null,
+    limit: max_quotes
+  })
+  const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
+  return Json.object<QuoteRequestWithQuotes>({
+    quote_request: Json.fromText(stored.body),
+    quotes: Json.array(page.records.map((record) => newestAt(record, now).json))
+  })
+})
+
+const get = Effect.fnUntraced(function* (means: Means, call: Call, input: GetInput) {
+  const wait_ms = (input.wait_seconds ?? max_wait_seconds) * 1_000
+  const first = yield* find(means, call, input.id)
+  const base = input.since_version ?? first.version
+  if (wait_ms === 0 || !isAwaited(first, base)) return yield* withQuotes(means, call, first)
+  const settled = yield* means.waiters.listening(input.id, (next) =>
+    waitFor(means, call, input.id, base, wait_ms, next)
+  )
+  return yield* withQuotes(means, call, settled)
+})
+
+const waitFor = Effect.fnUntraced(function* (
+  means: Means,
+  call: Call,
+  id: string,
+  base: number,
+  wait_ms: number,
+  next: NextHint
+) {
+  const until = (yield* Clock.currentTimeMillis) + wait_ms
+  while (true) {
+    const stored = yield* find(means, call, id)
+    const left_ms = until - (yield* Clock.currentTimeMillis)
+    if (left_ms <= 0 || !isAwaited(stored, base)) return stored
+    const woken = yield* next(left_ms)
+    if (woken !== "changed") return yield* find(means, call, id)
+  }
+})
+
+const list = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, input: ListInput) {
+  const { limit = default_limit, cursor, ...filters } = input
+  const scope = { list: "quote_requests", workspace_id: call.caller.workspace_id, filters }
+  const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
+  const page = yield* storage.page({
+    workspace_id: call.caller.workspace_id,
+    kind: "quote_request",
+    order: "newest",
+    after,
+    limit,
+    ...(filters.status !== undefined && { status: filters.status }),
+    ...(filters.line !== undefined && { line: filters.line }),
+    ...(filters.created_after !== undefined && { created_after: millis(filters.created_after) }),
+    ...(filters.created_before !== undefined && { created_before: millis(filters.created_before) }),
+    ...(filters.updated_since !== undefined && { updated_since: millis(filters.updated_since) })
+  })
+  const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+  return Json.object<QuoteRequestPage>({
+    quote_requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
+    next_cursor: Json.encode(next_cursor)
+  })
+})
+
+const cancel = Effect.fnUntraced(function* (means: Means, call: Call, id: string) {
+  const request = requestOf(yield* find(means, call, id))
+  const step = QuoteRequest.cancel(request, call.moment.now)
+  if (step === null) {
+    const cancelled = request.status_details.reason === "cancelled_by_caller"
+    return Json.encode<CancelResult>({
+      id: request.id,
+      version: request.version,
+      status: cancelled ? "cancelled" : "cannot_stop"
+    })
+  }
+  yield* means.storage
+    .commit(changeOf(means, call.caller.workspace_id, step, call.moment.now))
+    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
+})
+
+const changeOf = ({ ids }: Means, workspace_id: WorkspaceId, step: QuoteRequest.Step, at: number) =>
+  Change.make(workspace_id, {
+    writes: [storedRequest(step.request)],
+    events: [requestEvent(ids, step, at)]
+  })
+
+/** A job that takes one step of a request, or finds that there is none to take any more. */
+const stepping =
+  (means: Means, decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
+  (job, at) =>
+    Effect.gen(function* () {
+      // Jobs of quotes name none, and end alone.
+      const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
+      const stored = yield* means.storage.get({
+        workspace_id: job.workspace_id,
+        kind: "quote_request",
+        id: quote_request_id
+      })
+      const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
+      yield* means.storage.commit({
+        ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),
+        finish: job
+      })
+    })
 
 /** No request has more quotes than this: at most ten of each carrier. */
 const max_quotes = 1_000

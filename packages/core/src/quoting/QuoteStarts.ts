@@ -46,160 +46,17 @@ export class QuoteStarts extends Context.Service<
   static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Seal | Ids> = Layer.effect(
     QuoteStarts,
     Effect.gen(function* () {
-      const storage = yield* Storage
       const seal = yield* Seal
-      const ids = yield* Ids
-      const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
-
-      const start = Effect.fnUntraced(function* (call: Call, input: StartInput) {
-        const workspace_id = call.caller.workspace_id
-        const key = keyOf(call, input)
-        const stored = yield* storage.get({ workspace_id, kind: "answer", id: key })
-        const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
-        const version = Option.isNone(stored) ? 1 : stored.value.version + 1
-        const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(input))
-        if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
-        if (kept !== null && kept.quote_request_id !== null) return yield* repeat(call, kept.quote_request_id)
-
-        const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure))
-        if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
-        const keep = (next: Omit<KeptStart, "fingerprint">) =>
-          keptRecord(key, version, { fingerprint, ...next }, call.moment.now)
-        const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
-        if (refusal !== null) {
-          if (kept === null) {
-            const refused = keep({ quote_request_id: null, refused_at: call.moment.now })
-            yield* commit(Change.make(workspace_id, { writes: [refused] }))
-          }
-          return yield* refusal
-        }
-        return yield* accept(call, checked, keep)
-      })
-
-      const accept = Effect.fnUntraced(function* (
-        call: Call,
-        checked: Starting.CheckedStart,
-        keep: (next: Omit<KeptStart, "fingerprint">) => Change.StoredRecord
-      ) {
-        const { caller, moment } = call
-        const step = QuoteRequest.start({
-          id: ids.quote_request(),
-          application_id: ids.application(),
-          environment: caller.environment,
-          line: checked.input.line,
-          scenario: checked.scenario,
-          at: moment.now
-        })
-        const application = yield* applicationOf(call, checked, step.request)
-        yield* commit(
-          Change.make(caller.workspace_id, {
-            writes: [
-              storedRequest(step.request),
-              ApplicationRecord.toStored(application, moment.now),
-              keep({ quote_request_id: step.request.id, refused_at: null })
-            ],
-            events: [requestEvent(ids, step, moment.now)],
-            jobs: [
-              {
-                kind: "collect",
-                due_at: moment.now + queueMs(call, checked.scenario),
-                ordered: caller.environment === "sandbox",
-                payload: JSON.stringify({ quote_request_id: step.request.id })
-              }
-            ]
-          })
-        )
-        return yield* answer(Json.encode(step.request), step.request.id, application)
-      })
-
-      const applicationOf = Effect.fnUntraced(function* (
-        call: Call,
-        { input, application }: Starting.CheckedStart,
-        request: QuoteRequest.QuoteRequest
-      ) {
-        const { caller, moment } = call
-        const today = request.created_at.slice(0, 10)
-        const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
-        const record: ApplicationRecord.ApplicationRecord = {
-          id: request.application_id,
-          quote_request_id: request.id,
-          sealed: yield* ApplicationRecord.seal(seal, request.application_id, Application.assume(application, today)),
-          credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
-          receipts: yield* receiptsOf(input),
-          quote_consent: caller.kind === "keyless" ? consentOf(input, moment.now) : null,
-          read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
-        }
-        return record
-      })
-
-      const receiptsOf = (input: StartInput) =>
-        Effect.forEach(
-          [
-            { kind: "quote_consent", receipt: input.consent_receipt_id, channels: [] },
-            { kind: "credit_disclosure", receipt: input.credit_disclosure_receipt_id, channels: [] },
-            {
-              kind: "contact_consent",
-              receipt: input.contact_consent?.receipt_id,
-              channels: input.contact_consent?.channels ?? []
-            }
-          ] as const,
-          ({ kind, receipt, channels }) =>
-            receipt === undefined
-              ? Effect.succeed([])
-              : Effect.map(seal.mac("receipt", receipt), (mac) => [{ kind, mac, channels }])
-        ).pipe(Effect.map((receipts) => receipts.flat()))
-
-      const consentOf = (input: StartInput, now: number): QuoteConsent => ({
-        receipt_id: ids.receipt(),
-        kind: "quote_disclosure",
-        recorded_by: "service",
-        line: input.line,
-        disclosure_key: Disclosure.quote_disclosure_key,
-        disclosure_version: disclosure.version,
-        text_sha256: disclosure.text_sha256,
-        locale: disclosure.locale,
-        accepted_at: fromMillis(now)
-      })
-
-      const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
-        const workspace_id = call.caller.workspace_id
-        const stored = yield* storage.get({ workspace_id, kind: "quote_request", id })
-        // Retention has erased it, or a reset is erasing it now.
-        if (Option.isNone(stored)) return yield* usedOtherwise
-        const request = Json.fromText<QuoteRequest.QuoteRequest>(stored.value.body)
-        const application = yield* storage.get({
-          workspace_id,
-          kind: "application",
-          id: Json.decode(request).application_id
-        })
-        if (Option.isNone(application)) return request
-        return yield* answer(request, id, ApplicationRecord.fromStored(application.value))
-      })
-
-      const answer = Effect.fnUntraced(function* (
-        request: Json.Json<QuoteRequest.QuoteRequest>,
-        id: QuoteRequestId,
-        application: ApplicationRecord.ApplicationRecord
-      ) {
-        const { read_handle, quote_consent } = application
-        const handle = read_handle === null ? null : yield* ReadHandle.derive(seal, id, read_handle.check)
-        return Json.extend(request, {
-          ...(read_handle !== null &&
-            handle !== null && {
-              read_handle: handle,
-              read_handle_expires_at: fromMillis(read_handle.expires_at)
-            }),
-          ...(quote_consent !== null && { quote_consent })
-        })
-      })
-
-      const commit = (change: Change.Change) =>
-        storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
-
+      const means: Means = {
+        storage: yield* Storage,
+        seal,
+        ids: yield* Ids,
+        disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+      }
       return QuoteStarts.of({
         // Whoever loses the race for a key finds the winner's request when it looks again.
         start: (call, input) =>
-          start(call, input).pipe(
+          start(means, call, input).pipe(
             Effect.retry({ times: 5, while: (error) => error._tag === "VersionConflict" }),
             Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
           )
@@ -207,6 +64,167 @@ export class QuoteStarts extends Context.Service<
     })
   )
 }
+
+/** What the functions below work with. */
+interface Means {
+  readonly storage: Storage["Service"]
+  readonly seal: Seal["Service"]
+  readonly ids: Ids["Service"]
+  readonly disclosure: Disclosure.QuoteDisclosure
+}
+
+const start = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput) {
+  const { storage, seal, disclosure } = means
+  const workspace_id = call.caller.workspace_id
+  const key = keyOf(call, input)
+  const stored = yield* storage.get({ workspace_id, kind: "answer", id: key })
+  const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
+  const version = Option.isNone(stored) ? 1 : stored.value.version + 1
+  const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(input))
+  if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
+  if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
+
+  const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure))
+  if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
+  const keep = (next: Omit<KeptStart, "fingerprint">) =>
+    keptRecord(key, version, { fingerprint, ...next }, call.moment.now)
+  const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
+  if (refusal !== null) {
+    if (kept === null) {
+      const refused = keep({ quote_request_id: null, refused_at: call.moment.now })
+      yield* commit(means, Change.make(workspace_id, { writes: [refused] }))
+    }
+    return yield* refusal
+  }
+  return yield* accept(means, call, checked, keep)
+})
+
+const accept = Effect.fnUntraced(function* (
+  means: Means,
+  call: Call,
+  checked: Starting.CheckedStart,
+  keep: (next: Omit<KeptStart, "fingerprint">) => Change.StoredRecord
+) {
+  const { ids } = means
+  const { caller, moment } = call
+  const step = QuoteRequest.start({
+    id: ids.quote_request(),
+    application_id: ids.application(),
+    environment: caller.environment,
+    line: checked.input.line,
+    scenario: checked.scenario,
+    at: moment.now
+  })
+  const application = yield* applicationOf(means, call, checked, step.request)
+  yield* commit(
+    means,
+    Change.make(caller.workspace_id, {
+      writes: [
+        storedRequest(step.request),
+        ApplicationRecord.toStored(application, moment.now),
+        keep({ quote_request_id: step.request.id, refused_at: null })
+      ],
+      events: [requestEvent(ids, step, moment.now)],
+      jobs: [
+        {
+          kind: "collect",
+          due_at: moment.now + queueMs(call, checked.scenario),
+          ordered: caller.environment === "sandbox",
+          payload: JSON.stringify({ quote_request_id: step.request.id })
+        }
+      ]
+    })
+  )
+  return yield* answer(means, Json.encode(step.request), step.request.id, application)
+})
+
+const applicationOf = Effect.fnUntraced(function* (
+  means: Means,
+  call: Call,
+  { input, application }: Starting.CheckedStart,
+  request: QuoteRequest.QuoteRequest
+) {
+  const { seal } = means
+  const { caller, moment } = call
+  const today = request.created_at.slice(0, 10)
+  const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
+  const record: ApplicationRecord.ApplicationRecord = {
+    id: request.application_id,
+    quote_request_id: request.id,
+    sealed: yield* ApplicationRecord.seal(seal, request.application_id, Application.assume(application, today)),
+    credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
+    receipts: yield* receiptsOf(means, input),
+    quote_consent: caller.kind === "keyless" ? consentOf(means, input, moment.now) : null,
+    read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
+  }
+  return record
+})
+
+const receiptsOf = ({ seal }: Means, input: StartInput) =>
+  Effect.forEach(
+    [
+      { kind: "quote_consent", receipt: input.consent_receipt_id, channels: [] },
+      { kind: "credit_disclosure", receipt: input.credit_disclosure_receipt_id, channels: [] },
+      {
+        kind: "contact_consent",
+        receipt: input.contact_consent?.receipt_id,
+        channels: input.contact_consent?.channels ?? []
+      }
+    ] as const,
+    ({ kind, receipt, channels }) =>
+      receipt === undefined
+        ? Effect.succeed([])
+        : Effect.map(seal.mac("receipt", receipt), (mac) => [{ kind, mac, channels }])
+  ).pipe(Effect.map((receipts) => receipts.flat()))
+
+const consentOf = ({ ids, disclosure }: Means, input: StartInput, now: number): QuoteConsent => ({
+  receipt_id: ids.receipt(),
+  kind: "quote_disclosure",
+  recorded_by: "service",
+  line: input.line,
+  disclosure_key: Disclosure.quote_disclosure_key,
+  disclosure_version: disclosure.version,
+  text_sha256: disclosure.text_sha256,
+  locale: disclosure.locale,
+  accepted_at: fromMillis(now)
+})
+
+const repeat = Effect.fnUntraced(function* (means: Means, call: Call, id: QuoteRequestId) {
+  const { storage } = means
+  const workspace_id = call.caller.workspace_id
+  const stored = yield* storage.get({ workspace_id, kind: "quote_request", id })
+  // Retention has erased it, or a reset is erasing it now.
+  if (Option.isNone(stored)) return yield* usedOtherwise
+  const request = Json.fromText<QuoteRequest.QuoteRequest>(stored.value.body)
+  const application = yield* storage.get({
+    workspace_id,
+    kind: "application",
+    id: Json.decode(request).application_id
+  })
+  if (Option.isNone(application)) return request
+  return yield* answer(means, request, id, ApplicationRecord.fromStored(application.value))
+})
+
+const answer = Effect.fnUntraced(function* (
+  { seal }: Means,
+  request: Json.Json<QuoteRequest.QuoteRequest>,
+  id: QuoteRequestId,
+  application: ApplicationRecord.ApplicationRecord
+) {
+  const { read_handle, quote_consent } = application
+  const handle = read_handle === null ? null : yield* ReadHandle.derive(seal, id, read_handle.check)
+  return Json.extend(request, {
+    ...(read_handle !== null &&
+      handle !== null && {
+        read_handle: handle,
+        read_handle_expires_at: fromMillis(read_handle.expires_at)
+      }),
+    ...(quote_consent !== null && { quote_consent })
+  })
+})
+
+const commit = ({ storage }: Means, change: Change.Change) =>
+  storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
 
 /** A `request_key` belongs to the workspace, or to the key where others could not read what it started. */
 const keyOf = ({ caller }: Call, input: StartInput): string =>

@@ -101,18 +101,7 @@ export class Runner extends Context.Service<
       const forever = Effect.gen(function* () {
         const signal = Signal.make()
         const running = new Map<string, ClaimedJob>()
-        let waiting_outside = 0
-        const place = {
-          away: <A, E, R>(call: Effect.Effect<A, E, R>) =>
-            Effect.acquireUseRelease(
-              Effect.sync(() => {
-                waiting_outside++
-                signal.wake()
-              }),
-              () => call,
-              () => Effect.sync(() => waiting_outside--)
-            )
-        }
+        const outside = waitingOutside(signal.wake)
         const fibers = yield* FiberSet.make()
         yield* storage.watch((hint) => {
           if (hint.about === "jobs") signal.wake()
@@ -123,7 +112,7 @@ export class Runner extends Context.Service<
             jobs,
             (job) =>
               Effect.ensuring(
-                Effect.provideService(run(job), Place, place),
+                Effect.provideService(run(job), Place, outside.place),
                 Effect.sync(() => {
                   running.delete(nameOf(job))
                   signal.wake()
@@ -133,7 +122,7 @@ export class Runner extends Context.Service<
           )
 
         const round = Effect.gen(function* () {
-          const room = max_running - (running.size - waiting_outside)
+          const room = max_running - (running.size - outside.count())
           const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
           for (const job of claimed.jobs) running.set(nameOf(job), job)
           for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
@@ -164,6 +153,29 @@ export class Runner extends Context.Service<
   static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
+}
+
+/** Counts the jobs that wait for the world outside, and tells when one more does. */
+const waitingOutside = (left: () => void) => {
+  let count = 0
+  const leave = Effect.sync(() => {
+    count++
+    left()
+  })
+  const comeBack = Effect.sync(() => {
+    count--
+  })
+  return {
+    count: () => count,
+    place: {
+      away: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          leave,
+          () => call,
+          () => comeBack
+        )
+    }
+  }
 }
 
 const nameOf = (job: ClaimedJob): string => `${job.workspace_id} ${job.number}`

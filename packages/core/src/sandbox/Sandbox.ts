@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
-import { Ids, type WorkspaceId } from "../Ids.ts"
+import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { deactivation } from "../quoting/QuoteChange.ts"
@@ -62,17 +62,6 @@ export class Sandbox extends Context.Service<
         return yield* answer("select_scenario", saved)
       })
 
-      /** Moves the clock to the next due time, or to its goal. */
-      const moveOn = (id: WorkspaceId, goal: Goal, next_due_at: number | null, real_now: number) =>
-        workspaces.update(id, ({ workspace }) => {
-          // A reset has put the clock back: this advance is of a time that is no more.
-          if (workspace.reset_count !== goal.reset_count) return workspace
-          const { clock_target_ms: goal_ms } = goal
-          const reach = next_due_at === null ? goal_ms : workspace.clock_offset_ms + Math.max(0, next_due_at - real_now)
-          // Never back: another advance may have been faster.
-          return { ...workspace, clock_offset_ms: Math.max(workspace.clock_offset_ms, Math.min(goal_ms, reach)) }
-        })
-
       const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
         const id = call.caller.workspace_id
         // The goal is stored first: advances at once add up, and none is lost.
@@ -84,7 +73,8 @@ export class Sandbox extends Context.Service<
         while (true) {
           const { next_due_at } = yield* runner.runDue(id)
           if (workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count) break
-          workspace = yield* moveOn(id, goal, next_due_at, yield* Clock.currentTimeMillis)
+          const real_now = yield* Clock.currentTimeMillis
+          workspace = yield* workspaces.update(id, (moment) => movedOn(moment.workspace, goal, next_due_at, real_now))
         }
         yield* retention.sweep(id)
         return yield* answer("advance_time", workspace)
@@ -146,6 +136,16 @@ export class Sandbox extends Context.Service<
 
 /** Where an advance is on its way to. */
 type Goal = Pick<Workspace, "clock_target_ms" | "reset_count">
+
+/** A workspace whose clock has come to the next due time on its way, or to its goal. */
+const movedOn = (workspace: Workspace, goal: Goal, next_due_at: number | null, real_now: number): Workspace => {
+  // A reset has put the clock back: this advance is of a time that is no more.
+  if (workspace.reset_count !== goal.reset_count) return workspace
+  const { clock_offset_ms } = workspace
+  const reach = next_due_at === null ? goal.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
+  // Never back: another advance may have been faster.
+  return { ...workspace, clock_offset_ms: Math.max(clock_offset_ms, Math.min(goal.clock_target_ms, reach)) }
+}
 
 const removedOf = (erased: Erased): ControlResult["removed"] => ({
   quote_requests: erased.records.quote_request ?? 0,

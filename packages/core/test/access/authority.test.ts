@@ -1,30 +1,29 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { KeylessWorkspace } from "../../src/access/Access.ts"
 import type { Operation } from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import type { Line } from "../../src/quoting/Line.ts"
 import { recordKinds } from "../../src/storage/Change.ts"
 import { directory, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
-import { advance, cancel, events, getQuote, list, pass, read, refusal, reset, start, startOf, story, stranger } from "../engine/support.ts"
-
-const uuid = "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11"
-const noKey: CallOptions = { key: null }
-
-const keyless = <A, E, R>(body: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(World, ({ organization }) =>
-    Effect.provideService(body, KeylessWorkspace, {
-      organization_id: organization.id,
-      workspace_id: organization.workspaces.sandbox,
-      environment: "sandbox"
-    })
-  )
-
-const agreed = () => {
-  const { consent_receipt_id: _, ...rest } = startOf({ request_key: uuid })
-  return { ...rest, quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true }
-}
+import {
+  advance,
+  agreed,
+  cancel,
+  events,
+  getQuote,
+  keyless,
+  list,
+  noKey,
+  pass,
+  read,
+  refusal,
+  reset,
+  start,
+  startOf,
+  story,
+  stranger
+} from "../engine/support.ts"
 
 /** Every operation with an input that is right in form; `{id}` and `{quote}` stand for what another request has. */
 const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: object } = {
@@ -46,14 +45,17 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
 const everyone = ["get_capabilities", "start_quote_request"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = ["list_quote_requests", "list_events"]
-const sandboxOnly = ["get_sandbox", "list_sandbox_scenarios", "select_scenario", "advance_time", "force_expiry", "reset_sandbox"]
+const sandboxOnly = [
+  "get_sandbox",
+  "list_sandbox_scenarios",
+  "select_scenario",
+  "advance_time",
+  "force_expiry",
+  "reset_sandbox"
+]
 
 /** What becomes of a call: `yes`, or the code of its refusal. */
-const verdict = <R>(
-  operation: Operation<string, unknown, unknown, R>,
-  input: object,
-  options: CallOptions
-) =>
+const verdict = <R>(operation: Operation<string, unknown, unknown, R>, input: object, options: CallOptions) =>
   Effect.flatMap(World, ({ call }) =>
     call(operation, input, options).pipe(
       Effect.as("yes"),
@@ -178,7 +180,12 @@ describe("a read handle", () => {
         const { quotes } = yield* read(second.id, { as, read_handle })
         const quote = quotes[0]?.id ?? ""
         assert.strictEqual((yield* getQuote(quote, undefined, { as, read_handle })).id, quote)
-        for (const wrong of [{}, { read_handle: handleOf(first) }, { read_handle: `${read_handle}x` }, { read_handle: "" }]) {
+        for (const wrong of [
+          {},
+          { read_handle: handleOf(first) },
+          { read_handle: `${read_handle}x` },
+          { read_handle: "" }
+        ]) {
           assert.strictEqual((yield* refusal(read(second.id, { as, ...wrong })))._tag, "not_found")
           assert.strictEqual((yield* refusal(getQuote(quote, undefined, { as, ...wrong })))._tag, "not_found")
         }
@@ -287,10 +294,22 @@ describe("another workspace", () => {
 
 const secretFacts: { readonly [L in Line]: object } = {
   personal_auto: {
-    applicant: { first_name: "Ada", last_name: "Lovelace", date_of_birth: "1985-12-10", email: "ada@lovelace.example", phone: "+12125550147" },
+    applicant: {
+      first_name: "Ada",
+      last_name: "Lovelace",
+      date_of_birth: "1985-12-10",
+      email: "ada@lovelace.example",
+      phone: "+12125550147"
+    },
     garaging_address: { line1: "12 Analytical Way", line2: "Apt 7", city: "Dallas", state: "TX", zip: "75201-4321" },
     drivers: [
-      { relationship: "self", first_name: "Ada", last_name: "Lovelace", date_of_birth: "1985-12-10", license_status: "valid" }
+      {
+        relationship: "self",
+        first_name: "Ada",
+        last_name: "Lovelace",
+        date_of_birth: "1985-12-10",
+        license_status: "valid"
+      }
     ],
     vehicles: [{ vin: "1HGCM82633A004352" }]
   },

@@ -2,17 +2,19 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { CarrierReply } from "../../src/quoting/Carrier.ts"
-import { carrier, declined, offers, polled, prompt, silent, slow, type Told, unavailable } from "./carriers.ts"
-import { beginning, feed, pass, read, start, story, work } from "./support.ts"
-
-const live = { environment: "live" } as const
-const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })
-
-/** The results of a request's carriers, as `id outcome reason`. */
-const outcomes = (id: string) =>
-  Effect.map(read(id, live), ({ quote_request }) =>
-    quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
-  )
+import {
+  carrier,
+  carriers,
+  declined,
+  offers,
+  polled,
+  prompt,
+  silent,
+  slow,
+  type Told,
+  unavailable
+} from "./carriers.ts"
+import { advance, beginning, feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
 
 const secondsOf = (told: Told) => told.asks.map(({ at }) => (at - beginning) / 1_000)
 
@@ -98,7 +100,11 @@ describe("asking a carrier", () => {
   }
 
   {
-    const late = prompt("late", { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 }, { typical_ms: 5_000 })
+    const late = prompt(
+      "late",
+      { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
+      { typical_ms: 5_000 }
+    )
     story(
       "an attempt never starts when less than the carrier's typical time is left",
       Effect.gen(function* () {
@@ -229,6 +235,35 @@ describe("a carrier's limits", () => {
   }
 
   {
+    const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
+    let commits = 0
+    story(
+      "an ask that waits for the next minute is left alone until then",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
+        yield* pass(100)
+        commits = 0
+        yield* pass(59_000)
+        assert.strictEqual(commits, 0)
+        yield* pass(40_000)
+        assert.lengthOf(rationed.asks, 2)
+        for (const { id } of started) assert.notStrictEqual((yield* read(id, live)).quote_request.status, "in_progress")
+      }),
+      {
+        ...carriers(rationed),
+        around: (storage) => ({
+          ...storage,
+          commit: (change) => {
+            commits++
+            return storage.commit(change)
+          }
+        })
+      }
+    )
+  }
+
+  {
     const hangs = silent("hangs", { idempotent: false })
     const quick = prompt("quick")
     story(
@@ -271,9 +306,7 @@ describe("a carrier's limits", () => {
   }
 
   {
-    const mostly = carrier("mostly", (_, nth) =>
-      Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers())
-    )
+    const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
     story(
       "the circuit stays closed while fewer than half are errors",
       Effect.gen(function* () {
@@ -285,6 +318,26 @@ describe("a carrier's limits", () => {
         assert.lengthOf(mostly.asks, 45)
       }),
       carriers(mostly)
+    )
+  }
+
+  {
+    const sick = prompt("sick", unavailable("maintenance"))
+    story(
+      "the circuit counts in real time, also in a sandbox whose clock is ahead",
+      Effect.gen(function* () {
+        yield* advance(3_600)
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start()
+          yield* pass(1_010)
+        }
+        assert.lengthOf(sick.asks, 20)
+        const { id } = yield* start()
+        yield* pass(1_010)
+        assert.strictEqual((yield* read(id)).quote_request.carriers[0]?.reason, "circuit_open")
+      }),
+      carriers(sick)
     )
   }
 

@@ -129,3 +129,6 @@ export const callingBack = (id: string, character: Character = {}): Told =>
     { kind: "pending", ref: "the carrier's own", poll_after_ms: null },
     { mode: "callback", ...character, rest: { callback: readCallback, ...character.rest } }
   )
+
+/** A world's settings, with these carriers and no others. */
+export const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })

@@ -2,16 +2,19 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { Carriers } from "../../src/quoting/Carriers.ts"
 import { Storage } from "../../src/storage/Storage.ts"
-import { callbackOf, callingBack, carrier, declined, offer, offers, polled, prompt, slow, type Told } from "./carriers.ts"
-import { beginning, feed, pass, read, runDue, start, story, work } from "./support.ts"
-
-const live = { environment: "live" } as const
-const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })
-
-const outcomes = (id: string) =>
-  Effect.map(read(id, live), ({ quote_request }) =>
-    quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
-  )
+import {
+  callbackOf,
+  callingBack,
+  carrier,
+  carriers,
+  declined,
+  offer,
+  offers,
+  polled,
+  prompt,
+  slow
+} from "./carriers.ts"
+import { beginning, feed, live, outcomes, pass, read, runDue, start, story, work } from "./support.ts"
 
 describe("a carrier that is polled", () => {
   for (const [asked_ms, waits_ms] of [
@@ -62,7 +65,14 @@ describe("a carrier that is polled", () => {
     const shaky = prompt(
       "shaky",
       { kind: "pending", ref: "r", poll_after_ms: 2_000 },
-      { rest: { poll: () => (++polls < 3 ? Effect.die("no") : Effect.succeed(offers())) } }
+      {
+        rest: {
+          poll: () => {
+            if (++polls === 1) throw new Error("no")
+            return polls === 2 ? Effect.die("no") : Effect.succeed(offers())
+          }
+        }
+      }
     )
     story(
       "may fail a poll: the ask is accepted, so the next poll counts",
@@ -186,11 +196,11 @@ describe("a carrier that calls back", () => {
         const { quote_request, quotes } = yield* read(id, live)
         assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
         assert.lengthOf(quotes, 6)
-        assert.deepStrictEqual(
-          quotes.map((quote) => quote.id).toSorted(),
-          quote_request.quote_ids.toSorted()
+        assert.deepStrictEqual(quotes.map((quote) => quote.id).toSorted(), quote_request.quote_ids.toSorted())
+        assert.lengthOf(
+          (yield* feed(live)).filter(({ type }) => type === "quote.created"),
+          6
         )
-        assert.lengthOf((yield* feed(live)).filter(({ type }) => type === "quote.created"), 6)
       }),
       carriers(told, ...others)
     )

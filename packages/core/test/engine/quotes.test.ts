@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/Ids.ts"
 import type { CarrierRefresh } from "../../src/quoting/Carrier.ts"
 import { lines } from "../../src/quoting/Line.ts"
@@ -7,11 +7,24 @@ import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { type Character, offer, offers, prompt, type Told } from "./carriers.ts"
-import { advance, feed, forceExpiry, getQuote, pass, type ReadQuote, read, refusal, reset, runDue, start, story, work } from "./support.ts"
-
-const live = { environment: "live" } as const
-const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })
+import { type Character, carriers, offer, offers, prompt } from "./carriers.ts"
+import {
+  advance,
+  beginning,
+  feed,
+  forceExpiry,
+  getQuote,
+  live,
+  pass,
+  type ReadQuote,
+  read,
+  refusal,
+  reset,
+  runDue,
+  start,
+  story,
+  work
+} from "./support.ts"
 
 /** A request of the sandbox whose carriers have answered, and its first quote. */
 const quoted = Effect.fnUntraced(function* (changes: Parameters<typeof start>[0] = {}) {
@@ -111,7 +124,10 @@ describe("a quote", () => {
       assert.strictEqual(second.evidence.source_time, "2026-11-20T12:10:00.000Z")
       for (const action of second.next_actions) assert.strictEqual(action.quote_version, "2")
       const told = (yield* feed()).at(-1)
-      assert.deepStrictEqual([told?.type, told?.resource], ["quote.updated", { type: "quote", id: first.id, version: 2 }])
+      assert.deepStrictEqual(
+        [told?.type, told?.resource],
+        ["quote.updated", { type: "quote", id: first.id, version: 2 }]
+      )
     })
   )
 
@@ -222,18 +238,20 @@ describe("the link to a carrier", () => {
 
 const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never>, character: Character = {}) => {
   const looks: Array<string> = []
+  const times: Array<number> = []
   const told = prompt("looks", offers(offer({ refresh_after_ms: 120_000 })), {
     ...character,
     rest: {
       refresh: (_, offer_ref) =>
-        Effect.suspend(() => {
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
           looks.push(offer_ref)
+          times.push((at - beginning) / 1_000)
           const next = found(looks.length)
           return "kind" in next ? Effect.succeed(next) : next
         })
     }
   })
-  return { ...told, looks }
+  return { ...told, looks, times }
 }
 
 describe("a carrier that looks at its offer again", () => {
@@ -252,6 +270,7 @@ describe("a carrier that looks at its offer again", () => {
         assert.deepStrictEqual(told.looks, [])
         yield* pass(600_000)
         assert.deepStrictEqual(told.looks, ["offer-1", "look-1", "look-2"])
+        assert.deepStrictEqual(told.times, [120, 180, 240])
         const { quotes } = yield* read(id, live)
         assert.deepStrictEqual(
           quotes.map(({ status_details, version }) => [version, status_details.reason]),
@@ -321,11 +340,9 @@ describe("a quote's comparison", () => {
   })
 
   it("says that fees may be extra, except on a renters quote, whose premium includes them", () => {
-    const labelOf = (line: Quote.Origin["line"]) => Quote.fromOffer(offer(), { ...origin, line }).price.comparison?.label
-    assert.strictEqual(
-      labelOf("renters"),
-      "Per month of cover, for comparing offers; not an instalment amount."
-    )
+    const labelOf = (line: Quote.Origin["line"]) =>
+      Quote.fromOffer(offer(), { ...origin, line }).price.comparison?.label
+    assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")
     for (const line of ["personal_auto", "pet"] as const) {
       assert.match(labelOf(line) ?? "", /\. Fees, if any, may be extra\.$/)
     }

@@ -3,15 +3,15 @@ import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Access } from "../../src/access/Access.ts"
 import type { ApiError } from "../../src/ApiError.ts"
+import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
 import type { Services } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
 import type { Line } from "../../src/quoting/Line.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage } from "../../src/storage/Storage.ts"
-import { type CallOptions, World, type WorldOptions } from "../../src/testing/World.ts"
 import { toMillis } from "../../src/Timestamp.ts"
+import { type CallOptions, World, type WorldOptions } from "../../src/testing/World.ts"
 
 /** When every story of these tests begins. */
 export const beginning = toMillis("2026-11-20T12:00:00.000Z")
@@ -64,6 +64,32 @@ export const startOf = (changes: { readonly line?: Line; readonly [field: string
   }
 }
 let keys = 0
+
+/** Starts a request with this very input. */
+export const startWith = (input: unknown, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.startQuoteRequest, input, options))
+
+/** Lets callers without a key in, in the world's sandbox. */
+export const keyless = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(World, ({ organization }) =>
+    Effect.provideService(body, KeylessWorkspace, {
+      organization_id: organization.id,
+      workspace_id: organization.workspaces.sandbox,
+      environment: "sandbox"
+    })
+  )
+
+/** The options of a call without a key. */
+export const noKey: CallOptions = { key: null }
+
+/** What a caller without a key sends: the person's agreement instead of a receipt. */
+export const agreed = (changes: object = {}) => {
+  const { consent_receipt_id: _, ...rest } = startOf({ request_key: "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11" })
+  return { ...rest, quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true, ...changes }
+}
+
+/** In the environment in which carriers are not simulated. */
+export const live = { environment: "live" } as const
 
 /** Starts a request. */
 export const start = (changes?: Parameters<typeof startOf>[0], options?: CallOptions) =>
@@ -152,3 +178,9 @@ export const stranger = Effect.gen(function* () {
     Effect.map(access.createKey({ organization_id: id, environment, kind: "server" }), ({ key }) => key)
   return { sandbox: yield* keyOf("sandbox"), live: yield* keyOf("live") }
 })
+
+/** What has come of each carrier of a live request: its id, the outcome and the reason. */
+export const outcomes = (id: string) =>
+  Effect.map(read(id, live), ({ quote_request }) =>
+    quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
+  )

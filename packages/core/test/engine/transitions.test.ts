@@ -95,7 +95,11 @@ describe("the table of a quote request's transitions", () => {
   it("a carrier declines or is silent, not the last: as before", () => {
     for (const outcome of [declined, silent]) {
       assert.deepStrictEqual(told([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
-      assert.deepStrictEqual(told([quoted, outcome], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
+      assert.deepStrictEqual(told([quoted, outcome], false, 1), [
+        "in_progress",
+        "quotes_arriving",
+        "quote_request.updated"
+      ])
     }
   })
 
@@ -176,7 +180,8 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 )
 
 const outcomeOf = (kind: number, n: number): Outcome =>
-  [{ outcome: "quoted" as const, quote_ids: [quote_id(n), quote_id(n + 1)] }, declined, silent, question][kind] ?? silent
+  [{ outcome: "quoted" as const, quote_ids: [quote_id(n), quote_id(n + 1)] }, declined, silent, question][kind] ??
+  silent
 
 const finals = new Set([
   "quote_request.completed",
@@ -197,7 +202,9 @@ const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): Quot
     case "cancel":
       return QuoteRequest.cancel(request, at)
     case "collect":
-      return request.status_details.reason === "queued" ? QuoteRequest.collect(request, collecting(5, 1).request.carriers, at, at + 90_000) : null
+      return request.status_details.reason === "queued"
+        ? QuoteRequest.collect(request, collecting(5, 1).request.carriers, at, at + 90_000)
+        : null
     case "fail":
       return QuoteRequest.isFinal(request) ? null : QuoteRequest.fail(request, "internal_error", at)
   }

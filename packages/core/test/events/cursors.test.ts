@@ -85,7 +85,13 @@ describe("the list of quote requests", () => {
     })
   )
 
-  for (const wrong of ["2026-11-20", "2026-11-20T12:00:00", "yesterday", "2026-13-20T12:00:00Z", "2026-11-20 12:00:00Z"]) {
+  for (const wrong of [
+    "2026-11-20",
+    "2026-11-20T12:00:00",
+    "yesterday",
+    "2026-13-20T12:00:00Z",
+    "2026-11-20 12:00:00Z"
+  ]) {
     story(
       `takes only RFC 3339 times with an offset, and not "${wrong}"`,
       Effect.gen(function* () {
@@ -203,7 +209,10 @@ describe("the feed", () => {
       yield* reset()
       for (const cursor of [start_of_all, later]) {
         const error = yield* refusal(events({ cursor }))
-        assert.deepStrictEqual([error._tag, error.status, error.retry_action], ["event_cursor_expired", 410, "read_status"])
+        assert.deepStrictEqual(
+          [error._tag, error.status, error.retry_action],
+          ["event_cursor_expired", 410, "read_status"]
+        )
       }
       const anew = yield* events()
       assert.deepStrictEqual(anew.events, [])

@@ -1,0 +1,178 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { ApiError } from "../../src/ApiError.ts"
+import { type Limits, standardLimits } from "../../src/access/Allowance.ts"
+import {
+  advance,
+  agreed,
+  cancel,
+  keyless,
+  list,
+  live,
+  pass,
+  read,
+  refusal,
+  reset,
+  start,
+  startWith,
+  story
+} from "../engine/support.ts"
+
+const standard = { limits: standardLimits }
+
+/** Calls until a call is refused; how often it went well, and the refusal. */
+const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, at_most = 10_000) =>
+  Effect.gen(function* () {
+    for (let passed = 0; passed <= at_most; passed++) {
+      const result = yield* Effect.result(call)
+      if (result._tag === "Failure") return { passed, refused: result.failure }
+    }
+    return assert.fail("no limit was reached")
+  })
+
+describe("the allowance", () => {
+  story(
+    "of a key: 60 starts, 600 reads and 120 other calls a minute, counted apart",
+    Effect.gen(function* () {
+      yield* pass(1_500)
+      const starts = yield* exhaust(Effect.suspend(() => start({}, live)))
+      assert.strictEqual(starts.passed, 60)
+      assert.strictEqual(starts.refused._tag, "rate_limited")
+      assert.strictEqual(starts.refused.message, "The limit of 60 quote request starts of a key a minute was reached.")
+      const reads = yield* exhaust(list({}, live))
+      assert.strictEqual(reads.passed, 600)
+      assert.strictEqual(reads.refused.message, "The limit of 600 reads of a key a minute was reached.")
+      const others = yield* exhaust(Effect.catchTag(cancel("qreq_x", live), "not_found", () => Effect.void))
+      assert.strictEqual(others.passed, 120)
+      assert.deepStrictEqual(
+        [starts, reads, others].map(({ refused }) =>
+          [refused.status, refused.retry_action, refused.retry_after_seconds].join(" ")
+        ),
+        ["429 wait 59", "429 wait 59", "429 wait 59"]
+      )
+      // Retry-After is true: a second earlier the call is refused, then it passes.
+      yield* pass(58_000)
+      assert.strictEqual((yield* refusal(list({}, live))).retry_after_seconds, 1)
+      yield* pass(1_000)
+      yield* list({}, live)
+      yield* start({}, live)
+    }),
+    standard
+  )
+
+  story(
+    "of an organization is five times a key's, and one key's calls count against it",
+    Effect.gen(function* () {
+      const passed: Array<number> = []
+      for (const as of ["server", "platform", "widget"] as const) {
+        passed.push((yield* exhaust(Effect.suspend(() => start({}, { ...live, as })))).passed)
+      }
+      assert.deepStrictEqual(passed, [3, 3, 0])
+      const { refused } = yield* exhaust(Effect.suspend(() => start({}, { ...live, as: "widget" })))
+      assert.strictEqual(
+        refused.message,
+        "The limit of 6 quote request starts of an organization a minute was reached."
+      )
+    }),
+    { limits: withStarts({ per_minute: 3, per_day: null }, 2) }
+  )
+
+  story(
+    "of a sandbox ends for the day, too: then the next minute does not help, and Retry-After says so",
+    Effect.gen(function* () {
+      // Eleven hours and 59 minutes before the day ends.
+      yield* pass(60_000)
+      assert.strictEqual((yield* exhaust(Effect.suspend(() => start()))).refused.retry_after_seconds, 60)
+      yield* pass(60_000)
+      const { passed, refused } = yield* exhaust(Effect.suspend(() => start()))
+      assert.strictEqual(passed, 2)
+      assert.strictEqual(refused.message, "The limit of 5 quote request starts of a key a day was reached.")
+      assert.strictEqual(refused.retry_after_seconds, 12 * 3_600 - 120)
+      yield* pass(12 * 3_600_000 - 120_000 - 1_000)
+      assert.strictEqual((yield* refusal(start())).retry_after_seconds, 1)
+      yield* pass(1_000)
+      yield* start()
+    }),
+    { limits: withStarts({ per_minute: 3, per_day: 5 }, 100) }
+  )
+
+  story(
+    "names the day where both the day and the minute are full",
+    Effect.gen(function* () {
+      const { refused } = yield* exhaust(Effect.suspend(() => start()))
+      assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
+      assert.match(refused.message, /a day was reached/)
+    }),
+    { limits: withStarts({ per_minute: 3, per_day: 3 }, 100) }
+  )
+
+  story(
+    "runs in real time: neither an advance nor a reset gives any back",
+    Effect.gen(function* () {
+      yield* exhaust(Effect.suspend(() => start()))
+      yield* advance(86_400 * 2)
+      assert.strictEqual((yield* refusal(start()))._tag, "rate_limited")
+      yield* reset()
+      assert.strictEqual((yield* refusal(start()))._tag, "rate_limited")
+    }),
+    standard
+  )
+
+  story(
+    "is not spent by a call that is refused for it, and not asked of a key without authority",
+    Effect.gen(function* () {
+      for (let i = 0; i < 700; i++) {
+        assert.strictEqual((yield* refusal(list({}, { ...live, as: "widget" })))._tag, "forbidden")
+      }
+      yield* exhaust(list({}, live))
+      for (let i = 0; i < 100; i++) yield* refusal(list({}, live))
+      yield* pass(60_000)
+      assert.strictEqual((yield* exhaust(list({}, live))).passed, 600)
+    }),
+    standard
+  )
+
+  story(
+    "of an address whose keys are refused: 60 a minute, whatever the key, and good keys go on from there",
+    Effect.gen(function* () {
+      const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
+      const { passed, refused } = yield* wrong
+      assert.strictEqual(passed, 60)
+      assert.strictEqual(refused.message, "The limit of 60 failed authentications of an address a minute was reached.")
+      assert.strictEqual((yield* refusal(list({}, { key: null })))._tag, "rate_limited")
+      yield* list()
+      const elsewhere = { key: "wrong", address: "192.0.2.1" }
+      assert.strictEqual((yield* refusal(list({}, elsewhere)))._tag, "authentication_failed")
+      yield* pass(60_000)
+      assert.strictEqual((yield* wrong).passed, 60)
+    }),
+    standard
+  )
+
+  story(
+    "without a key is the address's: 10 starts and 120 reads a minute",
+    Effect.gen(function* () {
+      const here = { key: null, address: "192.0.2.1" }
+      const startOne = Effect.suspend(() => {
+        const request_key = `0b6d7f6e-3c1f-4f0e-9a53-${String(++made).padStart(12, "0")}`
+        return startWith(agreed({ request_key }), here)
+      })
+      const starts = yield* keyless(exhaust(startOne))
+      assert.strictEqual(starts.passed, 10)
+      assert.match(starts.refused.message, /^The limit of 10 .* of an address without a key a minute/)
+      const reads = yield* keyless(exhaust(Effect.catchTag(read("qreq_x", here), "not_found", () => Effect.void)))
+      assert.strictEqual(reads.passed, 120)
+      const there = { key: null, address: "192.0.2.2" }
+      assert.strictEqual((yield* keyless(refusal(read("qreq_x", there))))._tag, "not_found")
+      yield* start()
+    }),
+    standard
+  )
+})
+
+let made = 0
+
+function withStarts(start: { per_minute: number; per_day: number | null }, organization_factor: number): Limits {
+  const keys = { ...standardLimits.keys.live, start }
+  return { ...standardLimits, keys: { live: keys, sandbox: keys }, organization_factor }
+}

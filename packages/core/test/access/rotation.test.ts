@@ -1,0 +1,180 @@
+import { assert, describe, it } from "@effect/vitest"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Access } from "../../src/access/Access.ts"
+import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
+import { Seal, SealKeys } from "../../src/access/Seal.ts"
+import * as Json from "../../src/Json.ts"
+import { layer, sandboxCarriers } from "../../src/layer.ts"
+import * as Operation from "../../src/Operation.ts"
+import * as operations from "../../src/operations.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { beginning, startOf } from "../engine/support.ts"
+
+const sealKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
+const oldKey = sealKey(1)
+const newKey = sealKey(2)
+
+const keys = (first: typeof oldKey, ...rest: ReadonlyArray<typeof oldKey>) =>
+  Layer.succeed(SealKeys, { keys: [first, ...rest] })
+
+const sealWith = (settings: Layer.Layer<SealKeys>) =>
+  Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
+
+describe("a seal", () => {
+  it.effect("opens what it has sealed for the same purpose, and nothing that was altered", () =>
+    Effect.gen(function* () {
+      const seal = yield* Seal
+      const sealed = yield* seal.seal("facts", "Ada Lovelace")
+      assert.notInclude(sealed, "Ada")
+      assert.strictEqual(yield* seal.open("facts", sealed), "Ada Lovelace")
+      assert.isNull(yield* seal.open("secrets", sealed))
+      assert.notStrictEqual(yield* seal.seal("facts", "Ada Lovelace"), sealed)
+      for (let i = 0; i < sealed.length - 1; i++) {
+        const altered = sealed.slice(0, i) + (sealed.charAt(i) === "A" ? "B" : "A") + sealed.slice(i + 1)
+        assert.isNull(yield* seal.open("facts", altered), `altered at ${i}`)
+      }
+      for (const none of ["", ".", "x", sealed.slice(0, 20)]) assert.isNull(yield* seal.open("facts", none))
+    }).pipe(Effect.provide(sealWith(keys(newKey))))
+  )
+
+  it.effect("opens and compares what an older key has made while that key is in the settings", () =>
+    Effect.gen(function* () {
+      const before = yield* Effect.provide(
+        Effect.gen(function* () {
+          const seal = yield* Seal
+          return { sealed: yield* seal.seal("p", "text"), mac: yield* seal.mac("p", "text") }
+        }),
+        sealWith(keys(oldKey))
+      )
+      const rotated = yield* Effect.provide(
+        Effect.gen(function* () {
+          const seal = yield* Seal
+          assert.strictEqual(yield* seal.open("p", before.sealed), "text")
+          assert.strictEqual(yield* seal.macLike(before.mac, "p", "text"), before.mac)
+          assert.notStrictEqual(yield* seal.mac("p", "text"), before.mac)
+          return yield* seal.seal("p", "text")
+        }),
+        sealWith(keys(newKey, oldKey))
+      )
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          const seal = yield* Seal
+          assert.strictEqual(yield* seal.open("p", rotated), "text")
+          assert.isNull(yield* seal.open("p", before.sealed))
+          assert.isNull(yield* seal.macLike(before.mac, "p", "text"))
+        }),
+        sealWith(keys(newKey))
+      )
+    })
+  )
+})
+
+/** The service on a storage that outlives it, with the seal keys of the day. */
+const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>) =>
+  layer.pipe(
+    Layer.provideMerge(Layer.succeed(Storage, storage)),
+    Layer.provide(Layer.mergeAll(settings, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+const call = <Output, R>(
+  operation: Operation.Operation<string, unknown, Output, R>,
+  key: string,
+  input: unknown,
+  more: { readonly read_handle?: string; readonly idempotency_key?: string } = {}
+) =>
+  Operation.call(operation, {
+    request_id: "req_1",
+    credentials: { key, read_handle: more.read_handle ?? null, address: "", keyless: false },
+    revision: null,
+    idempotency_key: more.idempotency_key ?? null,
+    input: Effect.succeed(input)
+  }).pipe(Effect.map((reply) => Json.decode(reply.json)))
+
+describe("a rotation of the seal keys", () => {
+  it.effect("breaks neither keys, handles, repeats, cursors nor links; a dropped key is as if it had never been", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const storage = yield* Storage
+      const input = startOf()
+      const before = yield* Effect.provide(
+        Effect.gen(function* () {
+          const access = yield* Access
+          const { id } = yield* access.createOrganization("A test")
+          const make = (kind: "server" | "platform") =>
+            Effect.map(access.createKey({ organization_id: id, environment: "sandbox", kind }), ({ key }) => key)
+          const server = yield* make("server")
+          const platform = yield* make("platform")
+          const started = yield* call(operations.startQuoteRequest, platform, input)
+          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, { idempotency_key: "once" })
+          const { next_cursor } = yield* call(operations.listEvents, server, {})
+          return { server, platform, started, next_cursor }
+        }),
+        service(storage, keys(oldKey))
+      )
+      const { next_cursor, platform, server, started } = before
+      const handle = { read_handle: started.read_handle ?? "" }
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          const repeat = yield* call(operations.startQuoteRequest, platform, input)
+          assert.deepStrictEqual(repeat, started)
+          yield* call(operations.advanceTime, server, { seconds: 60 }, { idempotency_key: "a" })
+          const read = yield* call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
+          assert.strictEqual(read.quote_request.status, "completed")
+          const page = yield* call(operations.listEvents, server, { cursor: next_cursor })
+          assert.isNotEmpty(page.events)
+          const again = { idempotency_key: "once" }
+          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, again)
+          const other = yield* Effect.flip(call(operations.selectScenario, server, { scenario: "quotes_ready" }, again))
+          assert.strictEqual(other._tag, "conflict")
+        }),
+        service(storage, keys(newKey, oldKey))
+      )
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          const gone = yield* Effect.flip(
+            call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
+          )
+          assert.strictEqual(gone._tag, "not_found")
+          const cursor = yield* Effect.flip(call(operations.listEvents, server, { cursor: next_cursor }))
+          assert.strictEqual(cursor._tag, "invalid_cursor")
+          const repeat = yield* Effect.flip(call(operations.startQuoteRequest, platform, input))
+          assert.strictEqual(repeat._tag, "conflict")
+          const read = yield* call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 })
+          assert.strictEqual(read.quote_request.status, "completed")
+        }),
+        service(storage, keys(newKey))
+      )
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect("frees the key of a call that was refused under a key that is gone", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const storage = yield* Storage
+      const once = { idempotency_key: "once" }
+      const server = yield* Effect.provide(
+        Effect.gen(function* () {
+          const access = yield* Access
+          const { id } = yield* access.createOrganization("A test")
+          const { key } = yield* access.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
+          yield* Effect.flip(call(operations.selectScenario, key, { scenario: "no_such" }, once))
+          return key
+        }),
+        service(storage, keys(oldKey))
+      )
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, once)
+          yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, once)
+          const other = yield* Effect.flip(call(operations.selectScenario, server, { scenario: "quotes_ready" }, once))
+          assert.strictEqual(other._tag, "conflict")
+        }),
+        service(storage, keys(newKey))
+      )
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+})

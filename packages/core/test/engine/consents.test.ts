@@ -1,0 +1,156 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import * as operations from "../../src/operations.ts"
+import { World } from "../../src/testing/World.ts"
+import { agreed, feed, keyless, list, noKey, pathsOf, refusal, start, startOf, startWith, story } from "./support.ts"
+
+interface Consent {
+  readonly says: string
+  readonly send: object
+  readonly paths: ReadonlyArray<string>
+  readonly line?: "personal_auto"
+}
+
+const consents: ReadonlyArray<Consent> = [
+  { says: "a receipt is required", send: { consent_receipt_id: undefined }, paths: ["consent_receipt_id"] },
+  {
+    says: "a receipt has at least 8 characters",
+    send: { consent_receipt_id: "receipt" },
+    paths: ["consent_receipt_id"]
+  },
+  { says: "a receipt has at most 128", send: { consent_receipt_id: "r".repeat(129) }, paths: ["consent_receipt_id"] },
+  {
+    says: "a receipt starts with a letter or digit",
+    send: { consent_receipt_id: "-receipt1" },
+    paths: ["consent_receipt_id"]
+  },
+  {
+    says: "one receipt is never sent in two fields, and both are named",
+    line: "personal_auto",
+    send: { credit_disclosure_receipt_id: "receipt-0001" },
+    paths: ["consent_receipt_id", "credit_disclosure_receipt_id"]
+  },
+  {
+    says: "all three are named where all are the same",
+    line: "personal_auto",
+    send: {
+      credit_disclosure_receipt_id: "receipt-0001",
+      contact_consent: { receipt_id: "receipt-0001", channels: ["email"] }
+    },
+    paths: ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent.receipt_id"]
+  },
+  {
+    says: "the credit receipt is for cars only",
+    send: { credit_disclosure_receipt_id: "receipt-0002" },
+    paths: ["credit_disclosure_receipt_id"]
+  },
+  {
+    says: "a channel needs its consent, and is named",
+    send: {
+      contact_consent: { receipt_id: "receipt-0003", channels: ["email"] },
+      contact_channels: { email: true, sms: true, phone: false }
+    },
+    paths: ["contact_channels.sms"]
+  },
+  { says: "channels need a consent", send: { contact_channels: { email: false } }, paths: ["contact_channels"] },
+  {
+    says: "a channel is one of three, and none twice",
+    send: { contact_consent: { receipt_id: "receipt-0003", channels: ["fax"] } },
+    paths: ["contact_consent.channels.0"]
+  },
+  {
+    says: "a caller with a key sends no quote disclosure",
+    send: { quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true },
+    paths: ["quote_disclosure_version", "quote_disclosure_accepted"]
+  }
+]
+
+describe("the consents of a start", () => {
+  for (const { line, paths, says, send } of consents) {
+    story(
+      says,
+      Effect.gen(function* () {
+        const input = JSON.parse(JSON.stringify({ ...startOf(line === undefined ? {} : { line }), ...send }))
+        const error = yield* refusal(startWith(input))
+        assert.strictEqual(error._tag, "invalid_input")
+        assert.deepStrictEqual(pathsOf(error), paths)
+        assert.lengthOf(yield* feed(), 0)
+      })
+    )
+  }
+
+  story(
+    "are all accepted where each has its own receipt, and a receipt may be used again",
+    Effect.gen(function* () {
+      const all = {
+        line: "personal_auto",
+        credit_disclosure_receipt_id: "receipt-0002",
+        contact_consent: { receipt_id: "receipt-0003", channels: ["email", "sms"] },
+        contact_channels: { email: true, phone: false }
+      } as const
+      yield* start(all)
+      yield* start(all)
+      assert.lengthOf((yield* list()).quote_requests, 2)
+    })
+  )
+
+  story(
+    "without a key: the person's agreement instead of receipts, and the service's own receipt comes back",
+    keyless(
+      Effect.gen(function* () {
+        const input = agreed()
+        const started = yield* startWith(input, noKey)
+        const { text_sha256, ...consent } = started.quote_consent ?? assert.fail("no consent")
+        assert.match(consent.receipt_id, /^crc_/)
+        assert.match(text_sha256, /^[0-9a-f]{64}$/)
+        assert.deepInclude(consent, {
+          kind: "quote_disclosure",
+          recorded_by: "service",
+          line: "renters",
+          disclosure_version: "2026-09-26",
+          accepted_at: "2026-11-20T12:00:00.000Z"
+        })
+        assert.deepStrictEqual(yield* startWith(input, noKey), started)
+        const { call } = yield* World
+        const shown = yield* call(operations.getCapabilities, { line: "renters" }, noKey)
+        assert.nestedInclude(shown, {
+          "quote_disclosure.text_sha256": text_sha256,
+          "quote_disclosure.version": consent.disclosure_version
+        })
+        assert.notProperty(yield* call(operations.getCapabilities, { line: "renters" }), "quote_disclosure")
+        assert.isUndefined((yield* start()).quote_consent)
+      })
+    )
+  )
+
+  const withoutKey: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> = [
+    ["the person must agree", { quote_disclosure_accepted: false }, ["quote_disclosure_accepted"]],
+    ["silence is no agreement", { quote_disclosure_accepted: undefined }, ["quote_disclosure_accepted"]],
+    ["the version is the served one", { quote_disclosure_version: "2020-01-01" }, ["quote_disclosure_version"]],
+    ["the version is required", { quote_disclosure_version: undefined }, ["quote_disclosure_version"]],
+    ["a UUID is the request_key", { request_key: "key-1" }, ["request_key"]],
+    [
+      "receipts are for callers with a key",
+      { consent_receipt_id: "receipt-0001", contact_consent: { receipt_id: "receipt-0002", channels: [] } },
+      ["consent_receipt_id", "contact_consent"]
+    ]
+  ]
+  for (const [says, changes, paths] of withoutKey) {
+    story(
+      `without a key: ${says}`,
+      keyless(
+        Effect.gen(function* () {
+          const error = yield* refusal(startWith(JSON.parse(JSON.stringify(agreed(changes))), noKey))
+          assert.strictEqual(error._tag, "invalid_input")
+          assert.sameMembers([...pathsOf(error)], [...paths])
+          if (says === "the person must agree") {
+            assert.strictEqual(error.field_errors?.[0]?.message, "The person has not agreed.")
+          }
+          if (says.startsWith("the version is")) {
+            assert.deepStrictEqual(error.field_errors?.[0]?.allowed_values, ["2026-09-26"])
+          }
+        })
+      )
+    )
+  }
+})

@@ -1,0 +1,109 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { Retention } from "../../src/runner/Retention.ts"
+import { type RecordKind, recordKinds, survivesReset } from "../../src/storage/Change.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, story } from "../engine/support.ts"
+
+const day = 86_400
+
+/** How many records of a kind the world's workspace holds. */
+const count = Effect.fnUntraced(function* (kind: RecordKind, environment: "sandbox" | "live" = "sandbox") {
+  const storage = yield* Storage
+  const { organization } = yield* World
+  const workspace_id = organization.workspaces[environment]
+  const { records } = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 10_000 })
+  return records.length
+})
+
+const counts = Effect.map(
+  Effect.forEach(
+    recordKinds.filter((kind) => !survivesReset(kind)),
+    (kind) => Effect.map(count(kind), (records) => [kind, records] as const)
+  ),
+  (all): Readonly<Record<string, number>> => Object.fromEntries(all)
+)
+
+describe("what is kept", () => {
+  story(
+    "of the facts is gone 32 days after the start; the request and its quotes still read",
+    Effect.gen(function* () {
+      const { id } = yield* start({ line: "personal_auto" })
+      yield* advance(32 * day)
+      assert.strictEqual(yield* count("application"), 1)
+      yield* advance(1)
+      assert.strictEqual(yield* count("application"), 0)
+      const { quote_request, quotes } = yield* read(id)
+      assert.strictEqual(quote_request.status, "completed")
+      assert.isNotEmpty(quotes)
+      assert.strictEqual((yield* getQuote(quotes[0]?.id ?? "", 1)).version, 1)
+    })
+  )
+
+  story(
+    "of the facts is not gone while a question about them is open",
+    Effect.gen(function* () {
+      const { id } = yield* start({ scenario: "action_required" })
+      yield* advance(day)
+      assert.strictEqual((yield* read(id)).quote_request.status, "action_required")
+      assert.strictEqual(yield* count("application"), 1)
+    })
+  )
+
+  story(
+    "of a request goes with its quotes after thirteen months, and then its request_key starts a new one",
+    Effect.gen(function* () {
+      const input = startOf({ request_key: "mine" })
+      const { id } = yield* start(input)
+      yield* advance(365 * day)
+      const { quotes } = yield* read(id)
+      assert.strictEqual((yield* start(input)).id, id)
+      yield* advance(30 * day)
+      yield* advance(1)
+      assert.strictEqual((yield* refusal(read(id)))._tag, "not_found")
+      assert.strictEqual((yield* refusal(getQuote(quotes[0]?.id ?? "")))._tag, "not_found")
+      assert.deepStrictEqual((yield* list()).quote_requests, [])
+      assert.notStrictEqual((yield* start(input)).id, id)
+    })
+  )
+
+  story(
+    "does not grow: after years of the same use there is as much of everything as before",
+    Effect.gen(function* () {
+      const year = Effect.gen(function* () {
+        for (const line of ["personal_auto", "renters", "pet"] as const) yield* start({ line })
+        yield* start({ scenario: "action_required" })
+        yield* advance(200 * day)
+        yield* advance(200 * day)
+        return { records: yield* counts, events: (yield* feed()).length }
+      })
+      yield* year
+      const before = yield* year
+      for (let i = 0; i < 5; i++) assert.deepStrictEqual(yield* year, before)
+      const { answer, ...records } = before.records
+      assert.deepStrictEqual(records, { application: 0, offer: 0, quote_request: 0, quote: 0 })
+      assert.strictEqual(before.events, 0)
+      // The advances of the last thirteen months, which may be sent again.
+      assert.isAtMost(answer ?? 0, 2)
+    })
+  )
+
+  story(
+    "is swept in every workspace, every minute, also more than fits in one batch",
+    Effect.gen(function* () {
+      const live = { environment: "live" } as const
+      for (let i = 0; i < 1_100; i++) yield* start({}, live)
+      const retention = yield* Retention
+      yield* Effect.forkScoped(retention.forever)
+      yield* pass(30 * day * 1_000)
+      assert.lengthOf(yield* feed(live), 1_100)
+      yield* pass(60_000)
+      assert.lengthOf(yield* feed(live), 0)
+      assert.strictEqual(yield* count("application", "live"), 1_100)
+      yield* pass(2 * day * 1_000)
+      assert.strictEqual(yield* count("application", "live"), 0)
+      assert.strictEqual(yield* count("quote_request", "live"), 1_100)
+    })
+  )
+})

@@ -1,0 +1,225 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Runner } from "../../src/runner/Runner.ts"
+import type { RecordKey, Storage } from "../../src/storage/Storage.ts"
+import { prompt } from "../engine/carriers.ts"
+import { advance, cancel, feed, pass, read, runDue, start, story, work } from "../engine/support.ts"
+
+const live = { environment: "live" } as const
+const carriers = [prompt("first").adapter, prompt("second").adapter]
+
+const reasonOf = (id: string, options: object) =>
+  Effect.map(read(id, options), ({ quote_request }) => quote_request.status_details.reason)
+
+/** The application whose facts nobody can read: whoever tries dies of it. */
+const poison = { id: "", tries: 0 }
+const poisoned = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    get: (key: RecordKey) =>
+      Effect.suspend(() => {
+        if (key.kind !== "application" || key.id !== poison.id) return storage.get(key)
+        poison.tries++
+        return Effect.die("poison")
+      })
+  })
+}
+
+describe("a job whose handler dies", () => {
+  story(
+    "comes again, and is given up after five tries: its request fails, and no other",
+    Effect.gen(function* () {
+      poison.tries = 0
+      yield* work
+      const bad = yield* start({}, live)
+      poison.id = bad.application_id
+      const good = yield* start({}, live)
+      yield* pass(10)
+      assert.strictEqual(yield* reasonOf(good.id, live), "quotes_ready")
+      yield* pass(4 * 30_000 + 2_000)
+      assert.strictEqual(poison.tries, 5)
+      assert.strictEqual(yield* reasonOf(bad.id, live), "queued")
+      yield* pass(30_000)
+      assert.strictEqual(poison.tries, 5)
+      const { quote_request } = yield* read(bad.id, live)
+      assert.deepStrictEqual(
+        [quote_request.status, quote_request.status_details.reason, quote_request.version],
+        ["failed", "internal_error", 2]
+      )
+      const told = (yield* feed(live)).filter(({ resource }) => resource.id === bad.id)
+      assert.deepStrictEqual(
+        told.map(({ type }) => type),
+        ["quote_request.queued", "quote_request.failed"]
+      )
+    }),
+    { ...poisoned, carriers }
+  )
+
+  story(
+    "holds an advance of its sandbox up until it is given up, and then the story goes on in its order",
+    Effect.gen(function* () {
+      poison.tries = 0
+      const bad = yield* start()
+      poison.id = bad.application_id
+      const good = yield* start()
+      const advancing = yield* Effect.forkChild(advance(60))
+      for (let i = 0; i < 40 && advancing.pollUnsafe() === undefined; i++) yield* pass(5_000)
+      yield* Fiber.join(advancing)
+      assert.strictEqual(poison.tries, 5)
+      assert.strictEqual(yield* reasonOf(bad.id, {}), "internal_error")
+      assert.strictEqual((yield* read(good.id)).quote_request.status, "completed")
+      const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
+      assert.deepStrictEqual(times, times.toSorted())
+    }),
+    poisoned
+  )
+})
+
+describe("a runner", () => {
+  story(
+    "runs what is due and what that leaves behind, and says when more comes due",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, live)
+      const runner = yield* Runner
+      assert.strictEqual((yield* runner.runDue()).jobs, 3)
+      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+      const idle = yield* runner.runDue()
+      assert.deepStrictEqual(idle, { jobs: 0, next_due_at: Date.parse("2026-11-20T12:01:30.000Z") })
+    }),
+    { carriers }
+  )
+
+  story(
+    "that others join does nothing twice",
+    Effect.gen(function* () {
+      yield* Effect.all([work, work, work])
+      const started = yield* Effect.forEach(
+        Array.from({ length: 30 }),
+        () => start({ line: "personal_auto", scenario: "quotes_ready" }),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      yield* pass(60_000)
+      for (const { id } of started) {
+        const { quote_request, quotes } = yield* read(id)
+        assert.strictEqual(quote_request.status, "completed")
+        assert.strictEqual(quote_request.version, 7)
+        assert.deepStrictEqual(
+          quotes.map((quote) => quote.id),
+          quote_request.quote_ids
+        )
+      }
+      const told = yield* feed()
+      const finals = told.filter(({ type }) => type === "quote_request.completed")
+      assert.lengthOf(finals, 30)
+      const names = told.map(({ resource, type }) => `${type} ${resource.id} ${resource.version}`)
+      assert.lengthOf(new Set(names), names.length)
+    })
+  )
+
+  story(
+    "takes over what a dead one held, when its lease has ended",
+    Effect.gen(function* () {
+      const { id } = yield* start({ line: "personal_auto" })
+      yield* pass(1_000)
+      const dying = yield* Effect.forkChild(Effect.forever(runDue))
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(dying)
+      yield* work
+      yield* pass(95_000)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+    })
+  )
+
+  story(
+    "learns of new work at once, and of work that nobody told it about within a second",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+    }),
+    { carriers }
+  )
+
+  story(
+    "finds work without any hint within a second",
+    Effect.gen(function* () {
+      yield* work
+      yield* pass(10)
+      const { id } = yield* start({}, live)
+      yield* pass(500)
+      assert.strictEqual(yield* reasonOf(id, live), "queued")
+      yield* pass(500)
+      assert.notStrictEqual(yield* reasonOf(id, live), "queued")
+    }),
+    { carriers, around: (storage) => ({ ...storage, watch: () => Effect.void }) }
+  )
+
+  story(
+    "that has been stopped takes nothing more",
+    Effect.gen(function* () {
+      const stop = yield* work
+      yield* stop
+      const { id } = yield* start({}, live)
+      yield* pass(60_000)
+      assert.strictEqual(yield* reasonOf(id, live), "queued")
+    }),
+    { carriers }
+  )
+})
+
+describe("a cancellation", () => {
+  story(
+    "of a queued request ends it, a second one answers the same, and nothing comes after",
+    Effect.gen(function* () {
+      const { id } = yield* start({ scenario: "waits_in_queue" })
+      yield* advance(299)
+      const first = yield* cancel(id)
+      assert.deepStrictEqual(first, { id, version: 2, status: "cancelled" })
+      assert.deepStrictEqual(yield* cancel(id), first)
+      yield* advance(3_600)
+      const { quote_request } = yield* read(id)
+      assert.deepStrictEqual(
+        [quote_request.status, quote_request.status_details.reason, quote_request.updated_at],
+        ["failed", "cancelled_by_caller", "2026-11-20T12:04:59.000Z"]
+      )
+      assert.deepStrictEqual(
+        (yield* feed()).map(({ type }) => type),
+        ["quote_request.queued", "quote_request.cancelled"]
+      )
+    })
+  )
+
+  story(
+    "of a request whose work has begun changes nothing",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      yield* advance(1)
+      assert.deepStrictEqual(yield* cancel(id), { id, version: 2, status: "cannot_stop" })
+      yield* advance(60)
+      const { version } = (yield* read(id)).quote_request
+      assert.deepStrictEqual(yield* cancel(id), { id, version, status: "cannot_stop" })
+    })
+  )
+
+  story(
+    "that races with the begin of the work has one outcome, and one final event",
+    Effect.gen(function* () {
+      for (let i = 0; i < 20; i++) {
+        const { id } = yield* start({}, live)
+        const [, result] = yield* Effect.all([runDue, cancel(id, live)], { concurrency: "unbounded" })
+        yield* runDue
+        const reason = yield* reasonOf(id, live)
+        assert.strictEqual(reason, result.status === "cancelled" ? "cancelled_by_caller" : "quotes_ready")
+        const finals = (yield* feed(live)).filter(
+          ({ resource, type }) => resource.id === id && /completed|failed|cancelled|incomplete/.test(type)
+        )
+        assert.lengthOf(finals, 1)
+      }
+    }),
+    { carriers }
+  )
+})

@@ -1,0 +1,234 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import * as ApiError from "../../src/ApiError.ts"
+import * as Json from "../../src/Json.ts"
+import * as Operation from "../../src/Operation.ts"
+import * as operations from "../../src/operations.ts"
+import { namesOf } from "../../src/sandbox/Scenario.ts"
+import { type CallOptions, World } from "../../src/testing/World.ts"
+import {
+  advance,
+  feed,
+  forceExpiry,
+  list,
+  pass,
+  pathsOf,
+  read,
+  refusal,
+  reset,
+  select,
+  start,
+  story,
+  work
+} from "../engine/support.ts"
+
+const key = "once"
+const once: CallOptions = { idempotency_key: key }
+
+const workspace = Effect.flatMap(World, ({ call }) => call(operations.getSandbox, {}))
+
+/** An advance as a host makes it: with whatever key was sent, and whether the answer is a replay. */
+const advanceWith = (idempotency_key: string | null, seconds = 60) =>
+  Effect.gen(function* () {
+    const { keys } = yield* World
+    const reply = yield* Operation.call(operations.advanceTime, {
+      request_id: "req_1",
+      credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
+      revision: null,
+      idempotency_key,
+      input: Effect.succeed({ seconds })
+    })
+    return { body: Json.decode(reply.json), replayed: reply.replayed, text: reply.json.text }
+  })
+
+describe("a control with an Idempotency-Key", () => {
+  story(
+    "runs once: the same key and body give the first answer, byte for byte, and say so",
+    Effect.gen(function* () {
+      const first = yield* advanceWith(key)
+      yield* advance(30)
+      yield* pass(5_000)
+      const second = yield* advanceWith(key)
+      assert.deepStrictEqual([first.replayed, second.replayed], [false, true])
+      assert.strictEqual(second.text, first.text)
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 90)
+    })
+  )
+
+  story(
+    "takes no other body, and the key of one control is free for another",
+    Effect.gen(function* () {
+      yield* advance(60, once)
+      const error = yield* refusal(advance(61, once))
+      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "use_new_request_key"])
+      assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+    })
+  )
+
+  story(
+    "that is still running is not run again: wait",
+    Effect.gen(function* () {
+      yield* Effect.forEach(Array.from({ length: 50 }), () => start({ line: "personal_auto" }))
+      const all = yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.result(advance(60, once)), {
+        concurrency: "unbounded"
+      })
+      const refused = all.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
+      assert.isNotEmpty(refused)
+      for (const error of refused) assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+      yield* advance(60, once)
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+    })
+  )
+
+  story(
+    "is brought to its end although its caller hangs up, and the repeat replays it",
+    Effect.gen(function* () {
+      yield* work
+      for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
+      const caller = yield* Effect.forkChild(advance(60, once))
+      yield* Effect.yieldNow
+      const hungUp = yield* Effect.forkChild(Fiber.interrupt(caller))
+      yield* pass(1_000)
+      yield* Fiber.join(hungUp)
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+      assert.strictEqual((yield* advance(60, once)).workspace.clock_offset_seconds, 60)
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+    })
+  )
+
+  story(
+    "needs one of 1 to 255 visible ASCII characters",
+    Effect.gen(function* () {
+      for (const wrong of [null, "", " ", "a b", "ü", "k".repeat(256), "a\n"]) {
+        const error = yield* refusal(advanceWith(wrong))
+        assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["Idempotency-Key"]])
+      }
+      yield* advanceWith("~".repeat(255))
+      assert.strictEqual((yield* workspace).clock_offset_seconds, 60)
+    })
+  )
+
+  story(
+    "that was refused stores nothing: the key is free for another body",
+    Effect.gen(function* () {
+      assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
+      assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
+      assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
+      assert.strictEqual((yield* advance(5, once)).workspace.clock_offset_seconds, 5)
+    })
+  )
+
+  story(
+    "is remembered for a day of workspace time and longer",
+    Effect.gen(function* () {
+      yield* select("zero_quotes", once)
+      yield* advance(86_400 * 2)
+      yield* select("quotes_ready", { idempotency_key: "another" })
+      assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
+      assert.strictEqual((yield* workspace).active_scenario, "quotes_ready")
+    })
+  )
+})
+
+describe("reset", () => {
+  story(
+    "removes everything and counts it, turns the clock back, and leaves keys and organization",
+    Effect.gen(function* () {
+      yield* select("quotes_ready")
+      yield* start({ line: "personal_auto" })
+      yield* start({ scenario: "waits_in_queue" })
+      yield* advance(60)
+      yield* forceExpiry()
+      const { control, removed, replay, workspace: after } = yield* reset()
+      assert.deepStrictEqual([control, replay], ["reset", null])
+      assert.deepStrictEqual(removed, {
+        quote_requests: 2,
+        quotes: 5,
+        events: 18,
+        deliveries: 0,
+        // The queued request's, and the expiry of five quotes.
+        scheduled: 6
+      })
+      assert.deepStrictEqual(after, {
+        partner_id: after.partner_id,
+        environment: "sandbox",
+        active_scenario: null,
+        clock_offset_seconds: 0,
+        workspace_time: "2026-11-20T12:00:00.000Z",
+        quotes_expired_at: null,
+        reset_count: 1,
+        scenario_catalog_version: "2026-09-26.1"
+      })
+      assert.deepStrictEqual((yield* list()).quote_requests, [])
+      assert.deepStrictEqual(yield* feed(), [])
+      yield* advance(3_600)
+      assert.deepStrictEqual(yield* feed(), [])
+    })
+  )
+
+  story(
+    "gives its own answer again for its own key, and frees every other key",
+    Effect.gen(function* () {
+      const { id } = yield* start({ request_key: "mine" })
+      yield* advance(60, once)
+      const first = yield* reset(once)
+      yield* start({ request_key: "another" })
+      const again = yield* reset(once)
+      assert.deepStrictEqual(again, first)
+      assert.strictEqual(again.workspace.reset_count, 1)
+      assert.lengthOf((yield* list()).quote_requests, 1)
+      assert.strictEqual((yield* refusal(read(id)))._tag, "not_found")
+      assert.notStrictEqual((yield* start({ request_key: "mine" })).id, id)
+      assert.strictEqual((yield* advance(7, once)).workspace.clock_offset_seconds, 7)
+    })
+  )
+
+  story(
+    "leaves the live environment alone",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, { environment: "live" })
+      yield* reset()
+      assert.strictEqual((yield* read(id, { environment: "live" })).quote_request.id, id)
+    })
+  )
+
+  story(
+    "while a runner is at work leaves nothing behind that tells of before",
+    Effect.gen(function* () {
+      yield* work
+      for (let round = 1; round <= 5; round++) {
+        yield* Effect.forEach(Array.from({ length: 10 }), () => start({ line: "personal_auto" }))
+        yield* pass(round * 2_500)
+        yield* reset()
+        yield* TestClock.adjust(0)
+        assert.deepStrictEqual(yield* feed(), [])
+      }
+      yield* pass(120_000)
+      assert.deepStrictEqual(yield* feed(), [])
+      const { id } = yield* start()
+      yield* pass(60_000)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+    })
+  )
+})
+
+describe("the sandbox's scenarios", () => {
+  story(
+    "are listed with their lines, and an unknown one is refused with the names of all",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})
+      assert.strictEqual(scenario_catalog_version, "2026-09-26.1")
+      assert.lengthOf(scenarios, 24)
+      const error = yield* refusal(select("no_such"))
+      assert.deepStrictEqual(error.field_errors, [
+        { path: "scenario", message: "Must be a scenario of the catalogue.", allowed_values: namesOf() }
+      ])
+      assert.strictEqual(error.status, ApiError.definitions.invalid_input.status)
+      assert.notInclude(error.message, "no_such")
+    })
+  )
+})

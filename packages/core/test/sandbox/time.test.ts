@@ -1,0 +1,213 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { lines } from "../../src/quoting/Line.ts"
+import { namesOf } from "../../src/sandbox/Scenario.ts"
+import {
+  advance,
+  beginning,
+  feed,
+  forceExpiry,
+  type InWorld,
+  list,
+  pass,
+  read,
+  reset,
+  start,
+  story,
+  work,
+  world
+} from "../engine/support.ts"
+
+const hour = 3_600
+
+/** Replaces each identifier by the number of its first appearance, so that two tellings of one story are equal. */
+const anonymous = (value: unknown): unknown => {
+  const seen = new Map<string, number>()
+  return JSON.parse(
+    JSON.stringify(value)
+      // A link holds the identifiers of its quote and workspace.
+      .replaceAll(/"(redirect_path|url)":"[^"]*"/g, `"$1":""`)
+      .replaceAll(/(evt|qreq|qt|app|org|wks|req)_[0-9a-z]{26}/g, (id, prefix) => {
+        const number = seen.get(id) ?? seen.size
+        seen.set(id, number)
+        return `${prefix}#${number}`
+      })
+  )
+}
+
+const scenarios = (line: (typeof lines)[number]) =>
+  namesOf(line).filter(
+    (name) =>
+      !["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"].includes(name)
+  )
+
+/** Every scenario of every line, started at once; afterwards all that can be read of it. */
+const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
+  Effect.gen(function* () {
+    const inputs = lines.flatMap((line) =>
+      [undefined, ...scenarios(line)].map((scenario, i) => ({
+        line,
+        request_key: `${line}-${i}`,
+        ...(scenario !== undefined && { scenario })
+      }))
+    )
+    const started = yield* Effect.forEach(inputs, (input) => start(input), { concurrency: "unbounded" })
+    yield* moves
+    // What started first comes first in both tellings.
+    const told = yield* feed()
+    const reads = yield* Effect.forEach(started, ({ id }) => read(id))
+    return anonymous([told, reads])
+  })
+
+/** A telling of its own, in a world of its own that begins at the same moment. */
+const telling = <A>(body: InWorld<A>) => Effect.scoped(Effect.provide(body, world()))
+
+const inSteps = (count: number, seconds: number) =>
+  Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
+
+describe("time in a sandbox", () => {
+  it.effect("one advance of an hour tells the same as sixty of a minute, with everything going on at once", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const long = yield* telling(everything(advance(hour)))
+      const short = yield* telling(everything(inSteps(60, 60)))
+      assert.deepStrictEqual(short, long)
+      const uneven = yield* telling(everything(inSteps(1_200, 3)))
+      assert.deepStrictEqual(uneven, long)
+    })
+  )
+
+  it.effect("the passing of real time tells the same as an advance", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const advanced = yield* telling(everything(advance(700)))
+      const waited = yield* telling(everything(Effect.andThen(work, pass(700_000))))
+      assert.deepStrictEqual(waited, advanced)
+    })
+  )
+
+  it.effect("a runner in the background changes nothing of what an advance tells", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const alone = yield* telling(everything(advance(hour)))
+      yield* TestClock.setTime(beginning)
+      const together = yield* telling(everything(Effect.andThen(work, Effect.andThen(work, inSteps(12, 300)))))
+      assert.deepStrictEqual(together, alone)
+    })
+  )
+
+  story(
+    "every event has its due time, and none is told before an earlier one",
+    Effect.gen(function* () {
+      yield* everything(advance(90_000))
+      const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
+      assert.deepStrictEqual(times, times.toSorted())
+      assert.isAbove(new Set(times).size, 20)
+    })
+  )
+
+  story(
+    "two advances at once add up, and both answer when all is done",
+    Effect.gen(function* () {
+      const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+      const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
+      assert.strictEqual(Math.max(...answers.map(({ workspace }) => workspace.clock_offset_seconds)), 60)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+      assert.lengthOf(yield* feed(), 12)
+    })
+  )
+
+  story(
+    "an advance waits for work that another runner is at",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({ line: "personal_auto" })
+      const advancing = yield* Effect.forkChild(advance(60))
+      yield* pass(10)
+      yield* Fiber.join(advancing)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+    })
+  )
+
+  story(
+    "an advance says where the clock is, and the clock stays ahead of real time",
+    Effect.gen(function* () {
+      const first = yield* advance(90)
+      assert.deepInclude(first, { control: "advance_time", replay: null, removed: null })
+      assert.deepInclude(first.workspace, {
+        clock_offset_seconds: 90,
+        workspace_time: "2026-11-20T12:01:30.000Z",
+        environment: "sandbox"
+      })
+      yield* pass(5_000)
+      assert.strictEqual((yield* advance(31_536_000)).workspace.workspace_time, "2027-11-20T12:01:35.000Z")
+      assert.strictEqual((yield* start()).created_at, "2027-11-20T12:01:35.000Z")
+    })
+  )
+
+  for (const seconds of [0, -1, 0.5, 31_536_001]) {
+    story(
+      `an advance of ${seconds} seconds is refused`,
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(advance(seconds))
+        assert.deepStrictEqual([error._tag, error.field_errors?.[0]?.path], ["invalid_input", "seconds"])
+      })
+    )
+  }
+
+  story(
+    "a reset in the middle of an advance wins: the clock is real time again",
+    Effect.gen(function* () {
+      yield* everything(Effect.void)
+      const advancing = yield* Effect.forkChild(advance(hour))
+      yield* Effect.yieldNow
+      yield* reset()
+      yield* Effect.exit(Fiber.join(advancing))
+      const { workspace } = yield* advance(1)
+      assert.deepInclude(workspace, { clock_offset_seconds: 1, reset_count: 1 })
+      assert.deepStrictEqual((yield* list()).quote_requests, [])
+    })
+  )
+})
+
+describe("force_expiry", () => {
+  story(
+    "lets every active quote expire now, those without an expiry too, and no other",
+    Effect.gen(function* () {
+      const unknown = yield* start({ scenario: "expiry_unknown" })
+      const withdrawn = yield* start({ scenario: "quote_withdrawn" })
+      const pet = yield* start({ line: "pet" })
+      yield* advance(600)
+      const before = yield* feed()
+      const { control, workspace } = yield* forceExpiry()
+      assert.deepStrictEqual([control, workspace.quotes_expired_at], ["force_expiry", "2026-11-20T12:10:00.000Z"])
+      const reasons = (id: string) =>
+        Effect.map(read(id), ({ quotes }) => quotes.map(({ status_details }) => status_details.reason))
+      assert.deepStrictEqual(yield* reasons(unknown.id), ["expired", "expired", "expired"])
+      assert.deepStrictEqual(yield* reasons(withdrawn.id), ["withdrawn_by_carrier", "expired", "expired"])
+      assert.deepStrictEqual(yield* reasons(pet.id), ["expired", "expired", "expired"])
+      const told = (yield* feed()).slice(before.length)
+      assert.deepStrictEqual(
+        told.map(({ occurred_at, type }) => `${type} ${occurred_at}`),
+        Array.from({ length: 5 }, () => "quote.expired 2026-11-20T12:10:00.000Z")
+      )
+      yield* forceExpiry()
+      yield* advance(86_400 * 40)
+      assert.deepStrictEqual(yield* reasons(unknown.id), ["expired", "expired", "expired"])
+    })
+  )
+
+  story(
+    "reaches more quotes than fit on a page, also while they expire by themselves",
+    Effect.gen(function* () {
+      for (let i = 0; i < 60; i++) yield* start({ line: "renters", scenario: "quote_expires_soon" })
+      yield* advance(60)
+      yield* Effect.all([forceExpiry(), advance(100), forceExpiry()], { concurrency: "unbounded" })
+      const expired = (yield* feed()).filter(({ type }) => type === "quote.expired")
+      assert.lengthOf(expired, 180)
+      assert.lengthOf(new Set(expired.map(({ resource }) => resource.id)), 180)
+      assert.isTrue(expired.every(({ resource }) => resource.version === 2))
+    })
+  )
+})
