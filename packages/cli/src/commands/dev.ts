@@ -41,7 +41,7 @@ export const dev = Command.make("dev", flags, (settings) => Effect.scoped(serve(
 )
 
 // Memory ends somewhere: a process that runs for months holds a month.
-const periods: Retention.Periods = { events_days: 30, facts_days: 30, quotes_days: 30 }
+const periods: Retention.Periods = { events_days: 30, facts_days: 30, quotes_days: 30, consents_days: 30 }
 
 const serve = Effect.fnUntraced(function* (settings: DevSettings) {
   let base_url = Option.getOrElse(settings.base_url, () => "")

@@ -74,8 +74,10 @@ export class Seal extends Context.Service<
         }),
         open: Effect.fnUntraced(function* (purpose, sealed) {
           const ring = ringNamed(sealed)
-          const bytes = Base64.decode(sealed.slice(sealed.indexOf(".") + 1))
-          if (ring === undefined || Result.isFailure(bytes)) return null
+          const text = sealed.slice(sealed.indexOf(".") + 1)
+          const bytes = Base64.decode(text)
+          // Of the spellings that decode to the same bytes only the one that `seal` writes counts.
+          if (ring === undefined || Result.isFailure(bytes) || Base64.encode(bytes.success) !== text) return null
           const nonce = bytes.success.subarray(0, nonce_bytes)
           return yield* aead
             .decrypt(ring.aead, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) })

@@ -7,7 +7,7 @@ import { type Checker, compile, noProblems } from "./JsonSchemaCheck.ts"
 import type { Line } from "./Line.ts"
 
 export { type Assumed, assume } from "./Assume.ts"
-export { priceTierPaths, type RequiredFact, requiredFacts, schemaOf } from "./FactCatalog.ts"
+export { neededFact, priceTierPaths, type RequiredFact, requiredFacts, requiring, schemaOf } from "./FactCatalog.ts"
 
 /** The facts of one quote request, as the caller sent them and as they have been found right. */
 export type Application =

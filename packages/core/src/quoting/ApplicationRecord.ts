@@ -14,16 +14,32 @@ export interface ApplicationRecord {
   /** The complete facts and the assumptions among them, sealed. */
   readonly sealed: string
   readonly credit_disclosed: boolean
-  /** A keyed hash of each receipt that came along. */
-  readonly receipts: ReadonlyArray<{
-    readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
-    readonly mac: string
-    readonly channels: ReadonlyArray<string>
-  }>
   /** The receipt that the service itself has recorded, for a caller without a key. */
   readonly quote_consent: QuoteConsent | null
   readonly read_handle: KeptHandle | null
 }
+
+/** A keyed hash of a receipt that came along with a start: the evidence itself is with whoever spoke to the person. */
+export interface KeptReceipt {
+  readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
+  readonly mac: string
+  readonly channels: ReadonlyArray<string>
+}
+
+/** The consents of a start, in a record of their own: they are kept for years, the facts for a month. */
+export const consentRecord = (
+  { id, quote_request_id, quote_consent }: ApplicationRecord,
+  receipts: ReadonlyArray<KeptReceipt>,
+  at: number
+): StoredRecord => ({
+  ...bare,
+  kind: "consent",
+  id,
+  version: 1,
+  body: JSON.stringify({ application_id: id, quote_request_id, receipts, quote_consent }),
+  created_at: at,
+  updated_at: at
+})
 
 const purpose = (id: ApplicationId) => `application ${id}`
 

@@ -2,11 +2,11 @@ import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import * as Revision from "../access/Revision.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
-import { requiredFacts, schemaOf } from "./Application.ts"
+import { neededFact, requiredFacts, requiring, schemaOf } from "./Application.ts"
 import type { CarrierAdapter } from "./Carrier.ts"
 import { codesOf } from "./Codes.ts"
 import * as Disclosure from "./Disclosure.ts"
-import { type Candidate, candidates } from "./Eligibility.ts"
+import { type Candidate, candidates, commonNeeds } from "./Eligibility.ts"
 import { Line } from "./Line.ts"
 import { dollars, Money } from "./Money.ts"
 import { collect_ms } from "./QuoteRequest.ts"
@@ -71,13 +71,14 @@ export const of = (
 ): typeof Capabilities.Encoded => {
   const offered = candidates(adapters, environment, line)
   const codes = codesOf(line)
+  const needs = commonNeeds(offered)
   return {
     line,
     environment,
     revision: Revision.current,
     states: State.servedStates.map((code) => stateOf(line, code, offered)),
-    required_facts: requiredFacts(line),
-    required_facts_schema: { ...schemaOf(line) },
+    required_facts: [...requiredFacts(line), ...needs.map((need) => neededFact(line, need))],
+    required_facts_schema: { ...requiring(schemaOf(line), needs) },
     actions: ["continue_on_carrier_site", "request_assistance"],
     consents: consentsOf(line, offered),
     disclosures: Disclosure.keysOf(line, environment),

@@ -24,6 +24,10 @@ export const candidates = (
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
 
+/** The facts beyond the required ones that every one of these carriers needs: without them nobody can be asked. */
+export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
+  first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
+
 /** Why a carrier is not asked, and the facts that would unlock it. */
 export interface Unasked {
   readonly reason: NotAskedReason

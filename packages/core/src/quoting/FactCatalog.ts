@@ -105,3 +105,31 @@ export const requiredFacts = (line: Line): ReadonlyArray<RequiredFact> => requir
 
 /** The paths of all price facts of a line, from `application`, with 0 for the first of a list. */
 export const priceTierPaths = (line: Line): ReadonlyArray<string> => priceTier[line]
+
+/** A schema in which more facts are required: paths with `*` for every item of a list. */
+export const requiring = (schema: JsonSchema, paths: ReadonlyArray<string>): JsonSchema =>
+  paths.reduce((whole, path) => requireAt(whole, path.split(".")), schema)
+
+const requireAt = (schema: JsonSchema, [name, ...rest]: ReadonlyArray<string>): JsonSchema => {
+  if (name === undefined) return schema
+  if (name === "*") return schema.items === undefined ? schema : { ...schema, items: requireAt(schema.items, rest) }
+  const member = schema.properties?.[name]
+  if (member === undefined) return schema
+  return {
+    ...schema,
+    properties: { ...schema.properties, [name]: requireAt(member, rest) },
+    required: [...new Set([...(schema.required ?? []), name])]
+  }
+}
+
+/** A fact that carriers need beyond the required ones, as it is listed. */
+export const neededFact = (line: Line, need: string): RequiredFact => {
+  const path = need.replaceAll("*", "0")
+  const schema = factsOf(schemas[line], "", true).find((fact) => fact.path === path)?.schema
+  return {
+    path,
+    label: labels[line][need] ?? path,
+    tier: schema?.["x-tier"] ?? "offer",
+    pii: schema?.["x-pii"] ?? null
+  }
+}

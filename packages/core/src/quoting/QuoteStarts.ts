@@ -12,8 +12,10 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { fromMillis } from "../Timestamp.ts"
 import * as Application from "./Application.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
+import { type CarrierAdapter, CarrierAdapters } from "./Carrier.ts"
 import type { QuoteConsent } from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
+import { candidates, commonNeeds } from "./Eligibility.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
@@ -43,12 +45,13 @@ export class QuoteStarts extends Context.Service<
     ) => Effect.Effect<Json.Json<StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
   }
 >()("@quotewire/core/QuoteStarts") {
-  static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Seal | Ids> = Layer.effect(
+  static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Seal | Ids | CarrierAdapters> = Layer.effect(
     QuoteStarts,
     Effect.gen(function* () {
       const seal = yield* Seal
       const means: Means = {
         storage: yield* Storage,
+        adapters: yield* CarrierAdapters,
         seal,
         ids: yield* Ids,
         disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
@@ -67,6 +70,7 @@ export class QuoteStarts extends Context.Service<
 
 /** What the functions below work with. */
 interface Means {
+  readonly adapters: ReadonlyArray<CarrierAdapter>
   readonly storage: Storage["Service"]
   readonly seal: Seal["Service"]
   readonly ids: Ids["Service"]
@@ -84,7 +88,8 @@ const start = Effect.fnUntraced(function* (means: Means, call: Call, input: Star
   if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 
-  const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure))
+  const needs = commonNeeds(candidates(means.adapters, call.caller.environment, input.line))
+  const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure, needs))
   if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
   const keep = (next: Omit<KeptStart, "fingerprint">) =>
     keptRecord(key, version, { fingerprint, ...next }, call.moment.now)
@@ -116,12 +121,14 @@ const accept = Effect.fnUntraced(function* (
     at: moment.now
   })
   const application = yield* applicationOf(means, call, checked, step.request)
+  const started = storedRequest(step.request)
   yield* commit(
     means,
     Change.make(caller.workspace_id, {
       writes: [
-        storedRequest(step.request),
+        started,
         ApplicationRecord.toStored(application, moment.now),
+        ApplicationRecord.consentRecord(application, yield* receiptsOf(means, checked.input), moment.now),
         keep({ quote_request_id: step.request.id, refused_at: null })
       ],
       events: [requestEvent(ids, step, moment.now)],
@@ -135,7 +142,7 @@ const accept = Effect.fnUntraced(function* (
       ]
     })
   )
-  return yield* answer(means, Json.encode(step.request), step.request.id, application)
+  return yield* answer(means, Json.fromText(started.body), step.request.id, application)
 })
 
 const applicationOf = Effect.fnUntraced(function* (
@@ -153,7 +160,6 @@ const applicationOf = Effect.fnUntraced(function* (
     quote_request_id: request.id,
     sealed: yield* ApplicationRecord.seal(seal, request.application_id, Application.assume(application, today)),
     credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
-    receipts: yield* receiptsOf(means, input),
     quote_consent: caller.kind === "keyless" ? consentOf(means, input, moment.now) : null,
     read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
   }

@@ -22,21 +22,30 @@ type Refusal = Application.Refusal
 /**
  * Checks a start: consents, scenario, facts.
  *
- * Wrong fields are all reported together; only when none is wrong are missing facts.
+ * Wrong fields are all reported together; only when none is wrong are missing facts, `needs` among them: the facts
+ * that every carrier needs. What a scenario refuses, it refuses whatever is sent.
  */
 export const check = (
   input: StartInput,
   caller: Caller,
   moment: Moment,
-  disclosure: Consent.Disclosure
+  disclosure: Consent.Disclosure,
+  needs: ReadonlyArray<string>
 ): Result.Result<CheckedStart, Refusal> => {
-  const scenario = input.scenario ?? moment.workspace.active_scenario
+  const scenario = caller.environment === "sandbox" ? (input.scenario ?? moment.workspace.active_scenario) : null
+  const scripted = refusalOf(playable(scenario, input), input)
+  if (scripted !== null) return Result.fail(scripted)
   const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(input, application, caller, disclosure)
   if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
-  const scripted = refusalOf(scenario, input)
-  if (scripted !== null) return Result.fail(scripted)
-  return Result.map(application, (facts) => ({ input, application: facts, scenario: playable(scenario, input) }))
+  return Result.flatMap(application, (facts) => {
+    const missing = Application.missingOf(facts, needs)
+    return missing.length > 0
+      ? Result.fail(
+          ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
+        )
+      : Result.succeed({ input, application: facts, scenario: playable(scenario, input) })
+  })
 }
 
 const wrongFields = (

@@ -13,11 +13,13 @@ export interface Periods {
   readonly facts_days: number
   /** Quote requests with their quotes, and the keys that started them. */
   readonly quotes_days: number
+  /** The hashes of consent receipts, and the consents that the service itself recorded. */
+  readonly consents_days: number
 }
 
-/** The periods in force: a month for events and facts, thirteen months for quotes. */
+/** The periods in force: a month for events and facts, thirteen months for quotes, five years for consents. */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
-  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395 })
+  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395, consents_days: 1_826 })
 })
 
 const batch = 1_000
@@ -63,6 +65,7 @@ export class Retention extends Context.Service<
         yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
         yield* sweepKind(workspace_id, "application", now - periods.facts_days * day_ms)
         yield* sweepKind(workspace_id, "quote_request", now - periods.quotes_days * day_ms)
+        yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)
         yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
       })
 

@@ -9,6 +9,7 @@ export const recordKinds = [
   "workspace",
   "answer",
   "application",
+  "consent",
   "offer",
   "quote_request",
   "quote"

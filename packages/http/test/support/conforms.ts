@@ -57,7 +57,7 @@ const matches = (template: string, path: string): boolean => {
 }
 
 const isRequired = (document: OpenApi.Document, pointer: ReadonlyArray<string>, name: string): boolean =>
-  resolve(document, [...pointer, "headers", name])?.value["required"] === true
+  resolve(document, [...pointer, "headers", name])?.value.required === true
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -73,7 +73,7 @@ const resolve = (
 ): { pointer: ReadonlyArray<string>; value: Node } | null => {
   const value = pointer.reduce(at, document)
   if (Object.keys(value).length === 0) return null
-  const reference = value["$ref"]
+  const reference = value.$ref
   return typeof reference === "string" ? resolve(document, reference.slice(2).split("/")) : { pointer, value }
 }
 
@@ -85,8 +85,7 @@ const closed = <A>(value: A): A => {
     if (Array.isArray(node)) return node.map(close)
     if (!Predicate.isObject(node)) return node
     const copy = Object.fromEntries(Object.entries(node).map(([key, member]) => [key, close(member)]))
-    const isOpen =
-      copy["type"] === "object" && Predicate.isObject(copy["properties"]) && !("additionalProperties" in copy)
+    const isOpen = copy.type === "object" && Predicate.isObject(copy.properties) && !("additionalProperties" in copy)
     return isOpen && !("allOf" in copy) ? { ...copy, additionalProperties: false } : copy
   }
   return JSON.parse(JSON.stringify(close(value)))
