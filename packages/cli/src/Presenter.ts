@@ -17,5 +17,7 @@ const sentenceOf = (error: CliError.CliError): string => {
   if (error._tag === "InvalidValue" && error.value === "config") {
     return `The environment variable ${variableOf(error.option)} has a value that is not valid`
   }
+  // What a setting must be, without the value, which may hold a password.
+  if (error._tag === "InvalidValue" && error.expected.startsWith("--")) return error.expected
   return error.message.split("\n")[0] ?? "Wrong usage"
 }

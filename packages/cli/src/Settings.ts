@@ -17,25 +17,35 @@ const toggle = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
+/** What a setting must be; both its names are said, since either may have been used. */
+const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
+
 const isPort = (port: number): boolean => port >= 0 && port <= 65_535
 
 /** Where the host listens; 0 takes a free port. */
 export const port = Flag.Int("port").pipe(
   Flag.withFallbackConfig(Config.Int(variableOf("port"))),
   Flag.withDefault(8787),
-  Flag.filter(isPort, () => "--port must be a whole number from 0 to 65535"),
+  Flag.filter(isPort, () => must("port", "be a whole number from 0 to 65535")),
   Flag.withDescription(`Port to listen at; 0 takes a free one; 8787 unless told [${variableOf("port")}]`)
 )
 
 /** The address at which the host listens. */
 export const host = text("host", "Address to listen at; 127.0.0.1 unless told").pipe(Flag.withDefault("127.0.0.1"))
 
-const isBaseUrl = (url: string): boolean =>
-  URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !url.endsWith("/")
+/** An address to which paths can be appended: no query, no fragment, nobody's password. */
+const isBaseUrl = (url: string): boolean => {
+  if (!URL.canParse(url) || url.endsWith("/") || /[?#@]/.test(url)) return false
+  return /^https?:$/.test(new URL(url).protocol)
+}
+
+const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin
 
 /** The address that callers use, where it is not the one that the host listens at. */
 export const base_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
-  Flag.filter(isBaseUrl, () => "--base-url must be an http or https address without a slash at its end"),
+  Flag.filter(isBaseUrl, () =>
+    must("base-url", "be an http or https address without query, user and slash at its end")
+  ),
   Flag.optional
 )
 
@@ -45,6 +55,10 @@ export const cors_origins = text(
   "Origins, separated by commas, whose pages may call with a widget key"
 ).pipe(
   Flag.map((origins) => origins.split(",").map((origin) => origin.trim())),
+  Flag.filter(
+    (origins) => origins.every(isOrigin),
+    () => must("cors-origins", "be origins such as https://app.example.com, without a slash at their end")
+  ),
   Flag.withDefault<ReadonlyArray<string>>([])
 )
 

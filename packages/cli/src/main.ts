@@ -3,7 +3,7 @@ import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { dev } from "./commands/dev.ts"
 import * as Presenter from "./Presenter.ts"
-import { verbose } from "./Settings.ts"
+import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
 
 const quotewire = Command.make("quotewire").pipe(
@@ -24,7 +24,8 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
 const explain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
-  if (process.argv.includes("--verbose")) return Console.error(Cause.pretty(cause))
+  const isVerbose = process.argv.includes("--verbose") || process.env[variableOf("verbose")] === "true"
+  if (isVerbose) return Console.error(Cause.pretty(cause))
   const sentence = error instanceof Error ? error.message : "The command has failed; --verbose shows where."
   return Console.error(`quotewire: ${sentence}`)
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
+import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,8 +16,10 @@ interface Ended {
   readonly stderr: string
 }
 
-const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
-  const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } })
+const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => launch([program, ...args], env)
+
+const launch = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } })
   let stdout = ""
   let stderr = ""
   child.stdout.on("data", (bytes) => {
@@ -120,6 +123,9 @@ describe("quotewire", () => {
     { args: ["dev", "--port", "70000"], names: "--port" },
     { args: ["dev", "--port", "many"], names: "port" },
     { args: ["dev", "--base-url", "ftp://example.com"], names: "--base-url" },
+    { args: ["dev", "--base-url", "https://user:secret@example.com"], names: "--base-url" },
+    { args: ["dev", "--base-url", "https://example.com?a=b"], names: "--base-url" },
+    { args: ["dev", "--cors-origins", "https://example.com/"], names: "--cors-origins" },
     { args: ["dev", "--unknown"], names: "--unknown" },
     { args: ["serf"], names: "serf" }
   ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>
@@ -128,7 +134,20 @@ describe("quotewire", () => {
       assert.strictEqual(code, 2)
       assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
       assert.include(stderr, names)
+      assert.notInclude(stderr, "secret")
       assert.strictEqual(stdout, "")
+    })
+  )
+
+  it.live("needs no more than a sentence to tell an old Node that it is too old", () =>
+    Effect.gen(function* () {
+      const source = yield* Effect.promise(() => readFile(program, "utf8"))
+      const old = source.replaceAll("process.versions.node", '"20.20.2"')
+      const { code, stderr } = yield* Effect.promise(
+        () => launch(["--input-type=module", "--eval", old.replace(/^#!.*/, "")]).ended
+      )
+      assert.strictEqual(code, 1)
+      assert.strictEqual(stderr, "quotewire: Needs Node 22.19 or newer; this is 20.20.2.\n")
     })
   )
 

@@ -20,6 +20,9 @@ export const reader = <A>(
   }
 }
 
+/** The input of an operation that has none: every field is unknown. */
+export const Nothing = Schema.Record(Schema.String, Schema.Never)
+
 /** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
@@ -39,6 +42,7 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
     case "UnexpectedKey":
       return at("This field is not known.")
     default: {
+      if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
       const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
       if (allowed_values.length > 0) {
         return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]

@@ -6,7 +6,7 @@ import type { Caller, CallerKind } from "./access/Caller.ts"
 import * as Revision from "./access/Revision.ts"
 import { reader } from "./Input.ts"
 import type * as Json from "./Json.ts"
-import { Answers } from "./requests/Answers.ts"
+import { Answers, keyErrors } from "./requests/Answers.ts"
 import { OnFinishedCall } from "./requests/FinishedCall.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
@@ -183,10 +183,12 @@ const run = Effect.fnUntraced(function* <Output, R>(
   const revision = yield* Effect.fromResult(Revision.choose(request.revision))
   if (!hasAuthority(operation.authority, caller)) return yield* ApiError.make("forbidden")
   yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
+  // A slow body takes its time: the call happens when it is there.
+  const input = yield* request.input
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
   const call: Call = { caller, moment }
-  const input = yield* request.input
-  const prepared = yield* Effect.fromResult(operation.prepare(call, input))
+  const key = operation.idempotent ? keyErrors(request.idempotency_key) : []
+  const prepared = yield* Effect.fromResult(alsoRefusing(operation.prepare(call, input), key))
   if (!operation.idempotent) {
     const reply: Reply<Output> = { json: yield* prepared, revision, replayed: false }
     return reply
@@ -199,6 +201,16 @@ const run = Effect.fnUntraced(function* <Output, R>(
   const reply: Reply<Output> = { json, revision, replayed }
   return reply
 })
+
+/** An input and a key that are both wrong are refused together. */
+const alsoRefusing = <A>(
+  prepared: Result.Result<A, ApiError.ApiError<"invalid_input">>,
+  more: ReadonlyArray<ApiError.FieldError>
+): Result.Result<A, ApiError.ApiError<"invalid_input">> => {
+  if (more.length === 0) return prepared
+  const wrong = Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : []
+  return Result.fail(ApiError.invalidInput([...more, ...wrong]))
+}
 
 const hasAuthority = (authority: Authority, caller: Caller): boolean =>
   authority.callers.includes(caller.kind) &&

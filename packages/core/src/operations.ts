@@ -3,6 +3,7 @@ import type { CallerKind } from "./access/Caller.ts"
 import { Seal } from "./access/Seal.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
+import { Nothing } from "./Input.ts"
 import * as Json from "./Json.ts"
 import * as Operation from "./Operation.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
@@ -197,7 +198,7 @@ export const getSandbox = Operation.make({
   authority: sandboxServer,
   cost: "read",
   idempotent: false,
-  input: Schema.Struct({}),
+  input: Nothing,
   output: SandboxWorkspace,
   errors: [],
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.get(call))
@@ -213,7 +214,7 @@ export const listSandboxScenarios = Operation.make({
   authority: sandboxServer,
   cost: "read",
   idempotent: false,
-  input: Schema.Struct({}),
+  input: Nothing,
   output: ScenarioList,
   errors: [],
   run: () => Effect.succeed(Json.encode(catalogue))
@@ -262,7 +263,7 @@ export const forceExpiry = Operation.make({
   authority: sandboxServer,
   cost: "other",
   idempotent: true,
-  input: Schema.Struct({}),
+  input: Nothing,
   output: ControlResult,
   errors: ["conflict"],
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
@@ -278,7 +279,7 @@ export const resetSandbox = Operation.make({
   authority: sandboxServer,
   cost: "other",
   idempotent: true,
-  input: Schema.Struct({}),
+  input: Nothing,
   output: ControlResult,
   errors: ["conflict"],
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.reset(call))

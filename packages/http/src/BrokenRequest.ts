@@ -15,12 +15,19 @@ export const answer = (error: Error, socket: Duplex, request_id: string, docs_ur
     socket.destroy()
     return
   }
-  const { status, headers, body } = Answer.refusal(refusalOf(code), request_id, docs_url)
+  refuse(refusalOf(code), socket, request_id, docs_url)
+}
+
+const reasons: Readonly<Record<number, string>> = { 400: "Bad Request", 404: "Not Found", 413: "Payload Too Large" }
+
+/** Writes a refusal on a bare socket, and ends the connection. */
+export const refuse = (error: ApiError.ApiError, socket: Duplex, request_id: string, docs_url: string): void => {
+  const { status, headers, body } = Answer.refusal(error, request_id, docs_url)
   const text = String(body)
   const lines = Object.entries({ ...headers, "request-id": request_id, connection: "close" })
   socket.end(
     [
-      `HTTP/1.1 ${status} ${status === 413 ? "Payload Too Large" : "Bad Request"}`,
+      `HTTP/1.1 ${status} ${reasons[status] ?? ""}`,
       ...lines.map(([name, value]) => `${name}: ${value}`),
       `content-length: ${Buffer.byteLength(text)}`,
       "",

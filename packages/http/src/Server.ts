@@ -1,4 +1,6 @@
 import * as Http from "node:http"
+import type { Duplex } from "node:stream"
+import { ApiError } from "@quotewire/core"
 import { Deferred, Effect, type Scope } from "effect"
 import * as Body from "./Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
@@ -36,6 +38,8 @@ export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
       requestTimeout: request_timeout_ms,
       headersTimeout: Math.min(request_timeout_ms, 15_000),
       connectionsCheckingInterval: 1_000,
+      // A request without a host is answered like any other: Node's own refusal would have no envelope.
+      requireHostHeader: false,
       // Longer than a load balancer keeps an idle connection: it must be the one that closes.
       keepAliveTimeout: 75_000
     })
@@ -61,17 +65,37 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_
   Effect.acquireRelease(
     Effect.sync(() => {
       server.on("request", handler.handle)
+      server.on("checkExpectation", handler.handle)
+      server.on("connect", (_request: Http.IncomingMessage, socket: Duplex) =>
+        BrokenRequest.refuse(ApiError.make("not_found"), socket, handler.newRequestId(), docs_url)
+      )
+      const answered = answeredEarly(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // Who asks before sending too much is told so before sending it.
         if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
         handler.handle(request, response)
       })
-      server.on("clientError", (error: Error, socket) =>
-        BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url)
-      )
+      server.on("clientError", (error: Error, socket) => {
+        // Its request has its answer: a second one would be taken for that of the next request.
+        if (answered.has(socket)) socket.destroy()
+        else BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url)
+      })
     }),
     () => stop(server, handler, settings)
   )
+
+/** The connections whose newest request was answered before all of it was there. */
+const answeredEarly = (server: Http.Server): WeakSet<Duplex> => {
+  const sockets = new WeakSet<Duplex>()
+  server.on("request", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+    const { socket } = request
+    sockets.delete(socket)
+    response.once("finish", () => {
+      if (!request.complete) sockets.add(socket)
+    })
+  })
+  return sockets
+}
 
 /** How long the connections may take to end after the last answer, in milliseconds. */
 const last_writes_ms = 1_000

@@ -153,4 +153,30 @@ describe("what a hostile caller sends", () => {
       assert.strictEqual(answer.status, 422)
     })
   )
+
+  it.live.each([
+    { what: "without a Host", head: "GET /v2 HTTP/1.1\r\nConnection: close" },
+    {
+      what: "with an expectation of its own",
+      head: "GET /v2 HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close"
+    },
+    { what: "for a tunnel", head: "CONNECT /v1/things HTTP/1.1\r\nHost: a" }
+  ])("a request $what has an answer with its envelope", ({ head }) =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const { headers, status, text } = Wire.parse(yield* Wire.exchange(port, `${head}\r\n\r\n`))
+      assert.strictEqual(status, 404)
+      const envelope: unknown = JSON.parse(text)
+      if (!isEnvelope(envelope)) return assert.fail(`no envelope: ${text}`)
+      assert.strictEqual(envelope.request_id, headers.get("request-id"))
+    })
+  )
+
+  it.live("a body that never comes gets no second answer", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({ request_timeout_ms: 50 })
+      const raw = yield* Wire.exchange(port, "GET /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+      assert.lengthOf(raw.match(/HTTP\/1\.1/g) ?? [], 1, raw)
+    })
+  )
 })

@@ -14,11 +14,10 @@ export class Hints {
     }
   }
 
-  /** Tells of a change that is stored, and answers what the listeners have thrown: the change stays stored. */
-  tell(change: Change.Change): ReadonlyArray<unknown> {
-    if (this.listeners.size === 0) return []
+  /** Tells of what is stored, and answers what the listeners have thrown: the change stays stored. */
+  tell(hints: ReadonlyArray<Change.Hint>): ReadonlyArray<unknown> {
     const thrown: Array<unknown> = []
-    for (const hint of hintsOf(change)) {
+    for (const hint of hints) {
       // A copy, because a listener may begin or cease to listen.
       for (const listener of [...this.listeners]) {
         try {
@@ -32,7 +31,8 @@ export class Hints {
   }
 }
 
-const hintsOf = (change: Change.Change): ReadonlyArray<Change.Hint> => {
+/** What a change gives reason to look at. */
+export const hintsOf = (change: Change.Change): ReadonlyArray<Change.Hint> => {
   const requests = new Set<string>()
   for (const { kind, id, parent } of change.writes) {
     if (kind === "quote_request") requests.add(id)

@@ -1,6 +1,6 @@
-import { Storage } from "@quotewire/core"
+import { type Change, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
-import { Hints } from "./Hints.ts"
+import { Hints, hintsOf } from "./Hints.ts"
 import { Store } from "./Store.ts"
 
 /**
@@ -12,20 +12,28 @@ import { Store } from "./Store.ts"
 export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, () => {
   const store = new Store()
   const hints = new Hints()
+  const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+    const thrown = hints.tell(told)
+    return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
+  }
   return Storage.Storage.of({
     commit: (change) =>
       Effect.suspend(() => {
         const refusal = store.commit(change)
         if (refusal !== null) return Effect.fail(refusal)
-        const thrown = hints.tell(change)
-        return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
+        return tell(hintsOf(change))
       }),
     get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
     page: (query) => Effect.sync(() => store.page(query)),
     feed: (query) => Effect.sync(() => store.feed(query)),
     claim: (query) => Effect.sync(() => store.claim(query)),
     release: (leases) => Effect.sync(() => store.release(leases)),
-    erase: (erasure) => Effect.sync(() => store.erase(erasure)),
+    erase: (erasure) =>
+      Effect.suspend(() => {
+        const erased = store.erase(erasure)
+        const { workspace_id } = erasure
+        return Effect.as(tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
+      }),
     watch: (listener) =>
       Effect.acquireRelease(
         Effect.sync(() => hints.listen(listener)),

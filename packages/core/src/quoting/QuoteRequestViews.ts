@@ -1,6 +1,7 @@
 import { DateTime, Option, Schema } from "effect"
 import { QuoteRequestId } from "../Ids.ts"
 import { pageFields } from "../Page.ts"
+import { isCalendarDate } from "./CalendarDate.ts"
 import { Line } from "./Line.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
@@ -26,11 +27,14 @@ export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
 // A moment with its offset, and no other form of date that the runtime happens to read.
 const OffsetDateTime = Schema.String.check(
-  Schema.makeFilter((text) => rfc3339.test(text) && Option.isSome(DateTime.make(text)), {
-    expected: "an RFC 3339 date and time with its offset"
-  })
+  Schema.makeFilter(
+    (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
+    {
+      expected: "an RFC 3339 date and time with its offset"
+    }
+  )
 ).annotate({ format: "date-time" })
-const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
 /** Which quote requests to list, newest first. */
 export const ListInput = Schema.Struct({

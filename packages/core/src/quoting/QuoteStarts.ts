@@ -81,7 +81,7 @@ const start = Effect.fnUntraced(function* (means: Means, call: Call, input: Star
   const { storage, seal, disclosure } = means
   const workspace_id = call.caller.workspace_id
   const key = keyOf(call, input)
-  const stored = yield* storage.get({ workspace_id, kind: "answer", id: key })
+  const stored = yield* storage.get({ workspace_id, kind: "request_key", id: key })
   const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
   const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(input))
@@ -260,7 +260,7 @@ const firstRefusal = (scenario: string | null, kept: KeptStart | null, now: numb
 
 const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord => ({
   ...Change.bare,
-  kind: "answer",
+  kind: "request_key",
   id,
   version,
   body: JSON.stringify(kept),

@@ -63,7 +63,15 @@ const wrongFields = (
 ]
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
-const stand_in = { consent_receipt_id: "stand-in", request_key: "stand-in", application: {} }
+const stand_in = {
+  line: "personal_auto",
+  consent_receipt_id: "stand-in",
+  request_key: "stand-in",
+  application: {}
+}
+
+/** What can be judged only once the line is known. */
+const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
@@ -77,6 +85,7 @@ export const alsoWrong = (
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
   if (names.has("contact_consent")) names.add("contact_channels")
+  if (names.has("line")) for (const name of of_line) names.add(name)
   const rest = decodeInput({
     ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
     ...pick(stand_in, (name) => names.has(name))

@@ -4,7 +4,7 @@ import type { Caller } from "../access/Caller.ts"
 import { Seal } from "../access/Seal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import type { Moment } from "../sandbox/Workspaces.ts"
+import { type Moment, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
@@ -13,7 +13,7 @@ import { fingerprintLike } from "./Fingerprint.ts"
 export interface KeyedCall {
   readonly call: { readonly caller: Caller; readonly moment: Moment }
   readonly operation: string
-  /** The `Idempotency-Key`; null where none was sent. */
+  /** The `Idempotency-Key`, which `keyErrors` has found right. */
   readonly key: string | null
   readonly input: unknown
 }
@@ -40,27 +40,31 @@ export class Answers extends Context.Service<
     /**
      * Runs the call, or gives its first answer again.
      *
-     * Refuses with `invalid_input` without a proper key, and with `conflict` where the key came with another input
-     * (`use_new_request_key`) or its first call is still running (`wait`).
+     * Refuses with `conflict` where the key came with another input (`use_new_request_key`), or its first call is still
+     * running (`wait`).
      */
     readonly once: <A, E, R>(
       keyed: KeyedCall,
       run: Effect.Effect<Json.Json<A>, E, R>
-    ) => Effect.Effect<Answer<A>, E | ApiError.ApiError<"invalid_input" | "conflict"> | StorageUnavailable, R>
+    ) => Effect.Effect<Answer<A>, E | ApiError.ApiError<"conflict"> | StorageUnavailable, R>
   }
 >()("@quotewire/core/Answers") {
-  static readonly layer: Layer.Layer<Answers, never, Storage | Seal> = Layer.effect(
+  static readonly layer: Layer.Layer<Answers, never, Storage | Seal | Workspaces> = Layer.effect(
     Answers,
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
+      const workspaces = yield* Workspaces
 
-      const write = (id: RecordId, version: number, kept: Kept) =>
-        storage
-          .commit(Change.make(id.workspace_id, { writes: [recordOf(id, version, kept)] }))
+      // The time of the record is that of its writing: an advance of a year must not make its own answer a year old.
+      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: Kept) {
+        const { now } = yield* workspaces.moment(id.workspace_id)
+        yield* storage
+          .commit(Change.make(id.workspace_id, { writes: [recordOf(id.name, version, kept, now)] }))
           .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+      })
 
-      /** Writes how a call has ended, over whatever stands there now: a reset has erased the record of its own call. */
+      /** Writes how a call has ended, over whatever stands there now: retention may have erased the record meanwhile. */
       const conclude = (id: RecordId, kept: Kept) =>
         storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name }).pipe(
           Effect.flatMap((stored) => write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)),
@@ -69,7 +73,10 @@ export class Answers extends Context.Service<
         )
 
       const once = Effect.fnUntraced(function* <A, E, R>(keyed: KeyedCall, run: Effect.Effect<Json.Json<A>, E, R>) {
-        const id = yield* answerId(keyed)
+        const id: RecordId = {
+          workspace_id: keyed.call.moment.workspace.id,
+          name: `${keyed.operation} ${keyed.key}`
+        }
         const stored = yield* storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name })
         const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
@@ -126,28 +133,20 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/
 interface RecordId {
   readonly workspace_id: WorkspaceId
   readonly name: string
-  readonly created_at: number
 }
 
-const answerId = (keyed: KeyedCall): Effect.Effect<RecordId, ApiError.ApiError<"invalid_input">> =>
-  keyed.key !== null && visibleAscii.test(keyed.key)
-    ? Effect.succeed({
-        workspace_id: keyed.call.moment.workspace.id,
-        name: `${keyed.operation} ${keyed.key}`,
-        created_at: keyed.call.moment.now
-      })
-    : Effect.fail(
-        ApiError.invalidInput([
-          { path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }
-        ])
-      )
+/** What is wrong with an `Idempotency-Key` where one is needed. */
+export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError> =>
+  key !== null && visibleAscii.test(key)
+    ? []
+    : [{ path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }]
 
-const recordOf = ({ name, created_at }: RecordId, version: number, kept: Kept): Change.StoredRecord => ({
+const recordOf = (name: string, version: number, kept: Kept, now: number): Change.StoredRecord => ({
   ...Change.bare,
   kind: "answer",
   id: name,
   version,
   body: JSON.stringify(kept),
-  created_at,
-  updated_at: created_at
+  created_at: now,
+  updated_at: now
 })

@@ -66,6 +66,7 @@ export class Retention extends Context.Service<
         yield* sweepKind(workspace_id, "application", now - periods.facts_days * day_ms)
         yield* sweepKind(workspace_id, "quote_request", now - periods.quotes_days * day_ms)
         yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)
+        yield* sweepKind(workspace_id, "request_key", now - periods.quotes_days * day_ms)
         yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
       })
 

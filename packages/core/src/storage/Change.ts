@@ -8,6 +8,7 @@ export const recordKinds = [
   "api_key",
   "workspace",
   "answer",
+  "request_key",
   "application",
   "consent",
   "offer",
@@ -19,9 +20,9 @@ export type RecordKind = (typeof recordKinds)[number]
 /** Kinds of which every version is kept: what a person was once offered can be read again. */
 export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
 
-/** Kinds that belong to the workspace itself: a sandbox reset leaves them. */
+/** Kinds that belong to the workspace itself, and the answers that a repeat is given: a sandbox reset leaves them. */
 export const survivesReset = (kind: RecordKind): boolean =>
-  kind === "organization" || kind === "api_key" || kind === "workspace"
+  kind === "organization" || kind === "api_key" || kind === "workspace" || kind === "answer"
 
 /** One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time. */
 export interface StoredRecord {
@@ -81,5 +82,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
 
 /** Says that something changed: a reason to look, never a guarantee. */
 export type Hint =
+  /** Everything of a workspace was erased. */
+  | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
   | { readonly about: "quote_request"; readonly id: QuoteRequestId | string }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }

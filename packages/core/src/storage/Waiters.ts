@@ -34,7 +34,11 @@ export class Waiters extends Context.Service<
       let count = 0
       let stopping = false
 
+      const wakeAll = () => {
+        for (const group of listeners.values()) for (const listener of group) listener.wake()
+      }
       yield* storage.watch((hint) => {
+        if (hint.about === "workspace") wakeAll()
         if (hint.about === "quote_request") for (const listener of listeners.get(hint.id) ?? []) listener.wake()
       })
 
@@ -72,7 +76,7 @@ export class Waiters extends Context.Service<
         listening,
         stop: Effect.sync(() => {
           stopping = true
-          for (const group of listeners.values()) for (const listener of group) listener.wake()
+          wakeAll()
         }),
         count: Effect.sync(() => count)
       })

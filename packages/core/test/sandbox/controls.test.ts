@@ -170,10 +170,10 @@ describe("reset", () => {
   )
 
   story(
-    "gives its own answer again for its own key, and frees every other key",
+    "keeps the answers of all keys, its own too, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
-      yield* advance(60, once)
+      const advanced = yield* advance(60, once)
       const first = yield* reset(once)
       yield* start({ request_key: "another" })
       const again = yield* reset(once)
@@ -182,7 +182,8 @@ describe("reset", () => {
       assert.lengthOf((yield* list()).quote_requests, 1)
       assert.strictEqual((yield* refusal(read(id)))._tag, "not_found")
       assert.notStrictEqual((yield* start({ request_key: "mine" })).id, id)
-      assert.strictEqual((yield* advance(7, once)).workspace.clock_offset_seconds, 7)
+      assert.deepStrictEqual(yield* advance(60, once), advanced)
+      assert.strictEqual((yield* refusal(advance(7, once)))._tag, "conflict")
     })
   )
 

@@ -1,0 +1,113 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import * as Json from "../../src/Json.ts"
+import * as Operation from "../../src/Operation.ts"
+import * as operations from "../../src/operations.ts"
+import { World } from "../../src/testing/World.ts"
+import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../engine/support.ts"
+
+const year = 31_536_000
+
+/** A start whose body takes its time to arrive. */
+const slowStart = (after_ms: number) =>
+  Effect.gen(function* () {
+    const { keys } = yield* World
+    const reply = yield* Operation.call(operations.startQuoteRequest, {
+      request_id: "req_1",
+      credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
+      revision: null,
+      idempotency_key: null,
+      input: Effect.delay(Effect.succeed(startOf({ request_key: "slow" })), after_ms)
+    })
+    return Json.decode(reply.json)
+  })
+
+describe("a call", () => {
+  story(
+    "happens when its body is there: at the time that the workspace has then",
+    Effect.gen(function* () {
+      const slow = yield* Effect.forkChild(slowStart(5_000))
+      yield* TestClock.adjust(0)
+      yield* advance(3_600)
+      yield* pass(5_000)
+      const { created_at, id } = yield* Fiber.join(slow)
+      const sandbox = yield* Effect.flatMap(World, ({ call }) => call(operations.getSandbox, {}))
+      assert.strictEqual(created_at, sandbox.workspace_time)
+      yield* advance(60)
+      assert.strictEqual((yield* read(id)).quote_request.status, "completed")
+    })
+  )
+})
+
+describe("an Idempotency-Key", () => {
+  story(
+    "is remembered for a month of workspace time from the end of its call, even if the call was an advance of a year",
+    Effect.gen(function* () {
+      const first = yield* advance(year, { idempotency_key: "long" })
+      yield* advance(1, { idempotency_key: "short" })
+      assert.deepStrictEqual(yield* advance(year, { idempotency_key: "long" }), first)
+    })
+  )
+
+  story(
+    "of a reset is remembered after other resets",
+    Effect.gen(function* () {
+      const first = yield* reset({ idempotency_key: "first" })
+      yield* reset({ idempotency_key: "second" })
+      assert.deepStrictEqual(yield* reset({ idempotency_key: "first" }), first)
+    })
+  )
+})
+
+describe("an operation without fields", () => {
+  story(
+    "refuses every field, whatever it is called",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const { id } = yield* start()
+      for (const name of ["dry_run", "__proto__", "constructor"]) {
+        const input: unknown = JSON.parse(`{"${name}":null}`)
+        assert.deepStrictEqual(pathsOf(yield* refusal(call(operations.resetSandbox, input))), [name])
+        assert.deepStrictEqual(pathsOf(yield* refusal(call(operations.forceExpiry, input))), [name])
+      }
+      assert.strictEqual((yield* read(id)).quote_request.id, id)
+    })
+  )
+})
+
+describe("a reset", () => {
+  story(
+    "wakes the reads that wait for what it has removed",
+    Effect.gen(function* () {
+      const { id } = yield* start({ scenario: "waits_in_queue" })
+      const waiting = yield* Effect.forkChild(refusal(read(id, {}, { wait_seconds: 20 })))
+      yield* TestClock.adjust(0)
+      yield* reset()
+      assert.strictEqual((yield* Fiber.join(waiting))._tag, "not_found")
+    })
+  )
+})
+
+describe("wrong fields", () => {
+  story(
+    "are named with the consent that is missing and with a wrong Idempotency-Key, all at once",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const nothing = yield* refusal(startWith({}))
+      assert.includeMembers([...pathsOf(nothing)], ["line", "request_key", "application", "consent_receipt_id"])
+      const time = yield* refusal(call(operations.advanceTime, { seconds: 0, x: 1 }, { idempotency_key: " " }))
+      assert.sameMembers([...pathsOf(time)], ["Idempotency-Key", "seconds", "x"])
+    })
+  )
+
+  story(
+    "of a list are dates that no calendar has",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }
+      const refused = yield* refusal(call(operations.listQuoteRequests, input))
+      assert.sameMembers([...pathsOf(refused)], ["created_after", "updated_since"])
+    })
+  )
+})
