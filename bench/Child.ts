@@ -44,12 +44,13 @@ const ask = async <Answer>(child: ChildProcess, question: unknown): Promise<Answ
 const stop = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, "exit")
-  child.kill("SIGKILL")
+  child.disconnect()
   await ended
 }
 
 /** The other side: answers every question of the process that started this one. */
 export const answer = <Question>(reply: (question: Question) => unknown): void => {
+  process.once("disconnect", () => process.exit())
   process.on("message", async (question: Question) => {
     process.send?.((await reply(question)) as object)
   })

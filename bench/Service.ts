@@ -21,10 +21,10 @@ const limits: Allowance.Limits = {
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
 }
 
-let finished_calls = 0
-/** Stands for a host that counts its calls. */
-const onFinishedCall = (call: FinishedCall.FinishedCall): void => {
-  if (call.error_code === null) finished_calls += 1
+/** How many calls have gone well and how many have not: stands for a host that counts its calls. */
+const finished = { well: 0, refused: 0 }
+const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
+  finished[error_code === null ? "well" : "refused"] += 1
 }
 
 /** The whole core as a host wires it, on memory. */

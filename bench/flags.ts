@@ -4,19 +4,21 @@ import { parseArgs } from "node:util"
 export interface Flags {
   readonly rounds: number
   readonly seconds: number
-  readonly warmup_seconds: number
   readonly connections: number
   readonly only: string | null
   readonly quick: boolean
+  /** Where to write CPU profiles of the servers; null where none are wanted. */
+  readonly profile: string | null
 }
 
-/** Reads the command line: `--rounds 12 --seconds 3 --only read --quick`. */
+/** Reads the command line: `--rounds 12 --seconds 3 --only read --quick --profile profiles`. */
 export const read = (): Flags => {
   const { values } = parseArgs({
     options: {
       rounds: { type: "string" },
       seconds: { type: "string" },
       only: { type: "string" },
+      profile: { type: "string" },
       quick: { type: "boolean", default: false }
     }
   })
@@ -24,9 +26,9 @@ export const read = (): Flags => {
   return {
     rounds: Number(values.rounds ?? (quick ? 3 : 12)),
     seconds: Number(values.seconds ?? (quick ? 1 : 3)),
-    warmup_seconds: quick ? 1 : 2,
     connections: 50,
     only: values.only ?? null,
+    profile: values.profile ?? null,
     quick
   }
 }

@@ -1,14 +1,30 @@
 import { Effect } from "effect"
 import * as flags from "./flags.ts"
-import * as suite from "./http/suite.ts"
+import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
+import * as inProcess from "./inProcess/suite.ts"
+import * as report from "./report.ts"
 import * as shared from "./shared.ts"
 
 const settings = flags.read()
 const isWanted = (name: string): boolean => settings.only === null || settings.only === name
-const facts = await Effect.runPromise(shared.make)
-for (const one of [suites.read, suites.start]) {
-  if (!isWanted(one.name)) continue
-  console.log(one.title)
-  console.table(await suite.run(one, facts, settings))
+const tables: Array<report.Table> = []
+const add = (table: report.Table): void => {
+  report.print(table)
+  tables.push(table)
 }
+
+const facts = await Effect.runPromise(shared.make)
+for (const suite of [suites.read, suites.start]) {
+  if (!isWanted(suite.name)) continue
+  const rows = await http.run(suite, facts, settings)
+  add(report.ofPeers(suite.name, suite.title, suite.base, rows))
+}
+if (isWanted("stored")) {
+  add(report.ofLevels(await inProcess.stored(settings.quick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000])))
+}
+if (isWanted("lives")) {
+  add(report.ofLives(await inProcess.lives(settings.quick ? [300, 2_000] : [1_000, 100_000])))
+}
+// A part of the bench, or a quick one, says nothing that should stand in the repository.
+if (settings.only === null && !settings.quick) report.write(tables, settings)

@@ -7,6 +7,8 @@ export interface Load {
   readonly port: number
   readonly connections: number
   readonly seconds: number
+  /** Ends after so many, also before its time is over. */
+  readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
   readonly key: string
@@ -83,7 +85,7 @@ const run = (load: Load): Promise<Loaded> =>
     const onAnswer = (ms: number, answer: Buffer): boolean => {
       latencies.push(ms)
       if (sample === "") sample = answer.toString()
-      return performance.now() < ends_at
+      return performance.now() < ends_at && latencies.length < load.at_most
     }
     const onClose = () => {
       if (--open > 0) return

@@ -48,22 +48,33 @@ interface Running {
   answer_bytes: number
 }
 
-const begin = async (peer: Peer, shared: Shared) => {
+const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
+  const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${peer.name}`]
   const server = Child.start(peer.script, Child.cores.server, {
-    node: ["--max-old-space-size=4096"],
+    node: ["--max-old-space-size=4096", ...profiling],
     args: peer.args ?? []
   })
   const at = await server.ask<Listening>({ ask: "listen", shared })
   return { server, at }
 }
 
-const measure = async (suite: Suite, { server, at }: Pick<Running, "server" | "at">, flags: Flags) => {
+/** Code is compiled after it has run often: so many requests a new server answers before it is measured. */
+const warmup_requests = { quick: 5_000, full: 25_000 }
+
+const measure = async (suite: Suite, { server, at }: Pick<Running, "server" | "at">, isNew: boolean, flags: Flags) => {
   const load = Child.start("http/load.ts", Child.cores.load)
-  const ask = (seconds: number) =>
-    load.ask<Loaded>({ ...suite.load(at), port: at.port, key: at.key, connections: flags.connections, seconds })
-  await ask(flags.warmup_seconds)
+  const ask = (seconds: number, at_most: number) =>
+    load.ask<Loaded>({
+      ...suite.load(at),
+      port: at.port,
+      key: at.key,
+      connections: flags.connections,
+      seconds,
+      at_most
+    })
+  await ask(isNew ? 60 : 0.5, flags.quick ? warmup_requests.quick : warmup_requests.full)
   const before = await server.ask<Cpu>({ ask: "cpu" })
-  const loaded = await ask(flags.seconds)
+  const loaded = await ask(flags.seconds, Number.MAX_SAFE_INTEGER)
   const after = await server.ask<Cpu>({ ask: "cpu" })
   await load.stop()
   const round: Round = {
@@ -79,13 +90,13 @@ const measure = async (suite: Suite, { server, at }: Pick<Running, "server" | "a
 /** Measures the peers in turn, round after round, so that whatever else the machine does strikes all of them. */
 export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<ReadonlyArray<Row>> => {
   const all: Array<Running> = []
-  for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared)), rounds: [], answer_bytes: 0 })
+  for (const peer of suite.peers) all.push({ peer, ...(await begin(peer, shared, flags)), rounds: [], answer_bytes: 0 })
   if (suite.anew) await Promise.all(all.map(({ server }) => server.stop()))
   try {
     for (let i = 0; i < flags.rounds; i++) {
       for (const running of all) {
-        const at = suite.anew ? await begin(running.peer, shared) : running
-        const { round, answer_bytes } = await measure(suite, at, flags)
+        const at = suite.anew ? await begin(running.peer, shared, flags) : running
+        const { round, answer_bytes } = await measure(suite, at, suite.anew || i === 0, flags)
         if (suite.anew) await at.server.stop()
         running.rounds.push(round)
         running.answer_bytes = answer_bytes

@@ -1,7 +1,29 @@
-import { createServer } from "node:http"
-import express from "express"
+import { createServer, type IncomingMessage, type RequestListener } from "node:http"
+import { createRequire } from "node:module"
 import * as Peer from "./Peer.ts"
 import * as schemas from "./schemas.ts"
+
+/** The little of Express that is used here: its types are no dependency of ours. */
+interface Request extends IncomingMessage {
+  readonly params: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+interface Response {
+  readonly status: (code: number) => Response
+  readonly set: (headers: Readonly<Record<string, string>>) => Response
+  readonly json: (value: unknown) => void
+}
+type Handler = (request: Request, response: Response, next: () => void) => void
+interface Express {
+  (): RequestListener & {
+    readonly disable: (setting: string) => void
+    readonly use: (handler: Handler) => void
+    readonly get: (path: string, handler: Handler) => void
+    readonly post: (path: string, handler: Handler) => void
+  }
+  readonly json: () => Handler
+}
+const express: Express = createRequire(import.meta.url)("express")
 
 /** Express 5, without the entity tags and the header that it adds unless told. */
 Peer.run((shared) => {

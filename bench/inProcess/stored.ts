@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+import * as Child from "../Child.ts"
+import * as Service from "../Service.ts"
+import * as starts from "../starts.ts"
+import { heapBytes, key, repeated, run, time } from "./world.ts"
+
+/** Asks to fill the storage up to so many requests, and to measure there. */
+export interface Level {
+  readonly requests: number
+  readonly repeats: number
+}
+
+/** What single steps take with so many requests stored, in microseconds of CPU time. */
+export interface AtLevel {
+  readonly requests: number
+  readonly start_us: number
+  readonly quote_us: number
+  readonly feed_page_us: number
+  readonly heap_bytes_per_request: number
+}
+
+// The cheapest real requests: started, of the smallest application, and never worked on.
+let stored = 0
+const start = () => Service.call(Service.start_quote_request, key, starts.smallest(`request-${++stored}`))
+
+const [quote] = await run(Service.makeQuotes(key, starts.smallest(`request-${++stored}`)))
+const empty_bytes = heapBytes()
+
+const readQuote = () => Service.call(Service.get_quote, key, { id: quote?.id ?? "" })
+
+/** Reads on from page to page; behind the last one it begins again. */
+let cursor: string | null = null
+const readPage = () =>
+  Effect.map(Service.call(Service.list_events, key, { limit: 100, ...(cursor !== null && { cursor }) }), ({ text }) => {
+    cursor = text.startsWith('{"events":[]') ? null : (/"next_cursor":"([^"]+)"\}$/.exec(text)?.[1] ?? null)
+  })
+
+Child.answer(async ({ requests, repeats }: Level): Promise<AtLevel> => {
+  await time(requests - stored, start)
+  const heap_bytes_per_request = (heapBytes() - empty_bytes) / stored
+  cursor = null
+  await time(stored / 200, readPage)
+  const quote_us = await repeated(repeats, () => time(20_000, readQuote))
+  const feed_page_us = await repeated(repeats, () => time(500, readPage))
+  const start_us = await repeated(repeats, () => time(Math.min(2_000, requests / 10), start))
+  return { requests, start_us, quote_us, feed_page_us, heap_bytes_per_request }
+})
