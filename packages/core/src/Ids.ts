@@ -47,6 +47,9 @@ export type RequestId = typeof RequestId.Type
 /** Identifier of a consent receipt that the service itself records, `crc_…`. */
 export const ReceiptId = prefixed(prefixes.receipt).pipe(Schema.brand("ReceiptId"))
 export type ReceiptId = typeof ReceiptId.Type
+/** Identifier of an event subscription, `sub_…`. */
+export const SubscriptionId = prefixed(prefixes.subscription).pipe(Schema.brand("SubscriptionId"))
+export type SubscriptionId = typeof SubscriptionId.Type
 /** Identifier of a workspace, `wks_…`: one organization in one environment. */
 export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
 export type WorkspaceId = typeof WorkspaceId.Type
@@ -79,6 +82,11 @@ export class Ids extends Context.Service<
     readonly quote_request: () => QuoteRequestId
     readonly receipt: () => ReceiptId
     readonly request: () => RequestId
+    readonly subscription: () => SubscriptionId
+    /** `rpl_…`: the identifier of a sandbox's replay. */
+    readonly replay: () => string
+    /** `evt_test…`: the identifier of a test event (api.md, Test event). */
+    readonly test_event: () => string
     readonly workspace: () => WorkspaceId
   }
 >()("@quotewire/core/Ids") {
@@ -102,6 +110,9 @@ export class Ids extends Context.Service<
         quote_request: () => nominal.quote_request(make(prefixes.quote_request)),
         receipt: () => nominal.receipt(make(prefixes.receipt)),
         request: () => nominal.request(make(prefixes.request)),
+        subscription: () => nominal.subscription(make(prefixes.subscription)),
+        replay: () => make("rpl"),
+        test_event: () => `evt_test${next()}`,
         workspace: () => nominal.workspace(make(prefixes.workspace))
       })
     })
@@ -118,6 +129,7 @@ const nominal = {
   quote_request: Brand.nominal<QuoteRequestId>(),
   receipt: Brand.nominal<ReceiptId>(),
   request: Brand.nominal<RequestId>(),
+  subscription: Brand.nominal<SubscriptionId>(),
   workspace: Brand.nominal<WorkspaceId>()
 }
 

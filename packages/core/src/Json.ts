@@ -46,6 +46,11 @@ export const extend = <A extends object, B extends object>(json: Json<A>, member
   return { text: added === "}" ? json.text : `${json.text.slice(0, -1)},${added}` }
 }
 
+/** The same text with null in the place of every member of this name. */
+export const withNull = <A>(json: Json<A>, name: string): Json<A> => ({
+  text: JSON.stringify(JSON.parse(json.text), (key, value) => (key === name ? null : value))
+})
+
 /** Encodes a list whose items are encoded already. */
 export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> => ({
   text: `[${items.map((item) => item.text).join(",")}]`

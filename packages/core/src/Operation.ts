@@ -1,11 +1,11 @@
-import { Cause, Clock, Effect, Option, Result, type Schema } from "effect"
+import { Cause, Clock, Effect, identity, Option, Result, type Schema } from "effect"
 import * as ApiError from "./ApiError.ts"
 import { Access, type Credentials } from "./access/Access.ts"
 import { Allowance, type Cost } from "./access/Allowance.ts"
 import type { Caller, CallerKind } from "./access/Caller.ts"
 import * as Revision from "./access/Revision.ts"
 import { reader } from "./Input.ts"
-import type * as Json from "./Json.ts"
+import * as Json from "./Json.ts"
 import { Answers, keyErrors } from "./requests/Answers.ts"
 import { OnFinishedCall } from "./requests/FinishedCall.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
@@ -37,6 +37,8 @@ export interface Call {
   readonly caller: Caller
   /** The caller's workspace, and its time when the call arrived. */
   readonly moment: Moment
+  /** The `Idempotency-Key` that came with the call, if any. */
+  readonly idempotency_key: string | null
 }
 
 /** What the definition of an operation says. */
@@ -52,6 +54,8 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly cost: Cost
   /** Whether a repeat with the same `Idempotency-Key` replays the first answer (api.md, Endpoints, rule 3). */
   readonly idempotent: boolean
+  /** The field of the answer that is a secret: it is shown once, never kept, and null where a repeat is answered. */
+  readonly shown_once?: string
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /** What else is wrong with an input whose form is refused: an answer names every wrong field, not the first ones. */
@@ -186,7 +190,7 @@ const run = Effect.fnUntraced(function* <Output, R>(
   // A slow body takes its time: the call happens when it is there.
   const input = yield* request.input
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
-  const call: Call = { caller, moment }
+  const call: Call = { caller, moment, idempotency_key: request.idempotency_key }
   const key = operation.idempotent ? keyErrors(request.idempotency_key) : []
   const prepared = yield* Effect.fromResult(alsoRefusing(operation.prepare(call, input), key))
   if (!operation.idempotent) {
@@ -194,9 +198,11 @@ const run = Effect.fnUntraced(function* <Output, R>(
     return reply
   }
   const answers = yield* Answers
+  const { shown_once } = operation
   const { json, replayed } = yield* answers.once(
     { call, operation: operation.name, key: request.idempotency_key, input },
-    prepared
+    prepared,
+    shown_once === undefined ? identity : (answer) => Json.withNull(answer, shown_once)
   )
   const reply: Reply<Output> = { json, revision, replayed }
   return reply

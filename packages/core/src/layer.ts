@@ -19,6 +19,10 @@ import { Sandbox } from "./sandbox/Sandbox.ts"
 import { Workspaces } from "./sandbox/Workspaces.ts"
 import { Storage } from "./storage/Storage.ts"
 import { Waiters } from "./storage/Waiters.ts"
+import { Deliveries } from "./webhooks/Deliveries.ts"
+import { EventSubscriptions } from "./webhooks/EventSubscriptions.ts"
+import { publishing } from "./webhooks/Publishing.ts"
+import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 
 /** The cryptography that the core needs, as ports: a host may bring faster implementations. */
 export type Cryptography = Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
@@ -43,7 +47,9 @@ export type Services =
   | Answers
   | CarrierAdapters
   | Carriers
+  | Deliveries
   | Events
+  | EventSubscriptions
   | Ids
   | QuoteRequests
   | QuoteStarts
@@ -56,18 +62,24 @@ export type Services =
   | Workspaces
 
 // Who does which job. A kind without a handler does not compile.
-const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes> = Layer.effect(
-  Handlers,
-  Effect.gen(function* () {
-    const carriers = yield* Carriers
-    const requests = yield* QuoteRequests
-    const quotes = yield* Quotes
-    return Handlers.of({
-      jobs: { ...carriers.jobs, ...requests.jobs, ...quotes.jobs },
-      abandon: requests.abandon
+const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries> =
+  Layer.effect(
+    Handlers,
+    Effect.gen(function* () {
+      const carriers = yield* Carriers
+      const requests = yield* QuoteRequests
+      const quotes = yield* Quotes
+      const subscriptions = yield* EventSubscriptions
+      const deliveries = yield* Deliveries
+      return Handlers.of({
+        jobs: { ...carriers.jobs, ...requests.jobs, ...quotes.jobs, ...subscriptions.jobs, ...deliveries.jobs },
+        abandon: (job, at) => (job.kind === "deliver" ? deliveries.abandon(job, at) : requests.abandon(job, at))
+      })
     })
-  })
-)
+  )
+
+// Events are committed with their deliveries, whichever service commits them.
+const publishingStorage: Layer.Layer<Storage, never, Storage> = Layer.effect(Storage, Effect.map(Storage, publishing))
 
 /**
  * The whole core, on a storage.
@@ -75,16 +87,18 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes> 
  * It runs no jobs of its own: add `Runner.layerForever` and `Retention.layerForever` in a process that works, or call
  * `Runner.runDue` where a test moves the clock.
  */
-export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | Cryptography> =
+export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography> =
   Sandbox.layer.pipe(
     Layer.provideMerge(Runner.layer),
     Layer.provide(handlers),
     Layer.provideMerge(
       Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)
     ),
+    Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
     Layer.provideMerge(Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, Retention.layer, Waiters.layer)),
     Layer.provideMerge(Workspaces.layer),
     Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
+    Layer.provide(publishingStorage),
     Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
   )
 

@@ -26,6 +26,8 @@ import * as Starting from "./quoting/Starting.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { catalogue } from "./sandbox/Scenario.ts"
+import { ReplayCode } from "./webhooks/Replaying.ts"
+import * as Webhooks from "./webhooks/WebhookOperations.ts"
 
 const everyone: ReadonlyArray<CallerKind> = ["server", "widget", "platform", "keyless"]
 const withKey: ReadonlyArray<CallerKind> = ["server", "widget", "platform"]
@@ -269,6 +271,24 @@ export const forceExpiry = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
 })
 
+/** Sends the sandbox's events again. */
+export const replayEvents = Operation.make({
+  name: "replay_events",
+  summary: "Replay the sandbox's events",
+  description:
+    "Sends the recorded events to the subscriptions again: as recorded, twice, backwards, late, or with the first one missing.",
+  tag: "Sandbox",
+  route: { method: "POST", path: "/v1/sandbox/replays", query: {}, status: 200 },
+  authority: sandboxServer,
+  cost: "other",
+  idempotent: true,
+  input: Schema.Struct({ scenario: Schema.optionalKey(ReplayCode) }),
+  output: ControlResult,
+  errors: ["conflict"],
+  run: (call, { scenario = "as_recorded" }) =>
+    Effect.flatMap(Sandbox, (sandbox) => sandbox.replayEvents(call, scenario))
+})
+
 /** Empties the sandbox. */
 export const resetSandbox = Operation.make({
   name: "reset_sandbox",
@@ -294,11 +314,22 @@ export const operations = [
   cancelQuoteRequest,
   getQuote,
   listEvents,
+  Webhooks.createEventSubscription,
+  Webhooks.listEventSubscriptions,
+  Webhooks.updateEventSubscription,
+  Webhooks.disableEventSubscription,
+  Webhooks.rotateEventSubscriptionSecret,
+  Webhooks.sendTestEvent,
+  Webhooks.listEventDeliveries,
+  Webhooks.getEventDelivery,
+  Webhooks.replayEventDelivery,
+  Webhooks.getEventSubscriptionHealth,
   getSandbox,
   listSandboxScenarios,
   selectScenario,
   advanceTime,
   forceExpiry,
+  replayEvents,
   resetSandbox
 ] as const
 

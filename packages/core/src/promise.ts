@@ -11,6 +11,7 @@ import { operations } from "./operations.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import type { CarrierAdapters } from "./quoting/Carrier.ts"
 import type { Storage } from "./storage/Storage.ts"
+import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
 /** How the service is embedded. */
 export interface EmbedOptions {
@@ -23,6 +24,8 @@ export interface EmbedOptions {
   /** Faster cryptography of the runtime, if it has any. */
   readonly cryptography?: Layer.Layer<Cryptography>
   readonly limits?: Limits
+  /** What sends webhooks; without it no subscription can be made. */
+  readonly webhooks?: Layer.Layer<WebhookSender>
   /** The address in front of `/go/…`. */
   readonly public_url?: string
   /** Whether due jobs are run here; false in a process that only answers calls. */
@@ -104,11 +107,22 @@ const [
   cancel_quote_request,
   get_quote,
   list_events,
+  create_event_subscription,
+  list_event_subscriptions,
+  update_event_subscription,
+  disable_event_subscription,
+  rotate_event_subscription_secret,
+  send_test_event,
+  list_event_deliveries,
+  get_event_delivery,
+  replay_event_delivery,
+  get_event_subscription_health,
   get_sandbox,
   list_sandbox_scenarios,
   select_scenario,
   advance_time,
   force_expiry,
+  replay_events,
   reset_sandbox
 ] = operations
 
@@ -121,11 +135,22 @@ const clientOf = (method: Method): Client => ({
   cancel_quote_request: method(cancel_quote_request),
   get_quote: method(get_quote),
   list_events: method(list_events),
+  create_event_subscription: method(create_event_subscription),
+  list_event_subscriptions: method(list_event_subscriptions),
+  update_event_subscription: method(update_event_subscription),
+  disable_event_subscription: method(disable_event_subscription),
+  rotate_event_subscription_secret: method(rotate_event_subscription_secret),
+  send_test_event: method(send_test_event),
+  list_event_deliveries: method(list_event_deliveries),
+  get_event_delivery: method(get_event_delivery),
+  replay_event_delivery: method(replay_event_delivery),
+  get_event_subscription_health: method(get_event_subscription_health),
   get_sandbox: method(get_sandbox),
   list_sandbox_scenarios: method(list_sandbox_scenarios),
   select_scenario: method(select_scenario),
   advance_time: method(advance_time),
   force_expiry: method(force_expiry),
+  replay_events: method(replay_events),
   reset_sandbox: method(reset_sandbox)
 })
 
@@ -154,6 +179,7 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
     Layer.provide(options.storage),
     Layer.provide(options.carriers ?? sandboxCarriers),
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
     Layer.provide(Layer.succeed(PublicUrl, () => options.public_url ?? "http://127.0.0.1:8787"))

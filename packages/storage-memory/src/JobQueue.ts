@@ -6,11 +6,16 @@ interface Lanes {
   clock_offset_ms: number
   ordered: Lane | null
   unordered: Lane | null
+  readonly named: Map<string, Lane>
 }
+
+const allOf = (lanes: Lanes): ReadonlyArray<Lane> =>
+  [lanes.ordered, lanes.unordered, ...lanes.named.values()].filter((lane) => lane !== null)
 
 /** Where a claim looks: all workspaces, or the ordered work of one. */
 interface Scope {
-  readonly ready: () => Lane | undefined
+  /** The lane to claim from next, if its first job is due at that moment. */
+  readonly ready: (now: number) => Lane | undefined
   readonly lapses: () => Lane | undefined
 }
 
@@ -18,36 +23,39 @@ interface Scope {
  * Due work over all workspaces.
  *
  * Jobs wait in the lanes of their workspace, in workspace time; the lanes wait in real time. So a claim looks at lanes
- * that have due work only, and a workspace's clock moves all of its jobs by moving two lanes.
+ * that have due work only, and a workspace's clock moves all of its jobs by moving its lanes.
  */
 export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, Lanes>()
   /** Jobs that somebody has claimed and not given back, also after the lease has ended: they can still be finished. */
   private readonly held = new Map<number, StoredJob>()
-  private readonly ready = new Heap<Lane>({
-    before: (first, second) => first.ready_at < second.ready_at,
-    place: (lane, slot) => {
-      lane.ready_slot = slot
-    }
-  })
+  private readonly ready = readyLanes()
+  /** The lanes of urgent jobs, which come before all others. */
+  private readonly urgent = readyLanes()
   private readonly lapses = new Heap<Lane>({
     before: (first, second) => first.lapses_at < second.lapses_at,
     place: (lane, slot) => {
       lane.lapses_slot = slot
     }
   })
-  private readonly everywhere: Scope = { ready: () => this.ready.peek(), lapses: () => this.lapses.peek() }
+  private readonly everywhere: Scope = {
+    ready: (now) => {
+      const urgent = this.urgent.peek()
+      return urgent !== undefined && urgent.ready_at <= now ? urgent : this.ready.peek()
+    },
+    lapses: () => this.lapses.peek()
+  }
   private last_number = 0
 
   /** How many jobs a workspace has, waiting and leased. */
   size(workspace_id: Ids.WorkspaceId): number {
     const lanes = this.workspaces.get(workspace_id)
-    return (lanes?.ordered?.size ?? 0) + (lanes?.unordered?.size ?? 0)
+    return lanes === undefined ? 0 : allOf(lanes).reduce((size, lane) => size + lane.size, 0)
   }
 
   add(workspace_id: Ids.WorkspaceId, jobs: ReadonlyArray<Job.NewJob>): void {
-    for (const { kind, due_at, ordered, payload } of jobs) {
-      const lane = this.lane(workspace_id, ordered)
+    for (const { kind, due_at, ordered, payload, lane: named = null } of jobs) {
+      const lane = named === null ? this.lane(workspace_id, ordered) : this.namedLane(workspace_id, named)
       this.last_number += 1
       lane.waiting.push({
         lane,
@@ -75,6 +83,7 @@ export class JobQueue {
     this.held.delete(job.number)
     job.lane.drop(job)
     this.refresh(job.lane)
+    this.forgetIfEmpty(job.lane)
   }
 
   release(lease: Job.Lease): void {
@@ -88,8 +97,7 @@ export class JobQueue {
   moveClock(workspace_id: Ids.WorkspaceId, clock_offset_ms: number): void {
     const lanes = this.lanes(workspace_id)
     lanes.clock_offset_ms = clock_offset_ms
-    for (const lane of [lanes.ordered, lanes.unordered]) {
-      if (lane === null) continue
+    for (const lane of allOf(lanes)) {
       lane.clock_offset_ms = clock_offset_ms
       this.refresh(lane)
     }
@@ -104,18 +112,17 @@ export class JobQueue {
     const taken: Array<StoredJob> = []
     const closed: Array<Lane> = []
     while (taken.length < limit) {
-      const lane = scope.ready()
+      const lane = scope.ready(now)
       if (lane === undefined || lane.ready_at > now) break
       lane.take(limit, taken)
       this.refresh(lane)
-      if (!lane.ordered) continue
-      // Nothing more of an ordered lane, until what has just been taken is done.
-      this.leave(this.ready, lane.ready_slot)
-      closed.push(lane)
+      // Nothing more of this lane, until some of what has been taken is done.
+      if (lane.isFull) closed.push(lane)
     }
     const lease_ends_at = now + lease_ms
     const next_due_at = earliest([
-      scope.ready()?.ready_at ?? null,
+      scope.ready(now)?.ready_at ?? null,
+      workspace_id === undefined ? (this.urgent.peek()?.ready_at ?? null) : null,
       scope.lapses()?.lapses_at ?? null,
       ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
     ])
@@ -133,15 +140,15 @@ export class JobQueue {
     const lanes = this.workspaces.get(workspace_id)
     if (lanes === undefined) return 0
     const erased = this.size(workspace_id)
-    for (const lane of [lanes.ordered, lanes.unordered]) {
-      if (lane === null) continue
+    for (const lane of allOf(lanes)) {
       for (const job of lane.waiting.all) this.held.delete(job.number)
       for (const job of lane.leased.all) this.held.delete(job.number)
-      this.leave(this.ready, lane.ready_slot)
+      this.leave(this.readyOf(lane), lane.ready_slot)
       this.leave(this.lapses, lane.lapses_slot)
     }
     lanes.ordered = null
     lanes.unordered = null
+    lanes.named.clear()
     return erased
   }
 
@@ -153,7 +160,7 @@ export class JobQueue {
   private lanes(workspace_id: Ids.WorkspaceId): Lanes {
     const found = this.workspaces.get(workspace_id)
     if (found !== undefined) return found
-    const lanes: Lanes = { clock_offset_ms: 0, ordered: null, unordered: null }
+    const lanes: Lanes = { clock_offset_ms: 0, ordered: null, unordered: null, named: new Map() }
     this.workspaces.set(workspace_id, lanes)
     return lanes
   }
@@ -164,6 +171,22 @@ export class JobQueue {
     const lane = lanes[name] ?? new Lane(workspace_id, ordered, lanes.clock_offset_ms)
     lanes[name] = lane
     return lane
+  }
+
+  private namedLane(workspace_id: Ids.WorkspaceId, named: Job.JobLane): Lane {
+    const lanes = this.lanes(workspace_id)
+    const lane = lanes.named.get(named.name) ?? new Lane(workspace_id, false, lanes.clock_offset_ms, named)
+    lanes.named.set(named.name, lane)
+    return lane
+  }
+
+  /** An empty lane is forgotten: subscriptions come and go. */
+  private forgetIfEmpty(lane: Lane): void {
+    if (lane.named !== null && lane.size === 0) this.workspaces.get(lane.workspace_id)?.named.delete(lane.named.name)
+  }
+
+  private readyOf(lane: Lane): Heap<Lane> {
+    return lane.named?.urgent === true ? this.urgent : this.ready
   }
 
   private only(workspace_id: Ids.WorkspaceId): Scope {
@@ -177,11 +200,12 @@ export class JobQueue {
   /** Puts a lane where its jobs now say. */
   private refresh(lane: Lane): void {
     const due_at = lane.due_at
-    if (due_at === null || (lane.ordered && lane.leased.size > 0)) {
-      this.leave(this.ready, lane.ready_slot)
+    const ready = this.readyOf(lane)
+    if (due_at === null || lane.isFull) {
+      this.leave(ready, lane.ready_slot)
     } else if (lane.ready_slot < 0 || lane.ready_at !== due_at) {
       lane.ready_at = due_at
-      this.enter(this.ready, lane, lane.ready_slot)
+      this.enter(ready, lane, lane.ready_slot)
     }
     const lapses_at = lane.leased.peek()?.lease_ends_at
     if (lapses_at === undefined) {
@@ -202,6 +226,14 @@ export class JobQueue {
   }
 }
 
+const readyLanes = () =>
+  new Heap<Lane>({
+    before: (first, second) => first.ready_at < second.ready_at,
+    place: (lane, slot) => {
+      lane.ready_slot = slot
+    }
+  })
+
 const earliest = (moments: ReadonlyArray<number | null>): number | null =>
   moments.reduce((first, moment) => (first === null || (moment !== null && moment < first) ? moment : first), null)
 
@@ -212,5 +244,6 @@ const claimed = (job: StoredJob): Job.ClaimedJob => ({
   kind: job.kind,
   due_at: job.due_at,
   ordered: job.lane.ordered,
-  payload: job.payload
+  payload: job.payload,
+  ...(job.lane.named !== null && { lane: job.lane.named })
 })

@@ -30,10 +30,12 @@ const byLeaseEnd: Placing<StoredJob> = {
   place
 }
 
-/** The ordered jobs of one workspace, or the others. */
+/** The ordered jobs of one workspace, those of one of its named lanes, or the others. */
 export class Lane {
   readonly workspace_id: Ids.WorkspaceId
   readonly ordered: boolean
+  /** What its jobs say of it; null where its jobs have no lane. */
+  readonly named: Job.JobLane | null
   readonly waiting = new Heap<StoredJob>(byDue)
   readonly leased = new Heap<StoredJob>(byLeaseEnd)
   /** Workspace time minus real time. */
@@ -45,14 +47,29 @@ export class Lane {
   lapses_at = 0
   lapses_slot = -1
 
-  constructor(workspace_id: Ids.WorkspaceId, ordered: boolean, clock_offset_ms: number) {
+  /** How many of its jobs a claim that is under way has taken and not leased yet. */
+  private taking = 0
+
+  constructor(
+    workspace_id: Ids.WorkspaceId,
+    ordered: boolean,
+    clock_offset_ms: number,
+    named: Job.JobLane | null = null
+  ) {
     this.workspace_id = workspace_id
     this.ordered = ordered
+    this.named = named
     this.clock_offset_ms = clock_offset_ms
   }
 
   get size(): number {
     return this.waiting.size + this.leased.size
+  }
+
+  /** Whether nothing more may be claimed before some of what is leased is done. */
+  get isFull(): boolean {
+    const leased = this.leased.size + this.taking
+    return this.ordered ? leased > 0 : this.named !== null && leased >= this.named.limit
   }
 
   /** When the first waiting job is due, in real time. */
@@ -71,12 +88,14 @@ export class Lane {
       const job = this.waiting.peek()
       if (job === undefined || job.due_at !== due_at) return
       this.waiting.remove(0)
+      this.taking += 1
       taken.push(job)
       if (!this.ordered) return
     }
   }
 
   lease(job: StoredJob, lease_ends_at: number): void {
+    this.taking -= 1
     job.lease += 1
     job.lease_ends_at = lease_ends_at
     job.leased = true

@@ -141,6 +141,35 @@ describe("what memory holds", () => {
   )
 
   it.effect(
+    "holds nothing of a lane whose jobs are all done",
+    Effect.fnUntraced(function* () {
+      const storage = yield* Storage.Storage
+      const run = Effect.fnUntraced(function* (from: number, to: number) {
+        for (let at = from; at < to; at++) {
+          const lane = { name: `sub_${body(at)} ${"x".repeat(1_000)}`, limit: 2, urgent: at % 2 === 0 }
+          const jobs = [1, 2, 3].map(
+            (): Job.NewJob => ({ kind: "deliver", due_at: at, ordered: false, lane, payload: "" })
+          )
+          yield* storage.commit(Change.make(home, { jobs }))
+          for (const expected of [2, 1]) {
+            const claim = yield* storage.claim({ now: at, lease_ms: 10, limit: 10 })
+            expect(claim.jobs).toHaveLength(expected)
+            // Some leases end before the job is finished.
+            if (at % 3 === 0) yield* storage.claim({ now: at + 10, lease_ms: 10, limit: 0 })
+            for (const { workspace_id, number, lease } of claim.jobs) {
+              yield* storage.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+            }
+          }
+        }
+        return heapUsed()
+      })
+      const early = yield* run(0, 1_000)
+      const late = yield* run(1_000, 11_000)
+      expect((late - early) / megabyte).toBeLessThan(3)
+    }, Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect(
     "is given back when a workspace is erased",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage

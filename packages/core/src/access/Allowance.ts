@@ -19,6 +19,8 @@ export interface Limits {
   readonly keyless: { readonly [C in Exclude<Cost, "none">]: Limit }
   /** Each address whose key was refused. */
   readonly failed_authentication: Limit
+  /** Tests and replays that an organization hands to delivery, in both environments together. */
+  readonly tests_and_replays: Limit
 }
 
 const perMinute = (per_minute: number, per_day: number | null = null): Limit => ({ per_minute, per_day })
@@ -31,7 +33,8 @@ export const standardLimits: Limits = {
   },
   organization_factor: 5,
   keyless: { start: perMinute(10), read: perMinute(120), other: perMinute(120) },
-  failed_authentication: perMinute(60)
+  failed_authentication: perMinute(60),
+  tests_and_replays: perMinute(60)
 }
 
 const unlimited: Limit = { per_minute: null, per_day: null }
@@ -44,7 +47,8 @@ export const noLimits: Limits = {
   },
   organization_factor: 1,
   keyless: { start: unlimited, read: unlimited, other: unlimited },
-  failed_authentication: unlimited
+  failed_authentication: unlimited,
+  tests_and_replays: unlimited
 }
 
 /** The limits in force. */
@@ -63,13 +67,18 @@ export class Allowance extends Context.Service<
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
+    /** Hands a test or a replay to delivery; it counts only where that succeeds. */
+    readonly handingOver: <A, E, R>(
+      caller: Caller,
+      handOver: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | ApiError<"rate_limited">, R>
   }
 >()("@quotewire/core/Allowance") {
   static readonly layer: Layer.Layer<Allowance> = Layer.effect(
     Allowance,
     Effect.gen(function* () {
       const limits = yield* AllowanceLimits
-      const counters = { start: counter(), read: counter(), other: counter(), failed: counter() }
+      const counters = { start: counter(), read: counter(), other: counter(), failed: counter(), handed: counter() }
 
       const spend = (caller: Caller, cost: Cost, address: string) =>
         cost === "none"
@@ -85,7 +94,16 @@ export class Allowance extends Context.Service<
           ])
         )
 
-      return Allowance.of({ spend, failedAuthentication })
+      const handingOver = Effect.fnUntraced(function* <A, E, R>(caller: Caller, handOver: Effect.Effect<A, E, R>) {
+        const now = yield* Clock.currentTimeMillis
+        const claims: ReadonlyArray<Claim> = [
+          { who: caller.organization_id, what: "tests and replays of an integration", limit: limits.tests_and_replays }
+        ]
+        yield* count(counters.handed, now, claims)
+        return yield* Effect.onError(handOver, () => Effect.sync(() => giveBack(counters.handed, now, claims)))
+      })
+
+      return Allowance.of({ spend, failedAuthentication, handingOver })
     })
   )
 }
@@ -123,6 +141,14 @@ const count = (
       retry_after_seconds: Math.max(1, Math.ceil((day ? days : minutes).left(now) / 1_000))
     })
   )
+}
+
+/** Takes back what was counted at a moment. */
+const giveBack = ({ minutes, days }: ReturnType<typeof counter>, at: number, claims: ReadonlyArray<Claim>): void => {
+  for (const claim of claims) {
+    if (claim.limit.per_minute !== null) minutes.remove(at, claim.who)
+    if (claim.limit.per_day !== null) days.remove(at, claim.who)
+  }
 }
 
 const nouns = { start: "quote request starts", read: "reads", other: "other calls" } as const
@@ -167,6 +193,10 @@ const windows = (length_ms: number) => {
     add: (now: number, who: string): void => {
       roll(now)
       counts.set(who, (counts.get(who) ?? 0) + 1)
+    },
+    /** Counts one less, unless the window of that moment has ended. */
+    remove: (at: number, who: string): void => {
+      if (at - (at % length_ms) === started) counts.set(who, Math.max(0, (counts.get(who) ?? 0) - 1))
     },
     left: (now: number): number => length_ms - (now % length_ms)
   }

@@ -1,4 +1,4 @@
-import type { QuoteId, QuoteRequestId } from "../Ids.ts"
+import type { QuoteId, QuoteRequestId, SubscriptionId } from "../Ids.ts"
 import type { JobKind } from "../storage/Job.ts"
 
 interface OfRequest {
@@ -20,6 +20,17 @@ interface OfQuote {
   readonly quote_id: QuoteId
 }
 
+interface OfSubscription {
+  readonly subscription_id: SubscriptionId
+}
+
+interface OfDelivery extends OfSubscription {
+  readonly event_id: string
+  /** The turn of the delivery that this attempt is; a later turn has a job of its own. Null: beside the schedule. */
+  readonly turn: number | null
+  readonly trigger: "manual" | "scheduled"
+}
+
 /** What each kind of job carries, as JSON in `Job.payload`: names and counts, never a person's facts. */
 export interface JobPayload extends Record<JobKind, object> {
   readonly collect: OfRequest
@@ -30,4 +41,7 @@ export interface JobPayload extends Record<JobKind, object> {
   readonly end_action: OfRequest
   readonly expire_quote: OfQuote
   readonly refresh_quote: OfQuote
+  readonly deliver: OfDelivery
+  readonly cancel_deliveries: OfSubscription
+  readonly drop_subscription: OfSubscription
 }

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, identity, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
 import type { Caller } from "../access/Caller.ts"
 import { Seal } from "../access/Seal.ts"
@@ -45,7 +45,8 @@ export class Answers extends Context.Service<
      */
     readonly once: <A, E, R>(
       keyed: KeyedCall,
-      run: Effect.Effect<Json.Json<A>, E, R>
+      run: Effect.Effect<Json.Json<A>, E, R>,
+      remember?: (answer: Json.Json<A>) => Json.Json<A>
     ) => Effect.Effect<Answer<A>, E | ApiError.ApiError<"conflict"> | StorageUnavailable, R>
   }
 >()("@quotewire/core/Answers") {
@@ -72,7 +73,11 @@ export class Answers extends Context.Service<
           Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
         )
 
-      const once = Effect.fnUntraced(function* <A, E, R>(keyed: KeyedCall, run: Effect.Effect<Json.Json<A>, E, R>) {
+      const once = Effect.fnUntraced(function* <A, E, R>(
+        keyed: KeyedCall,
+        run: Effect.Effect<Json.Json<A>, E, R>,
+        remember = identity<Json.Json<A>>
+      ) {
         const id: RecordId = {
           workspace_id: keyed.call.moment.workspace.id,
           name: `${keyed.operation} ${keyed.key}`
@@ -99,7 +104,7 @@ export class Answers extends Context.Service<
             Effect.catchTag("VersionConflict", () => stillRunning)
           )
           const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
-          yield* conclude(id, { state: "done", fingerprint, body: json.text })
+          yield* conclude(id, { state: "done", fingerprint, body: remember(json).text })
           return { json, replayed: false }
         })
         // A caller that hangs up leaves nothing half done: what has begun is brought to its end and can be replayed.

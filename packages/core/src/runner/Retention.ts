@@ -7,7 +7,7 @@ import { day_ms, minute_ms } from "../Timestamp.ts"
 
 /** How long things are kept, in days of workspace time. */
 export interface Periods {
-  /** The event feed (api.md, Limits). */
+  /** The event feed and the delivery log (api.md, Limits). */
   readonly events_days: number
   /** The applicants' facts, from the start of their request; a request is final within two days of it. */
   readonly facts_days: number
@@ -63,6 +63,7 @@ export class Retention extends Context.Service<
       const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
         const { now } = yield* workspaces.moment(workspace_id)
         yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+        yield* sweepKind(workspace_id, "delivery", now - periods.events_days * day_ms)
         yield* sweepKind(workspace_id, "application", now - periods.facts_days * day_ms)
         yield* sweepKind(workspace_id, "quote_request", now - periods.quotes_days * day_ms)
         yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)

@@ -1,13 +1,16 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
-import { Ids } from "../Ids.ts"
+import { Ids, type WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { deactivation } from "../quoting/QuoteChange.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
+import type { RecordPage } from "../storage/Page.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
+import { restartSubscriptions } from "../webhooks/Restarting.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
 import { namesOf } from "./Scenario.ts"
 import type { Workspace } from "./Workspace.ts"
@@ -30,6 +33,8 @@ export class Sandbox extends Context.Service<
     readonly advanceTime: (call: Call, seconds: number) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Lets every active quote expire now. */
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
+    /** Sends the recorded events to the subscriptions again, in one of five ways. */
+    readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Removes all data, turns the clock back to real time and voids the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
@@ -43,10 +48,29 @@ export class Sandbox extends Context.Service<
       const retention = yield* Retention
       const ids = yield* Ids
 
-      const answer = (control: Control, workspace: Workspace, removed: ControlResult["removed"] = null) =>
+      const answer = (
+        control: Control,
+        workspace: Workspace,
+        more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
+      ) =>
         Effect.map(Clock.currentTimeMillis, (real_now) =>
-          Json.encode<ControlResult>({ control, workspace: viewOf(workspace, real_now), replay: null, removed })
+          Json.encode<ControlResult>({
+            control,
+            workspace: viewOf(workspace, real_now),
+            replay: null,
+            removed: null,
+            ...more
+          })
         )
+
+      const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
+        const { workspace, now } = yield* workspaces.moment(call.caller.workspace_id)
+        const deliveries = yield* replayEvents(storage, workspace.id, code, now)
+        const { notice, recovery } = tellings[code]
+        return yield* answer("replay_events", workspace, {
+          replay: { id: ids.replay(), scenarioCode: code, notice, recovery, deliveries }
+        })
+      })
 
       const selectScenario = Effect.fnUntraced(function* (call: Call, scenario: string) {
         const allowed_values = namesOf()
@@ -83,43 +107,19 @@ export class Sandbox extends Context.Service<
       const forceExpiry = Effect.fnUntraced(function* (call: Call) {
         const workspace_id = call.caller.workspace_id
         const { now } = yield* workspaces.moment(workspace_id)
-        let after: string | null = null
-        do {
-          const page: { readonly records: ReadonlyArray<Change.StoredRecord>; readonly next: string | null } =
-            yield* storage.page({ workspace_id, kind: "quote", status: "active", order: "oldest", after, limit: 100 })
-          yield* Effect.forEach(page.records, (record) => expire(record, now), { discard: true })
-          after = page.next
-        } while (after !== null)
+        yield* expireQuotes(storage, ids, workspace_id, now)
         const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
           ...workspace,
           quotes_expired_at: now
         }))
         return yield* answer("force_expiry", saved)
-
-        /** Takes one quote out of offer; whoever was faster has changed it, so it is looked at again. */
-        function expire(record: Change.StoredRecord, at: number): Effect.Effect<void, StorageUnavailable> {
-          return storage.commit(Change.make(workspace_id, deactivation(ids, record, "expired", at))).pipe(
-            Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
-            Effect.catchTag("VersionConflict", () =>
-              Effect.flatMap(storage.get({ workspace_id, kind: "quote", id: record.id }), (newest) =>
-                Option.isSome(newest) && newest.value.status === "active" ? expire(newest.value, at) : Effect.void
-              )
-            )
-          )
-        }
       })
 
       const reset = Effect.fnUntraced(function* (call: Call) {
-        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
-          ...workspace,
-          clock_offset_ms: 0,
-          clock_target_ms: 0,
-          active_scenario: null,
-          quotes_expired_at: null,
-          reset_count: workspace.reset_count + 1
-        }))
+        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => emptied(workspace))
         const erased = yield* storage.erase({ what: "workspace", workspace_id: saved.id })
-        return yield* answer("reset", saved, removedOf(erased))
+        yield* restartSubscriptions(storage, saved.id, yield* Clock.currentTimeMillis)
+        return yield* answer("reset", saved, { removed: removedOf(erased) })
       })
 
       return Sandbox.of({
@@ -128,11 +128,46 @@ export class Sandbox extends Context.Service<
         selectScenario,
         advanceTime,
         forceExpiry,
+        replayEvents: replay,
         reset
       })
     })
   )
 }
+
+/** Takes every active quote out of offer. */
+const expireQuotes = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  ids: Ids["Service"],
+  workspace_id: WorkspaceId,
+  now: number
+) {
+  let after: string | null = null
+  do {
+    const page: RecordPage = yield* storage.page({
+      workspace_id,
+      kind: "quote",
+      status: "active",
+      order: "oldest",
+      after,
+      limit: 100
+    })
+    yield* Effect.forEach(page.records, expire, { discard: true })
+    after = page.next
+  } while (after !== null)
+
+  /** Takes one quote out of offer; whoever was faster has changed it, so it is looked at again. */
+  function expire(record: Change.StoredRecord): Effect.Effect<void, StorageUnavailable> {
+    return storage.commit(Change.make(workspace_id, deactivation(ids, record, "expired", now))).pipe(
+      Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
+      Effect.catchTag("VersionConflict", () =>
+        Effect.flatMap(storage.get({ workspace_id, kind: "quote", id: record.id }), (newest) =>
+          Option.isSome(newest) && newest.value.status === "active" ? expire(newest.value) : Effect.void
+        )
+      )
+    )
+  }
+})
 
 /** Where an advance is on its way to. */
 type Goal = Pick<Workspace, "clock_target_ms" | "reset_count">
@@ -147,10 +182,19 @@ const movedOn = (workspace: Workspace, goal: Goal, next_due_at: number | null, r
   return { ...workspace, clock_offset_ms: Math.max(clock_offset_ms, Math.min(goal.clock_target_ms, reach)) }
 }
 
+const emptied = (workspace: Workspace): Workspace => ({
+  ...workspace,
+  clock_offset_ms: 0,
+  clock_target_ms: 0,
+  active_scenario: null,
+  quotes_expired_at: null,
+  reset_count: workspace.reset_count + 1
+})
+
 const removedOf = (erased: Erased): ControlResult["removed"] => ({
   quote_requests: erased.records.quote_request ?? 0,
   quotes: erased.records.quote ?? 0,
   events: erased.events,
-  deliveries: 0,
+  deliveries: erased.records.delivery ?? 0,
   scheduled: erased.jobs
 })

@@ -13,7 +13,10 @@ export const recordKinds = [
   "consent",
   "offer",
   "quote_request",
-  "quote"
+  "quote",
+  "subscription",
+  "endpoint_health",
+  "delivery"
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
 
@@ -22,7 +25,7 @@ export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
 
 /** Kinds that belong to the workspace itself, and the answers that a repeat is given: a sandbox reset leaves them. */
 export const survivesReset = (kind: RecordKind): boolean =>
-  kind === "organization" || kind === "api_key" || kind === "workspace" || kind === "answer"
+  kind === "organization" || kind === "api_key" || kind === "workspace" || kind === "answer" || kind === "subscription"
 
 /** One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time. */
 export interface StoredRecord {

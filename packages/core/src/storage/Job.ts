@@ -10,6 +10,21 @@ export type JobKind =
   | "end_action"
   | "expire_quote"
   | "refresh_quote"
+  | "deliver"
+  | "cancel_deliveries"
+  | "drop_subscription"
+
+/**
+ * A line in which jobs of a workspace wait: at most `limit` of them are leased at once, whatever else is due.
+ *
+ * The name stands for the limit and the urgency: jobs of one lane say the same of it.
+ */
+export interface JobLane {
+  readonly name: string
+  readonly limit: number
+  /** Of all jobs that are due, the urgent ones come first. */
+  readonly urgent: boolean
+}
 
 /** One piece of due work that a change leaves behind. */
 export interface NewJob {
@@ -22,6 +37,8 @@ export interface NewJob {
    * order. Jobs that are not ordered run side by side.
    */
   readonly ordered: boolean
+  /** The lane in which it waits; only jobs that are not ordered have one. */
+  readonly lane?: JobLane
   /** What the handler needs, as JSON text; never a person's facts. */
   readonly payload: string
 }

@@ -44,7 +44,7 @@ export interface Claim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return comes due, in milliseconds of real time; for an ordered job behind
-   * a leased one this is no earlier than the end of that lease. Null where nothing waits.
+   * a leased one, and for a job of a full lane, this is no earlier than the end of a lease. Null where nothing waits.
    */
   readonly next_due_at: number | null
   /** Whether ordered work of the one workspace that was asked for is leased, by this claim or another; else false. */
@@ -101,7 +101,7 @@ export class Storage extends Context.Service<
     readonly page: (query: RecordQuery) => Effect.Effect<RecordPage, StorageUnavailable>
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
-    /** Leases due jobs, earliest first: nobody else gets them until the lease ends. */
+    /** Leases due jobs, urgent ones first and else the earliest: nobody else gets them until the lease ends. */
     readonly claim: (query: ClaimQuery) => Effect.Effect<Claim, StorageUnavailable>
     /** Gives jobs back before their leases end, as due as they were. Leases that are lost already are passed over. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>

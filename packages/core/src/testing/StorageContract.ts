@@ -2,6 +2,7 @@ import { dueWork } from "./storage/dueWork.ts"
 import { erasure } from "./storage/erasure.ts"
 import { feed } from "./storage/feed.ts"
 import { hints } from "./storage/hints.ts"
+import { lanes } from "./storage/lanes.ts"
 import { leases } from "./storage/leases.ts"
 import { orderedJobs } from "./storage/orderedJobs.ts"
 import { pagesOfRecords } from "./storage/pages.ts"
@@ -26,6 +27,7 @@ export const cases: ReadonlyArray<Case> = [
   ...leases,
   ...dueWork,
   ...orderedJobs,
+  ...lanes,
   ...feed,
   ...pagesOfRecords,
   ...erasure,

@@ -1,6 +1,6 @@
 import { Data, Effect, Option } from "effect"
 import { type RecordKind, recordKinds, type StoredRecord } from "../storage/Change.ts"
-import type { Lease } from "../storage/Job.ts"
+import type { Lease, NewJob } from "../storage/Job.ts"
 import type { RecordQuery } from "../storage/Page.ts"
 import { type ClaimQuery, Storage } from "../storage/Storage.ts"
 import { follow } from "./storage/claims.ts"
@@ -55,6 +55,15 @@ const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecor
   expires_at: write.updated_at % 2 === 0 ? null : write.updated_at
 })
 
+const lanes = {
+  narrow: { name: "narrow", limit: 1, urgent: false },
+  wide: { name: "wide", limit: 3, urgent: false },
+  urgent: { name: "urgent", limit: 2, urgent: true }
+} as const
+
+const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payload: string): NewJob =>
+  Sample.job(due_at, { ordered, payload, ...(lane !== null && !ordered && { lane: lanes[lane] }) })
+
 const leaseAt = (run: Run, fromNewest: number | null): Lease | null =>
   fromNewest === null ? null : (run.leases.at(-1 - fromNewest) ?? null)
 
@@ -69,7 +78,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     ),
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
     // The payload tells jobs apart: a storage's own numbers are known from claims only.
-    jobs: step.jobs.map((job, index) => Sample.job(job.due_at, { ...job, payload: `"job ${run.changes}.${index}"` })),
+    jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finish: leaseAt(run, step.finish),
     clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
   })

@@ -10,6 +10,7 @@ import { type Cryptography, layer, type Services, sandboxCarriers, webCryptograp
 import * as Operation from "../Operation.ts"
 import { type CarrierAdapter, CarrierAdapters } from "../quoting/Carrier.ts"
 import type { Storage } from "../storage/Storage.ts"
+import { WebhookSender } from "../webhooks/WebhookSender.ts"
 
 /** What a test says of a call beyond its input. */
 export interface CallOptions {
@@ -34,6 +35,8 @@ export interface WorldOptions {
   readonly limits?: Limits
   /** Cryptography that answers at once, so that a test clock can tell when all is still. */
   readonly cryptography?: Layer.Layer<Cryptography>
+  /** What sends webhooks; nothing is sent unless told. */
+  readonly webhooks?: Layer.Layer<WebhookSender>
 }
 
 /** One organization with a key of each kind, on a whole core: what most tests start from. */
@@ -61,6 +64,7 @@ export class World extends Context.Service<
       Layer.provide(
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
+      Layer.provide(options.webhooks ?? WebhookSender.layerOff),
       Layer.provide(SealKeys.layerEphemeral),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)

@@ -2,9 +2,6 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Operation } from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
-import type { Line } from "../../src/quoting/Line.ts"
-import { recordKinds } from "../../src/storage/Change.ts"
-import { directory, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import {
   advance,
@@ -24,8 +21,20 @@ import {
   story,
   stranger
 } from "../engine/support.ts"
+import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
 
-/** Every operation with an input that is right in form; `{id}` and `{quote}` stand for what another request has. */
+/** What the calls name: a request with a quote, a subscription with an event, and another one that may go. */
+interface Named {
+  readonly id: string
+  readonly quote: string
+  readonly subscription: string
+  readonly event: string
+  readonly other: string
+}
+
+const nothing: Named = { id: "qreq_x", quote: "qt_x", subscription: "sub_x", event: "evt_x", other: "sub_x" }
+
+/** Every operation with an input that is right in form; names in braces stand for what there is. */
 const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: object } = {
   get_capabilities: { line: "pet" },
   start_quote_request: {},
@@ -34,23 +43,50 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
   cancel_quote_request: { id: "{id}" },
   get_quote: { id: "{quote}" },
   list_events: {},
+  create_event_subscription: { url, event_types: ["quote.created"] },
+  list_event_subscriptions: {},
+  update_event_subscription: { id: "{subscription}", url },
+  disable_event_subscription: { id: "{other}" },
+  rotate_event_subscription_secret: { id: "{subscription}" },
+  send_test_event: { id: "{subscription}" },
+  list_event_deliveries: { id: "{subscription}" },
+  get_event_delivery: { id: "{subscription}", event_id: "{event}" },
+  replay_event_delivery: { id: "{subscription}", event_id: "{event}" },
+  get_event_subscription_health: { id: "{subscription}" },
   get_sandbox: {},
   list_sandbox_scenarios: {},
   select_scenario: { scenario: "quotes_ready" },
   advance_time: { seconds: 1 },
   force_expiry: {},
+  replay_events: {},
   reset_sandbox: {}
 }
 
+const inputs = new Map<string, object>(Object.entries(calls))
+
 const everyone = ["get_capabilities", "start_quote_request"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
-const serverOnly = ["list_quote_requests", "list_events"]
+const serverOnly = [
+  "list_quote_requests",
+  "list_events",
+  "create_event_subscription",
+  "list_event_subscriptions",
+  "update_event_subscription",
+  "disable_event_subscription",
+  "rotate_event_subscription_secret",
+  "send_test_event",
+  "list_event_deliveries",
+  "get_event_delivery",
+  "replay_event_delivery",
+  "get_event_subscription_health"
+]
 const sandboxOnly = [
   "get_sandbox",
   "list_sandbox_scenarios",
   "select_scenario",
   "advance_time",
   "force_expiry",
+  "replay_events",
   "reset_sandbox"
 ]
 
@@ -63,13 +99,17 @@ const verdict = <R>(operation: Operation<string, unknown, unknown, R>, input: ob
     )
   )
 
-const inputOf = (name: string, of: { readonly id: string; readonly quote: string }, as: CallOptions): object => {
+const inputOf = (name: string, of: Named, as: CallOptions): object => {
   if (name === "start_quote_request") return as.key === null ? agreed() : startOf()
-  const input = Object.entries(calls).find(([operation]) => operation === name)?.[1] ?? {}
-  return JSON.parse(JSON.stringify(input).replace("{id}", of.id).replace("{quote}", of.quote))
+  const input = inputs.get(name) ?? {}
+  const text = Object.entries(of).reduce(
+    (text, [field, value]) => text.replace(`{${field}}`, value),
+    JSON.stringify(input)
+  )
+  return JSON.parse(text)
 }
 
-const rowOf = Effect.fnUntraced(function* (options: CallOptions, of: { readonly id: string; readonly quote: string }) {
+const rowOf = Effect.fnUntraced(function* (options: CallOptions, of: Named) {
   const row: Record<string, string> = {}
   const all: ReadonlyArray<Operation<string, unknown, unknown, operations.OperationServices>> = operations.operations
   for (const operation of all) {
@@ -81,12 +121,23 @@ const rowOf = Effect.fnUntraced(function* (options: CallOptions, of: { readonly 
 const expected = (byCall: (name: string) => string) =>
   Object.fromEntries(operations.operations.map(({ name }) => [name, byCall(name)]))
 
-/** A request of the sandbox that a server key has started, with a quote. */
-const another = Effect.gen(function* () {
-  const { id } = yield* start()
-  yield* advance(60)
-  return { id, quote: (yield* read(id)).quotes[0]?.id ?? "" }
+/** Subscriptions that a server key has made, and a request that it has started after them. */
+const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
+  const { id: subscription } = yield* create({}, options)
+  const { id: other } = yield* create({}, options)
+  const { id } = yield* start({}, options)
+  const event = (yield* deliveries(subscription, {}, options)).deliveries[0]?.event_id ?? ""
+  return { ...nothing, id, subscription, other, event }
 })
+
+/** The same of the sandbox, with a quote. */
+const another = Effect.gen(function* () {
+  const named = yield* subscribed({})
+  yield* advance(60)
+  return { ...named, quote: (yield* read(named.id)).quotes[0]?.id ?? "" }
+})
+
+const webhooks = endpoints().layer
 
 describe("who may do what", () => {
   story(
@@ -106,20 +157,21 @@ describe("who may do what", () => {
         yield* rowOf({}, yield* another),
         expected(() => "yes")
       )
-    })
+    }),
+    { webhooks }
   )
 
   story(
     "a server key of the live environment may do everything but control a sandbox",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
-      const { id } = yield* start({}, live)
-      const row = yield* rowOf(live, { id, quote: "qt_x" })
+      const row = yield* rowOf(live, yield* subscribed(live))
       assert.deepStrictEqual(
         row,
         expected((name) => (sandboxOnly.includes(name) ? "forbidden" : name === "get_quote" ? "not_found" : "yes"))
       )
-    })
+    }),
+    { webhooks }
   )
 
   for (const as of ["widget", "platform"] as const) {
@@ -131,7 +183,8 @@ describe("who may do what", () => {
             yield* rowOf({ as, environment }, yield* another),
             expected((name) => (everyone.includes(name) ? "yes" : byHandle.includes(name) ? "not_found" : "forbidden"))
           )
-        })
+        }),
+        { webhooks }
       )
     }
   }
@@ -148,18 +201,39 @@ describe("who may do what", () => {
           })
         )
       })
-    )
+    ),
+    { webhooks }
   )
 
   story(
     "a caller without a key is refused where nobody has let such callers in",
     Effect.gen(function* () {
       assert.deepStrictEqual(
-        yield* rowOf(noKey, { id: "qreq_x", quote: "qt_x" }),
+        yield* rowOf(noKey, nothing),
         expected(() => "authentication_failed")
       )
     })
   )
+
+  for (const environment of ["sandbox", "live"] as const) {
+    story(
+      `a server key of another organization (${environment}) finds nothing of this one's`,
+      Effect.gen(function* () {
+        const options = { key: (yield* stranger)[environment] }
+        const row = yield* rowOf(options, yield* another)
+        const isAbout = (name: string) =>
+          /\{(id|quote|subscription|other)\}/.test(JSON.stringify(inputs.get(name) ?? {}))
+        assert.deepStrictEqual(
+          row,
+          expected((name) => {
+            if (environment === "live" && sandboxOnly.includes(name)) return "forbidden"
+            return isAbout(name) ? "not_found" : "yes"
+          })
+        )
+      }),
+      { webhooks }
+    )
+  }
 })
 
 const handleOf = (started: { readonly read_handle?: string }): string => started.read_handle ?? assert.fail("no handle")
@@ -270,7 +344,8 @@ describe("another workspace", () => {
       }
       yield* reset({ key: sandbox })
       assert.strictEqual((yield* read(id)).quote_request.id, id)
-    })
+    }),
+    { webhooks }
   )
 
   story(
@@ -288,95 +363,6 @@ describe("another workspace", () => {
       assert.isNull(theirs.scenario)
       const moved = yield* advance(60, { key: sandbox, idempotency_key: "once" })
       assert.strictEqual(moved.workspace.clock_offset_seconds, 60)
-    })
-  )
-})
-
-const secretFacts: { readonly [L in Line]: object } = {
-  personal_auto: {
-    applicant: {
-      first_name: "Ada",
-      last_name: "Lovelace",
-      date_of_birth: "1985-12-10",
-      email: "ada@lovelace.example",
-      phone: "+12125550147"
-    },
-    garaging_address: { line1: "12 Analytical Way", line2: "Apt 7", city: "Dallas", state: "TX", zip: "75201-4321" },
-    drivers: [
-      {
-        relationship: "self",
-        first_name: "Ada",
-        last_name: "Lovelace",
-        date_of_birth: "1985-12-10",
-        license_status: "valid"
-      }
-    ],
-    vehicles: [{ vin: "1HGCM82633A004352" }]
-  },
-  renters: {
-    applicant: { first_name: "Ada", last_name: "Lovelace", date_of_birth: "1985-12-10" },
-    dwelling: { address: { line1: "12 Analytical Way", state: "NY", zip: "10001-4321" }, type: "apartment" }
-  },
-  pet: {
-    applicant: { first_name: "Ada", last_name: "Lovelace", date_of_birth: "1985-12-10" },
-    residence: { line1: "12 Analytical Way", state: "TX", zip: "78701-4321" },
-    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
-  }
-}
-
-/** Everything that storage holds of the world's workspaces: the bodies and ids of records, events and jobs. */
-const everything = Effect.gen(function* () {
-  const storage = yield* Storage
-  const { organization } = yield* World
-  const texts: Array<string> = []
-  for (const workspace_id of [directory, ...Object.values(organization.workspaces)]) {
-    for (const kind of recordKinds) {
-      const page = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 1_000 })
-      texts.push(...page.records.map((record) => JSON.stringify(record)))
-    }
-    const { events } = yield* storage.feed({ workspace_id, after: 0, limit: 1_000 })
-    texts.push(...events.map(({ body }) => body))
-  }
-  const { jobs } = yield* storage.claim({ now: 1e15, lease_ms: 1, limit: 1_000 })
-  texts.push(...jobs.map((job) => JSON.stringify(job)))
-  return texts.join("\n")
-})
-
-describe("what is stored", () => {
-  story(
-    "holds no key, no handle, no receipt and nothing of a person that could be read",
-    Effect.gen(function* () {
-      const { keys } = yield* World
-      const handles: Array<string> = []
-      for (const line of ["personal_auto", "renters", "pet"] as const) {
-        for (const as of ["server", "platform"] as const) {
-          const started = yield* start(
-            {
-              line,
-              application: secretFacts[line],
-              consent_receipt_id: "receipt-secret-1",
-              ...(line === "personal_auto" && { credit_disclosure_receipt_id: "receipt-secret-2" }),
-              contact_consent: { receipt_id: "receipt-secret-3", channels: ["email"] }
-            },
-            { as }
-          )
-          if (started.read_handle !== undefined) handles.push(started.read_handle)
-        }
-      }
-      yield* start({ scenario: "waits_in_queue", application: secretFacts.renters })
-      yield* advance(4)
-      const stored = yield* everything
-      assert.include(stored, "quote_request")
-      assert.include(stored, "ask_carrier")
-      const secrets = [
-        ...Object.values(keys.sandbox),
-        ...Object.values(keys.live),
-        ...handles,
-        ...["receipt-secret", "Lovelace", "lovelace.example", "+12125550147", "1985-12-10"],
-        ...["Analytical", "Apt 7", "1HGCM82633A004352", "75201-4321", "10001-4321", "78701-4321"]
-      ]
-      assert.lengthOf(handles, 3)
-      for (const secret of secrets) assert.notInclude(stored, secret)
     })
   )
 })

@@ -6,12 +6,16 @@ import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
 import { Seal, SealKeys } from "../../src/access/Seal.ts"
+import { verifyWebhook } from "../../src/index.ts"
 import * as Json from "../../src/Json.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import * as Operation from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
-import { beginning, startOf } from "../engine/support.ts"
+import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
+import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { beginning, runDue, startOf } from "../engine/support.ts"
+import { endpoints, url } from "../webhooks/support.ts"
 
 const sealKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
 const oldKey = sealKey(1)
@@ -73,9 +77,10 @@ describe("a seal", () => {
 })
 
 /** The service on a storage that outlives it, with the seal keys of the day. */
-const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>) =>
+const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>, webhooks = WebhookSender.layerOff) =>
   layer.pipe(
     Layer.provideMerge(Layer.succeed(Storage, storage)),
+    Layer.provide(webhooks),
     Layer.provide(Layer.mergeAll(settings, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
     Layer.provide(NodeCrypto.layer)
   )
@@ -175,6 +180,32 @@ describe("a rotation of the seal keys", () => {
         }),
         service(storage, keys(newKey))
       )
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect("signs webhooks with the secrets of before, and sends nothing unsigned where their key is gone", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const storage = yield* Storage
+      const told = endpoints()
+      const start = (server: string) => call(operations.startQuoteRequest, server, startOf())
+      const { server, secret } = yield* Effect.provide(
+        Effect.gen(function* () {
+          const access = yield* Access
+          const { id } = yield* access.createOrganization("A test")
+          const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
+          const input = { url, event_types: ["quote_request.queued"] }
+          const made = yield* call(createEventSubscription, key, input, { idempotency_key: "one" })
+          return { server: key, secret: made.signing_secret ?? "" }
+        }),
+        service(storage, keys(oldKey), told.layer)
+      )
+      yield* Effect.provide(Effect.andThen(start(server), runDue), service(storage, keys(newKey, oldKey), told.layer))
+      const { headers, body } = told.sent[0]?.request ?? assert.fail("nothing was sent")
+      const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
+      assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
+      yield* Effect.provide(Effect.andThen(start(server), runDue), service(storage, keys(newKey), told.layer))
+      assert.lengthOf(told.sent, 1)
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 })

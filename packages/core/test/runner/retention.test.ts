@@ -88,7 +88,15 @@ describe("what is kept", () => {
       // Consents stay for five years: those of the last four and a half of these years of 400 days.
       assert.strictEqual((yield* counts).consent, 4 * 4)
       const { answer, ...records } = before.records
-      assert.deepStrictEqual(records, { request_key: 0, application: 0, offer: 0, quote_request: 0, quote: 0 })
+      assert.deepStrictEqual(records, {
+        delivery: 0,
+        endpoint_health: 0,
+        request_key: 0,
+        application: 0,
+        offer: 0,
+        quote_request: 0,
+        quote: 0
+      })
       assert.strictEqual(before.events, 0)
       // The advances of the last thirteen months, which may be sent again.
       assert.isAtMost(answer ?? 0, 2)

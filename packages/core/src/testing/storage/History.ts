@@ -26,7 +26,14 @@ const Commit = Schema.TaggedStruct("commit", {
     })
   ).check(Schema.isMaxLength(3)),
   events: Schema.Array(moment).check(Schema.isMaxLength(3)),
-  jobs: Schema.Array(Schema.Struct({ due_at: moment, ordered: Schema.Boolean })).check(Schema.isMaxLength(3)),
+  jobs: Schema.Array(
+    Schema.Struct({
+      due_at: moment,
+      ordered: Schema.Boolean,
+      /** The lane of a job that is not ordered. */
+      lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
+    })
+  ).check(Schema.isMaxLength(4)),
   /** Which of the leases that were given so far the change finishes, counted from the newest. */
   finish: perhaps(between(0, 5)),
   /** How far the change moves the workspace's clock, forwards. */

@@ -27,17 +27,38 @@ const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
     .filter((job) => !isLeased(job, query.now) && dueAt(model, job) <= query.now)
     .filter((job) => !job.job.ordered || firstMoment(model, job.workspace_id, query.now).includes(job))
 
+const isOfLane = (one: ModelJob, other: ModelJob) =>
+  one.workspace_id === other.workspace_id && one.job.lane?.name === other.job.lane?.name
+
+/** How many more jobs of a job's lane may be leased; without end where it has none. */
+const roomFor = (model: Model, job: ModelJob, now: number): number =>
+  job.job.lane === undefined
+    ? Number.POSITIVE_INFINITY
+    : job.job.lane.limit - model.jobs.filter((other) => isOfLane(other, job) && isLeased(other, now)).length
+
+/** How many of the jobs can be claimed at once, as far as their lanes have room. */
+const fitting = (model: Model, jobs: ReadonlyArray<ModelJob>, now: number): number =>
+  jobs.filter(
+    (job, index) => jobs.slice(0, index).filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
+  ).length
+
+/** The jobs that hold up a job while they are leased. */
+const inTheWayOf = (model: Model, job: ModelJob, now: number): ReadonlyArray<ModelJob> => {
+  const leased = model.jobs.filter((other) => other.workspace_id === job.workspace_id && isLeased(other, now))
+  if (job.job.ordered) return leased.filter((other) => other.job.ordered)
+  return roomFor(model, job, now) > 0 ? [] : leased.filter((other) => isOfLane(other, job))
+}
+
 /** When the first job comes due that was not taken. */
 const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJob>): number | null => {
   const moments = inScope(model, query)
     .filter((job) => !taken.includes(job))
     .map((job) => {
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
-      const before = model.jobs.filter(
-        (other) => other.workspace_id === job.workspace_id && other.job.ordered && isLeased(other, query.now)
-      )
-      const ends = job.job.ordered ? before.map(({ leased_until }) => leased_until ?? 0) : []
-      return Math.max(dueAt(model, job), ...ends)
+      const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
+      if (ends.length === 0) return dueAt(model, job)
+      // An ordered job waits for all before it, a job of a lane for any.
+      return Math.max(dueAt(model, job), job.job.ordered ? Math.max(...ends) : Math.min(...ends))
     })
   return moments.length === 0 ? null : Math.min(...moments)
 }
@@ -45,13 +66,31 @@ const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJo
 const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
   model.jobs.find(({ job, workspace_id }) => workspace_id === claimed.workspace_id && job.payload === claimed.payload)
 
-/** Earlier jobs come first, in the claim and before what it leaves. */
-const expectEarliest = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
+const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
+
+/** Urgent jobs come first, and else the earlier ones, in the claim and before what it leaves. */
+const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {
     for (const later of [...taken.slice(index + 1), ...left]) {
-      expectTrue(`${later.job.payload} comes before ${job.job.payload}`, dueAtLatest(model, later) >= dueAt(model, job))
+      const inOrder = isUrgent(later) === isUrgent(job) ? dueAtLatest(model, later) >= dueAt(model, job) : isUrgent(job)
+      expectTrue(`${later.job.payload} comes before ${job.job.payload}`, inOrder)
     }
   })
+}
+
+/** What is left waits for room in its lane, or else comes after what was taken. */
+const expectInOrder = (
+  model: Model,
+  now: number,
+  taken: ReadonlyArray<ModelJob>,
+  left: ReadonlyArray<ModelJob>
+): void => {
+  const hasRoom = (job: ModelJob) => taken.filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
+  expectFirst(model, taken, left.filter(hasRoom))
+  for (const job of left) {
+    const before = taken.filter((other) => job.job.lane !== undefined && isOfLane(other, job))
+    expectFirst(model, before, [job])
+  }
 }
 
 /** Numbers count up as jobs are stored, in every workspace. */
@@ -75,7 +114,7 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
     expectSame("a claimed job", claimed, { ...job.job, workspace_id, number, lease: job.lease + 1 })
     return job
   })
-  expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, possible.length))
+  expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, fitting(model, possible, query.now)))
   for (const workspace_id of new Set(taken.map((job) => job.workspace_id))) {
     const ordered = taken.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
     const expected = firstMoment(model, workspace_id, query.now).slice(0, ordered.length)
@@ -85,8 +124,9 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
       expected.map(({ serial }) => serial)
     )
   }
-  expectEarliest(
+  expectInOrder(
     model,
+    query.now,
     taken,
     possible.filter((job) => !taken.includes(job))
   )

@@ -1,0 +1,219 @@
+import { Effect } from "effect"
+import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
+import { expectSame, expectTrue } from "./expect.ts"
+import { type Case, rule, type StorageService } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+/** A job in a lane of two, unless told. */
+const inLane = (due_at: number, name = "lane", limit = 2): NewJob =>
+  Sample.job(due_at, { kind: "deliver", lane: { name, limit, urgent: false } })
+
+const urgent = (due_at: number, limit = 2): NewJob =>
+  Sample.job(due_at, { kind: "deliver", lane: { name: "urgent", limit, urgent: true } })
+
+const claimed = (storage: StorageService, now: number, limit = 100) =>
+  Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs)
+
+const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
+  job === undefined
+    ? Effect.die(new Error("expected a job to finish"))
+    : storage.commit(Sample.change({ workspace_id: job.workspace_id, finish: Sample.leaseOf(job) }))
+
+/** Lines in which jobs wait, with a limit of how many run at once. */
+export const lanes: ReadonlyArray<Case> = [
+  rule(
+    "of a lane no more jobs are leased at once than its limit, the earliest first",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
+      const first = yield* storage.claim(Sample.claimAt(100))
+      expectSame("as many as the limit", Sample.dueTimes(first.jobs), [10, 20])
+      expectSame("the lane", first.jobs[0]?.lane, { name: "lane", limit: 2, urgent: false })
+      expectSame("when to look again", first.next_due_at, 1_100)
+      expectSame("the lane is full", yield* storage.claim(Sample.claimAt(200)), {
+        jobs: [],
+        next_due_at: 1_100,
+        busy: false
+      })
+      yield* finish(storage, first.jobs[1])
+      const second = yield* claimed(storage, 200)
+      expectSame("one is finished", Sample.dueTimes(second), [30])
+      yield* finish(storage, first.jobs[0])
+      yield* finish(storage, second[0])
+      expectSame("all are finished", Sample.dueTimes(yield* claimed(storage, 300)), [40])
+    })
+  ),
+  rule(
+    "a claim that is shorter than the room in a lane leaves the rest of the room to the next",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
+      const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
+      expectSame("one", [...Sample.dueTimes(first.jobs), first.next_due_at], [10, 20])
+      expectSame("the rest of the room", Sample.dueTimes(yield* claimed(storage, 100)), [20, 30])
+      expectSame("no room", yield* claimed(storage, 100), [])
+    })
+  ),
+  rule(
+    "a lease that has ended makes room in its lane: its job comes again before the later ones",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
+      const [first] = yield* claimed(storage, 100, 1)
+      const [second] = yield* claimed(storage, 600, 1)
+      expectSame("the lane is full", yield* claimed(storage, 1_099), [])
+      const again = yield* claimed(storage, 1_100)
+      expectSame("the one whose lease has ended", again, first === undefined ? [] : [{ ...first, lease: 2 }])
+      expectSame("the lane is full again", yield* claimed(storage, 1_599), [])
+      expectSame("the other one", Sample.dueTimes(yield* claimed(storage, 1_600)), [20])
+      expectTrue("its lease is lost", second !== undefined)
+    })
+  ),
+  rule(
+    "a job that is finished after its lease has ended leaves the room that it made to another",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due, "narrow", 1)) }))
+      const [late] = yield* claimed(storage, 100)
+      yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
+      yield* finish(storage, late)
+      expectSame("one more", Sample.dueTimes(yield* claimed(storage, 5_000)), [20])
+      expectSame("and no other", yield* claimed(storage, 5_000), [])
+    })
+  ),
+  rule(
+    "a job that is given back makes room in its lane",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
+      const jobs = yield* claimed(storage, 100)
+      yield* storage.release(jobs.map(Sample.leaseOf))
+      const again = yield* claimed(storage, 100)
+      expectSame(
+        "both come again",
+        again,
+        jobs.map((job) => ({ ...job, lease: 2 }))
+      )
+      expectSame("and no other", yield* claimed(storage, 100), [])
+    })
+  ),
+  rule(
+    "urgent jobs come before all others that are due, those that are due later too",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), urgent(50)] }))
+      const there = { workspace_id: Sample.elsewhere, jobs: [urgent(40), urgent(200)] }
+      yield* storage.commit(Sample.change(there))
+      const first = yield* storage.claim(Sample.claimAt(100, { limit: 3 }))
+      expectSame("urgent ones first", Sample.dueTimes(first.jobs), [40, 50, 10])
+      expectSame("others wait", first.next_due_at, 20)
+      const second = yield* storage.claim(Sample.claimAt(100))
+      expectSame("then the others", Sample.dueTimes(second.jobs), [20, 30])
+      expectSame("an urgent one that is not due yet", second.next_due_at, 200)
+      for (const job of [...first.jobs, ...second.jobs]) yield* finish(storage, job)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(150)] }))
+      expectSame("before it is due", Sample.dueTimes(yield* claimed(storage, 199)), [150])
+      expectSame("when it is due", Sample.dueTimes(yield* claimed(storage, 200)), [200])
+    })
+  ),
+  rule(
+    "a full lane hides no other due work, and takes no room of a claim",
+    Effect.fnUntraced(function* (storage) {
+      const full = [...Sample.range(1, 20).map((due) => inLane(due)), ...Sample.range(1, 20).map((due) => urgent(due))]
+      yield* storage.commit(Sample.change({ jobs: full }))
+      expectSame("the lanes are filled", (yield* claimed(storage, 100)).length, 4)
+      yield* storage.commit(
+        Sample.change({ jobs: [Sample.job(30), Sample.timer(40), inLane(50, "other"), Sample.job(5_000)] })
+      )
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(60)] }))
+      const claim = yield* storage.claim(Sample.claimAt(100, { limit: 4 }))
+      expectSame("everything else", Sample.dueTimes(claim.jobs), [30, 40, 50, 60])
+      expectSame("when to look again", claim.next_due_at, 1_100)
+    })
+  ),
+  rule(
+    "lanes of one name in different workspaces are different lanes, and so are two names in one",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = [10, 20, 30].map((due) => inLane(due, "a", 1))
+      yield* storage.commit(Sample.change({ jobs: [...jobs, inLane(15, "b", 1), inLane(25, "b", 1)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
+      const first = yield* claimed(storage, 100)
+      expectSame("one of each", Sample.dueTimes(first), [10, 10, 15])
+      yield* finish(
+        storage,
+        first.find(({ workspace_id }) => workspace_id === Sample.elsewhere)
+      )
+      const second = yield* claimed(storage, 100)
+      expectSame("where there is room", [second.length, second[0]?.workspace_id], [1, Sample.elsewhere])
+    })
+  ),
+  rule(
+    "a claim for the ordered work of one workspace sees no lanes",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [urgent(10), inLane(10), Sample.timer(20)] }))
+      const claim = yield* storage.claim(Sample.claimAt(100, { workspace_id: Sample.home }))
+      expectSame("its timers", [...Sample.dueTimes(claim.jobs), claim.next_due_at], [20, null])
+    })
+  ),
+  rule(
+    "a workspace's clock moves the jobs that wait in its lanes, and no leases",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = [urgent(5_000, 1), urgent(6_000, 1), inLane(7_000)]
+      yield* storage.commit(Sample.change({ jobs }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
+      yield* storage.commit(Sample.change({ clock_offset_ms: 4_500 }))
+      const first = yield* storage.claim(Sample.claimAt(1_500))
+      expectSame("the first of the lane", [...Sample.dueTimes(first.jobs), first.next_due_at], [5_000, 2_500])
+      yield* storage.commit(Sample.change({ clock_offset_ms: 9_000, jobs: [inLane(8_000)] }))
+      const second = yield* storage.claim(Sample.claimAt(1_500))
+      expectSame("the lane is full still", [...Sample.dueTimes(second.jobs), second.next_due_at], [7_000, 8_000, 2_500])
+      for (const job of first.jobs) yield* finish(storage, job)
+      const third = yield* storage.claim(Sample.claimAt(1_500))
+      expectSame("there is room", [...Sample.dueTimes(third.jobs), third.next_due_at], [6_000, 2_500])
+    })
+  ),
+  rule(
+    "erasing a workspace takes the jobs of its lanes, and what was leased of them takes no room any more",
+    Effect.fnUntraced(function* (storage) {
+      const jobs = [10, 20, 30].map((due) => inLane(due, "narrow", 1))
+      yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs }))
+      const before = yield* claimed(storage, 100)
+      const erased = yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
+      expectSame("the counts", erased, { records: {}, events: 0, jobs: 4 })
+      expectSame("nothing is left of them", yield* storage.claim(Sample.claimAt(100)), {
+        jobs: [],
+        next_due_at: 1_100,
+        busy: false
+      })
+      yield* storage.commit(Sample.change({ jobs }))
+      yield* storage.release(before.filter(({ workspace_id }) => workspace_id === Sample.home).map(Sample.leaseOf))
+      expectSame("one of the new ones", Sample.dueTimes(yield* claimed(storage, 100)), [10])
+      expectSame("and no other", yield* claimed(storage, 100), [])
+    })
+  ),
+  rule(
+    "however many claim and finish at once, of a lane no more are leased than its limit",
+    Effect.fnUntraced(function* (storage) {
+      const count = 60
+      const limit = 3
+      yield* storage.commit(Sample.change({ jobs: Sample.range(1, count).map((due) => inLane(due, "busy", limit)) }))
+      const done: Array<number> = []
+      let leased = 0
+      let most = 0
+      const host = Effect.gen(function* () {
+        for (let round = 0; done.length < count; round++) {
+          expectTrue("the work ends", round < 10_000)
+          const jobs = yield* claimed(storage, 100, 2)
+          leased += jobs.length
+          most = Math.max(most, leased)
+          for (const job of jobs) {
+            yield* Effect.yieldNow
+            done.push(job.due_at)
+            // Before it is finished: another host may claim the next one at that very moment.
+            leased -= 1
+            yield* finish(storage, job)
+          }
+          yield* Effect.yieldNow
+        }
+      })
+      yield* Effect.forEach(Sample.range(1, 8), () => host, { concurrency: "unbounded" })
+      expectSame("each was done once", new Set(done).size, count)
+      expectTrue(`no more than ${limit} at once, where ${most} were`, most <= limit)
+    })
+  )
+]

@@ -1,0 +1,151 @@
+import { Clock, Effect } from "effect"
+import type { Mac } from "effect/crypto"
+import type { Seal } from "../access/Seal.ts"
+import * as Json from "../Json.ts"
+import type { JobPayload } from "../quoting/JobPayload.ts"
+import { Place } from "../runner/Place.ts"
+import * as Change from "../storage/Change.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
+import type { Storage } from "../storage/Storage.ts"
+import { second_ms } from "../Timestamp.ts"
+import * as Delivery from "./Delivery.ts"
+import { attemptJob, cancelJob } from "./DeliveryJob.ts"
+import * as EndpointHealth from "./EndpointHealth.ts"
+import * as Subscription from "./EventSubscription.ts"
+import * as Signature from "./Signature.ts"
+import * as SigningSecrets from "./SigningSecrets.ts"
+import { loadDelivery, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
+import { isConfirmed, type WebhookSender } from "./WebhookSender.ts"
+
+/** What attempts work with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly seal: Seal["Service"]
+  readonly mac: Mac.Mac["Service"]
+  readonly sender: WebhookSender["Service"]
+  readonly keys: Signature.Keys
+  /** The prefix of the second set of headers, such as `quotewire-`. */
+  readonly header_prefix: string
+}
+
+/** An attempt that is due. */
+interface Due {
+  readonly job: ClaimedJob
+  readonly trigger: "manual" | "scheduled"
+  /** The turn of the delivery that it is; null for an attempt beside the schedule. */
+  readonly turn: number | null
+  readonly delivery: Delivery.KeptDelivery
+  readonly subscription: Subscription.KeptSubscription
+}
+
+/** Attempts one delivery: load, sign, send, and commit what came of it, together with the end of the job. */
+export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, now: number) {
+  const due = yield* load(means, job)
+  if (due === null) return yield* means.storage.commit(Change.make(job.workspace_id, { finish: job }))
+  const { delivery, subscription } = due
+  // A sandbox's attempt happens at its due time, so that one jump of the clock tells the story of many small steps.
+  const at = subscription.environment === "sandbox" ? job.due_at : now
+  if (!Subscription.receives(subscription)) {
+    const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
+    return yield* means.storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
+  }
+  const sent = yield* send(means, due, at)
+  const outcome: Delivery.Outcome = {
+    attempted_at: at,
+    ended_at: at + sent.duration_ms,
+    confirmed: isConfirmed(sent),
+    response_status_code: sent.response_status_code,
+    response_duration_ms: sent.duration_ms,
+    trigger: due.trigger
+  }
+  // What has been sent is never sent again because somebody else was faster in writing.
+  yield* Effect.retry(conclude(means, due, outcome), {
+    times: 100,
+    while: (error) => error._tag === "VersionConflict"
+  })
+})
+
+/** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
+const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
+  const { subscription_id, event_id, turn, trigger } = payloadOf(job)
+  const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
+  if (delivery === null) return null
+  if (turn !== null && (delivery.turn !== turn || !Delivery.isOpen(delivery))) return null
+  const subscription = yield* loadSubscription(storage, job.workspace_id, subscription_id)
+  const due: Due | null = subscription === null ? null : { job, trigger, turn, delivery, subscription }
+  return due
+})
+
+const send = Effect.fnUntraced(function* (means: Means, { delivery, subscription }: Due, at: number) {
+  const secrets = yield* SigningSecrets.open(means.seal, subscription, at)
+  // Receivers compare the timestamp with their own clocks: real time, wherever the workspace's clock stands.
+  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
+  const signature = yield* Signature.sign(
+    means.mac,
+    secrets,
+    delivery.event_id,
+    timestamp,
+    delivery.payload,
+    means.keys
+  )
+  const place = yield* Place
+  // A hanging endpoint takes no place of the runner's from anybody else's work.
+  return yield* place.away(
+    means.sender.send({
+      url: subscription.url,
+      headers: {
+        "content-type": "application/json",
+        ...Signature.headersOf({ id: delivery.event_id, timestamp, signature, prefix: means.header_prefix })
+      },
+      body: delivery.payload
+    })
+  )
+})
+
+/** Writes what came of an attempt over whatever stands there now. */
+const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outcome: Delivery.Outcome) {
+  const { job } = due
+  const { workspace_id } = job
+  const { id } = due.subscription
+  const delivery = yield* loadDelivery(storage, workspace_id, id, due.delivery.event_id)
+  // A reset has erased it.
+  if (delivery === null) return yield* storage.commit(Change.make(workspace_id, { finish: job }))
+  const subscription = (yield* loadSubscription(storage, workspace_id, id)) ?? due.subscription
+  const health = EndpointHealth.attempted(yield* loadHealth(storage, workspace_id, id), outcome)
+  // Five days of failures: delivery turns off, and everything that was to come is cancelled.
+  const turnsOff =
+    !outcome.confirmed && Subscription.receives(subscription) && EndpointHealth.isShutOff(health, outcome.attempted_at)
+  const turnedOff = turnsOff
+    ? [Subscription.toStored(Subscription.change(subscription, { delivery_enabled: false }, outcome.ended_at))]
+    : []
+  // An attempt beside the schedule, and one that was overtaken by a cancellation, only go on record.
+  const isNext = Delivery.isOpen(delivery) && delivery.turn === due.turn
+  const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
+  // Turned off now, or while the attempt was under way: nothing more is to come.
+  const isOver = Delivery.isOpen(next) && (turnsOff || !Subscription.receives(subscription))
+  const last = isOver ? Delivery.ended(next, "cancelled") : next
+  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, "scheduled")] : []
+  yield* storage.commit(
+    Change.make(workspace_id, {
+      writes: [
+        Delivery.toStored(last, outcome.ended_at),
+        EndpointHealth.toStored(health, outcome.ended_at),
+        ...turnedOff
+      ],
+      jobs: turnsOff ? [...retries, cancelJob(id, outcome.ended_at)] : retries,
+      finish: job
+    })
+  )
+})
+
+/** Ends an attempt that has died too often: its delivery has failed, and can be replayed. */
+export const abandon = Effect.fnUntraced(function* ({ storage }: Pick<Means, "storage">, job: ClaimedJob, at: number) {
+  const { subscription_id, event_id, turn } = payloadOf(job)
+  const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
+  const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.turn === turn
+  const writes = isNext ? [Delivery.toStored(Delivery.gaveUp(delivery), at)] : []
+  yield* storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
+})
+
+const payloadOf = (job: ClaimedJob): JobPayload["deliver"] =>
+  Json.decode(Json.fromText<JobPayload["deliver"]>(job.payload))

@@ -1,0 +1,105 @@
+import { Equal, Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
+
+/** What a host lets webhooks reach besides public addresses, and what it forbids in addition. */
+export interface Policy {
+  /** Networks that are reached although they are not public, with plain `http` too: such as 127.0.0.0/8 and ::1/128. */
+  readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
+  /** The host's own addresses, public as they may be: a webhook to itself would go in circles. */
+  readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
+  /** Names under which the host itself is reached, in lower case. */
+  readonly own_hosts?: ReadonlyArray<string>
+  /** Whether 64:ff9b::/96 leads to IPv4, as it does behind DNS64: such an address then counts as the one inside. */
+  readonly nat64?: boolean
+}
+
+/** Public addresses only, for hosts with settings of no kind. */
+export const publicOnly: Policy = { allow: [], own_addresses: [] }
+
+/** Reads networks such as `127.0.0.0/8,::1/128`; null where one of them is none. */
+export const readNetworks = (text: string): ReadonlyArray<IpNetwork.IpNetwork> | null => {
+  const parts = text.split(",").map((part) => part.trim())
+  return Result.getOrNull(Result.all(parts.filter((part) => part !== "").map((part) => IpNetwork.fromString(part))))
+}
+
+const networks = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNetwork> =>
+  texts.map(IpNetwork.fromStringUnsafe)
+
+/**
+ * Every entry of IANA's special-purpose registry, globally reachable or not, multicast, what is reserved, and the one
+ * public address that leads into a cloud: Azure's 168.63.129.16.
+ */
+export const specialIpv4 = networks(
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "168.63.129.16/32",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "192.175.48.0/24",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4"
+)
+
+/** All that is ever handed out as global unicast. Mapped, compatible, SIIT and NAT64 addresses lie outside of it. */
+const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
+/** What is special inside of it: protocol assignments with Teredo, documentation, 6to4. */
+export const specialIpv6 = networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+/** What is global again inside of 2001::/23. */
+export const carvedOutIpv6 = networks(
+  "2001:1::1/128",
+  "2001:1::2/128",
+  "2001:1::3/128",
+  "2001:3::/32",
+  "2001:4:112::/48",
+  "2001:20::/28",
+  "2001:30::/28"
+)
+const nat64Prefix = IpNetwork.fromStringUnsafe("64:ff9b::/96")
+
+const contain = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
+  networks.some((network) => IpNetwork.contains(network, address))
+
+/** Whether an address lies in a network that the settings allow by name. */
+export const isAllowed = (address: string, policy: Policy): boolean => {
+  const parsed = NetAddress.ipFromString(address)
+  return Result.isSuccess(parsed) && contain(policy.allow, parsed.success)
+}
+
+/**
+ * Whether webhooks may go to an address: an allow-list, so that what nobody has thought of is refused.
+ *
+ * An IPv6 address that holds an IPv4 address is refused, whatever is inside; with `nat64` a NAT64 address counts as the
+ * one inside. Text that is no address, or names an interface, is refused.
+ */
+export const judgeAddress = (address: string, policy: Policy): "public" | "refused" => {
+  const parsed = NetAddress.ipFromString(address)
+  return Result.isSuccess(parsed) && isFit(parsed.success, policy) ? "public" : "refused"
+}
+
+const isFit = (address: NetAddress.IpAddress, policy: Policy): boolean => {
+  if (contain(policy.allow, address)) return true
+  if (policy.own_addresses.some((own) => Equal.equals(own, address))) return false
+  if (NetAddress.isIpv4Address(address)) return !contain(specialIpv4, address)
+  if (policy.nat64 === true && IpNetwork.contains(nat64Prefix, address)) {
+    return isFit(NetAddress.ipv4FromBytesUnsafe(Uint8Array.from(NetAddress.ipv6ToOctets(address).slice(12))), policy)
+  }
+  if (!IpNetwork.contains(globalIpv6, address) || isIsatap(address)) return false
+  return !contain(specialIpv6, address) || contain(carvedOutIpv6, address)
+}
+
+/** ISATAP can hide an IPv4 address under any prefix, behind an interface identifier of its own. */
+const isIsatap = (address: NetAddress.Ipv6Address): boolean => {
+  const segments = NetAddress.ipv6ToSegments(address)
+  return segments[5] === 0x5efe && (segments[4] === 0 || segments[4] === 0x0200)
+}

@@ -1,0 +1,125 @@
+import { Effect, Schema } from "effect"
+import type { Event } from "../events/Event.ts"
+import type { WorkspaceId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/onConflict.ts"
+import type { Storage } from "../storage/Storage.ts"
+import { minute_ms } from "../Timestamp.ts"
+import * as Delivery from "./Delivery.ts"
+import { replayJob } from "./DeliveryJob.ts"
+import type { KeptSubscription } from "./EventSubscription.ts"
+import { payloadOf, receivers } from "./Publishing.ts"
+import { loadDelivery } from "./SubscriptionStore.ts"
+
+/** The ways in which a sandbox sends its events again. */
+export const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", "gap"] as const
+/** A way in which a sandbox sends its events again. */
+export const ReplayCode = Schema.Literals(replayCodes)
+export type ReplayCode = typeof ReplayCode.Type
+
+const dropStale = "Drop events whose resource.version is not newer than the one you hold."
+
+/** What each way of replaying does, and what a correct consumer makes of it. */
+export const tellings: {
+  readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
+} = {
+  as_recorded: { notice: "Every recorded event was sent again, in its order.", recovery: dropStale },
+  duplicated: { notice: "Every recorded event was sent again, twice.", recovery: dropStale },
+  reversed: { notice: "Every recorded event was sent again, the newest first.", recovery: dropStale },
+  delayed: { notice: "Every recorded event is sent again in 15 minutes of workspace time.", recovery: dropStale },
+  gap: {
+    notice: "Every recorded event but the first was sent again; the first stands in the feed only.",
+    recovery: "Read GET /v1/events from your stored cursor."
+  }
+}
+
+/** So many events are replayed at the most: the newest. */
+export const max_replayed = 1_000
+const delay_ms = 15 * minute_ms
+
+/** Sends the recorded events of a sandbox again, to every subscription that wants them; answers how many attempts. */
+export const replayEvents = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  workspace_id: WorkspaceId,
+  code: ReplayCode,
+  now: number
+) {
+  const events = arrange(code, yield* newestEvents(storage, workspace_id))
+  const subscriptions = yield* receivers(storage, workspace_id)
+  const when: When = { now, due_at: code === "delayed" ? now + delay_ms : now }
+  let deliveries = 0
+  for (const subscription of subscriptions) {
+    for (const event of events.filter(({ type }) => subscription.event_types.includes(type))) {
+      yield* deciding(sendAgain(storage, workspace_id, subscription, event, when))
+      deliveries++
+    }
+  }
+  return deliveries
+})
+
+/** The moment of a replay and that of its attempts, in milliseconds of workspace time. */
+interface When {
+  readonly now: number
+  readonly due_at: number
+}
+
+interface Recorded {
+  readonly id: string
+  readonly type: string
+  readonly json: Json.Json<Event>
+}
+
+const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
+  let after = 0
+  let newest: ReadonlyArray<Recorded> = []
+  while (true) {
+    const page = yield* storage.feed({ workspace_id, after, limit: max_replayed })
+    const events = page.events.map((event): Recorded => {
+      const json = Json.fromText<Event>(event.body)
+      return { id: event.id, type: Json.decode(json).type, json }
+    })
+    newest = [...newest, ...events].slice(-max_replayed)
+    const last = page.events.at(-1)
+    if (last === undefined || page.events.length < max_replayed) return newest
+    after = last.number
+  }
+})
+
+const arrange = (code: ReplayCode, events: ReadonlyArray<Recorded>): ReadonlyArray<Recorded> => {
+  switch (code) {
+    case "duplicated":
+      return events.flatMap((event) => [event, event])
+    case "reversed":
+      return events.toReversed()
+    case "gap":
+      return events.slice(1)
+    case "as_recorded":
+    case "delayed":
+      return events
+  }
+}
+
+/** One more attempt of an event, whatever has become of its delivery; one that was never handed over is now. */
+const sendAgain = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  workspace_id: WorkspaceId,
+  { id }: KeptSubscription,
+  event: Recorded,
+  { now, due_at }: When
+) {
+  const known = yield* loadDelivery(storage, workspace_id, id, event.id)
+  const first = Delivery.handOver({
+    subscription_id: id,
+    event_id: event.id,
+    event_type: event.type,
+    payload: payloadOf(event.json),
+    at: now,
+    due_at
+  })
+  const parts =
+    known === null
+      ? { writes: [Delivery.toStored(first, now)], jobs: [replayJob(first, first.turn, due_at)] }
+      : { jobs: [replayJob(known, null, due_at)] }
+  yield* storage.commit(Change.make(workspace_id, parts)).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+})

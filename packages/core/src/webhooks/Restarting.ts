@@ -1,0 +1,51 @@
+import { Effect } from "effect"
+import type { WorkspaceId } from "../Ids.ts"
+import * as Change from "../storage/Change.ts"
+import type { RecordPage } from "../storage/Page.ts"
+import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
+import * as Subscription from "./EventSubscription.ts"
+import { loadSubscription } from "./SubscriptionStore.ts"
+
+type StorageService = Storage["Service"]
+
+/** Takes the subscriptions of a sandbox over a reset, which has erased what was on its way to them. */
+export const restartSubscriptions = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  at: number
+) {
+  for (const status of ["active", "unfinished"] as const) {
+    let after: string | null = null
+    do {
+      const page: RecordPage = yield* storage.page({
+        workspace_id,
+        kind: "subscription",
+        status,
+        order: "oldest",
+        after,
+        limit: 100
+      })
+      yield* Effect.forEach(page.records, ({ id }) => restart(storage, workspace_id, id, at), { discard: true })
+      after = page.next
+    } while (after !== null)
+  }
+})
+
+/** Restarts one subscription; whoever was faster has changed it, so it is read again. */
+const restart = (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  id: string,
+  at: number
+): Effect.Effect<void, StorageUnavailable> =>
+  Effect.gen(function* () {
+    const subscription = yield* loadSubscription(storage, workspace_id, id)
+    if (subscription === null) return
+    const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
+    yield* storage.commit(Change.make(workspace_id, { writes }))
+  }).pipe(
+    Effect.catchTags({
+      LeaseLost: (lost) => Effect.die(lost),
+      VersionConflict: () => restart(storage, workspace_id, id, at)
+    })
+  )

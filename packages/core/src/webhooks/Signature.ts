@@ -1,0 +1,226 @@
+import { Effect, Result } from "effect"
+import { Mac } from "effect/crypto"
+import { Base64 } from "effect/encoding"
+
+/*
+ * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 behind `whsec_`, and written as
+ * `v1,` and base64. While a secret is rotated, a delivery carries one entry for each secret, and any may match.
+ */
+
+/** What a signing secret begins with. */
+export const secret_prefix = "whsec_"
+/** The fewest random bytes in a signing secret. */
+export const min_secret_bytes = 24
+/** The most random bytes in a signing secret. */
+export const max_secret_bytes = 64
+/** The random bytes in the secrets that are made here. */
+export const secret_bytes = 32
+/** What the second set of headers begins with where the settings name nothing else. */
+export const default_header_prefix = "quotewire-"
+/** How far a timestamp may be from the receiver's clock, in either direction. */
+export const tolerance_seconds = 300
+
+/** Writes random bytes as a signing secret. */
+export const makeSecret = (random: Uint8Array): string => {
+  if (!isSecretLength(random.length)) throw new RangeError("A signing secret needs 24 to 64 random bytes")
+  return secret_prefix + Base64.encode(random)
+}
+
+const isSecretLength = (bytes: number): boolean => bytes >= min_secret_bytes && bytes <= max_secret_bytes
+
+/** Keys that were read from their secrets already, by secret; `sign` and `verify` keep at most `max_keys` in it. */
+export type Keys = Map<string, Mac.Key>
+
+/** How many keys are kept; beyond that the oldest goes. */
+export const max_keys = 10_000
+
+/** The key of a secret; null where the text is no signing secret. */
+const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
+  const known = keys?.get(secret)
+  if (known !== undefined) return Effect.succeed(known)
+  const bytes = Base64.decode(secret.slice(secret_prefix.length))
+  if (!secret.startsWith(secret_prefix) || Result.isFailure(bytes) || !isSecretLength(bytes.success.length)) {
+    return Effect.succeed(null)
+  }
+  const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes.success))
+  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keep(keys, secret, key)))
+}
+
+const keep = (keys: Keys, secret: string, key: Mac.Key): void => {
+  const [oldest] = keys.size < max_keys ? [] : keys.keys()
+  if (oldest !== undefined) keys.delete(oldest)
+  keys.set(secret, key)
+}
+
+/**
+ * The `webhook-signature` of a message: one entry for each secret, in their order.
+ *
+ * `keys` saves reading the same secrets again and again. The id must be free of full stops, as every id here is: they
+ * separate what is signed.
+ */
+export const sign = (
+  mac: Mac.Mac["Service"],
+  secrets: ReadonlyArray<string>,
+  id: string,
+  timestamp_seconds: number,
+  body: string,
+  keys?: Keys
+): Effect.Effect<string> => {
+  const signed = encoder.encode(`${id}.${timestamp_seconds}.${body}`)
+  const [first] = secrets
+  return first !== undefined && secrets.length === 1
+    ? entryOf(mac, first, signed, keys)
+    : Effect.map(
+        Effect.forEach(secrets, (secret) => entryOf(mac, secret, signed, keys)),
+        (entries) => entries.join(" ")
+      )
+}
+
+const entryOf = (
+  mac: Mac.Mac["Service"],
+  secret: string,
+  signed: Uint8Array,
+  keys: Keys | undefined
+): Effect.Effect<string> =>
+  Effect.flatMap(keyOf(secret, keys), (key) =>
+    key === null ? Effect.die(new RangeError("Not a signing secret")) : entryBy(mac, key, signed)
+  )
+
+const entryBy = (mac: Mac.Mac["Service"], key: Mac.Key, signed: Uint8Array): Effect.Effect<string> =>
+  Effect.orDie(Effect.map(mac.sign(key, signed), (tag) => version + Base64.encode(tag)))
+
+const version = "v1,"
+const encoder = new TextEncoder()
+
+/** What the headers of a delivery say. */
+export interface Signed {
+  readonly id: string
+  /** Unix seconds of the host's real time, when it was signed. */
+  readonly timestamp: number
+  readonly signature: string
+  /** What the names of the second set begin with. */
+  readonly prefix?: string
+}
+
+/** The headers of a delivery, under the standard's names and, with the same values, under the provider's. */
+export const headersOf = ({
+  id,
+  timestamp,
+  signature,
+  prefix = default_header_prefix
+}: Signed): Readonly<Record<string, string>> => {
+  const seconds = String(timestamp)
+  return {
+    [`${standard_prefix}id`]: id,
+    [`${standard_prefix}timestamp`]: seconds,
+    [`${standard_prefix}signature`]: signature,
+    [`${prefix}id`]: id,
+    [`${prefix}timestamp`]: seconds,
+    [`${prefix}signature`]: signature
+  }
+}
+
+const standard_prefix = "webhook-"
+
+/** Headers as runtimes and frameworks hand them over; the case of names does not matter. */
+export type IncomingHeaders =
+  | { readonly get: (name: string) => string | null }
+  | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
+
+/** A delivery as it came, and what a consumer knows. */
+export interface Received {
+  /** Every secret that counts now: two while one is rotated. */
+  readonly secrets: ReadonlyArray<string>
+  readonly headers: IncomingHeaders
+  /** The raw body, before anything has parsed it: the signature covers its very bytes. */
+  readonly body: string | Uint8Array
+  /** The consumer's clock, in Unix seconds. */
+  readonly now_seconds: number
+  /** How far the timestamp may be off; five minutes where it is left out. */
+  readonly tolerance_seconds?: number
+}
+
+/** Why a delivery is not to be trusted: answer 400, and do nothing else. */
+export type Distrust =
+  | "missing_header"
+  | "garbled_header"
+  | "timestamp_too_old"
+  | "timestamp_too_new"
+  | "wrong_signature"
+  /** The consumer's own mistake: there is no secret, or one is not a `whsec_` secret. */
+  | "unusable_secret"
+
+/** Whether a delivery was signed with one of the secrets, and lately. */
+export type Verification =
+  | { readonly ok: true; readonly id: string; readonly timestamp: number }
+  | { readonly ok: false; readonly reason: Distrust }
+
+/** Checks a delivery: any entry may match any of the secrets, and all are compared in constant time. */
+export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], received: Received, keys?: Keys) {
+  const claim = claimOf(received.headers)
+  if (typeof claim === "string") return distrust(claim)
+  const macKeys: Array<Mac.Key> = []
+  for (const secret of received.secrets) {
+    const key = yield* keyOf(secret, keys)
+    if (key === null) return distrust("unusable_secret")
+    macKeys.push(key)
+  }
+  if (macKeys.length === 0) return distrust("unusable_secret")
+  const age_seconds = received.now_seconds - claim.timestamp
+  const most = received.tolerance_seconds ?? tolerance_seconds
+  // Written so that a clock that is not a number trusts nothing.
+  if (!(age_seconds <= most)) return distrust("timestamp_too_old")
+  if (!(age_seconds >= -most)) return distrust("timestamp_too_new")
+  const signed = signedBytes(claim, received.body)
+  let isGenuine = false
+  for (const key of macKeys) {
+    const expected = encoder.encode(yield* entryBy(mac, key, signed))
+    for (const entry of claim.entries) isGenuine = Mac.timingSafeEqual(encoder.encode(entry), expected) || isGenuine
+  }
+  return isGenuine ? trust(claim) : distrust("wrong_signature")
+})
+
+const trust = ({ id, timestamp }: Claim): Verification => ({ ok: true, id, timestamp })
+const distrust = (reason: Distrust): Verification => ({ ok: false, reason })
+
+interface Claim {
+  readonly id: string
+  readonly timestamp: number
+  /** What stands before the body in what was signed. */
+  readonly head: string
+  readonly entries: ReadonlyArray<string>
+}
+
+/** What the headers claim, or why they cannot be read. */
+const claimOf = (headers: IncomingHeaders): Claim | Distrust => {
+  const id = headerOf(headers, "id")
+  const timestamp = headerOf(headers, "timestamp")
+  const signature = headerOf(headers, "signature")
+  if (id === "" || timestamp === "" || signature === "") return "missing_header"
+  const entries = signature.split(" ").filter((entry) => entry.startsWith(version))
+  // A full stop in an id would let part of it pass as the timestamp.
+  const isReadable = /^[^\s.,]{1,256}$/.test(id) && /^[0-9]{1,12}$/.test(timestamp) && entries.length > 0
+  return isReadable ? { id, timestamp: Number(timestamp), head: `${id}.${timestamp}.`, entries } : "garbled_header"
+}
+
+/** The one value of a header; "" where it is missing, and a blank, which nothing accepts, where it is there twice. */
+const headerOf = (headers: IncomingHeaders, name: string): string => {
+  const wanted = standard_prefix + name
+  if (hasGet(headers)) return headers.get(wanted) ?? ""
+  const values = Object.keys(headers)
+    .filter((key) => key.toLowerCase() === wanted)
+    .flatMap((key) => headers[key] ?? [])
+  return values.length > 1 ? " " : (values[0] ?? "")
+}
+
+const hasGet = (headers: IncomingHeaders): headers is Extract<IncomingHeaders, { readonly get: unknown }> =>
+  typeof headers.get === "function"
+
+const signedBytes = (claim: Claim, body: string | Uint8Array): Uint8Array => {
+  if (typeof body === "string") return encoder.encode(claim.head + body)
+  const head = encoder.encode(claim.head)
+  const bytes = new Uint8Array(head.length + body.length)
+  bytes.set(head)
+  bytes.set(body, head.length)
+  return bytes
+}

@@ -1,0 +1,39 @@
+import { Effect } from "effect"
+import type { SecureRandom } from "effect/crypto"
+import type { Seal } from "../access/Seal.ts"
+import type { SubscriptionId } from "../Ids.ts"
+import * as Subscription from "./EventSubscription.ts"
+import * as Signature from "./Signature.ts"
+
+const purposeOf = (id: SubscriptionId) => `signing secret ${id}`
+
+/** Makes a secret, sealed as it is kept. */
+export const make = Effect.fnUntraced(function* (
+  random: SecureRandom.SecureRandom["Service"],
+  seal: Seal["Service"],
+  id: SubscriptionId
+) {
+  return yield* seal.seal(purposeOf(id), Signature.makeSecret(yield* random.randomBytes(Signature.secret_bytes)))
+})
+
+/** The newest secret, to be shown once. A secret that cannot be opened is a fault of the settings. */
+export const openNewest = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  { id, secrets }: Subscription.KeptSubscription
+) {
+  const secret = yield* seal.open(purposeOf(id), secrets[0]?.sealed ?? "")
+  return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
+})
+
+/** The secrets that sign at a moment, newest first; without any, nothing may be sent. */
+export const open = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  subscription: Subscription.KeptSubscription,
+  at: number
+) {
+  const opened = yield* Effect.forEach(Subscription.livingSecrets(subscription, at), ({ sealed }) =>
+    seal.open(purposeOf(subscription.id), sealed)
+  )
+  const secrets = opened.filter((secret) => secret !== null)
+  return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
+})

@@ -1,0 +1,157 @@
+import { isAllowed, judgeAddress, type Policy } from "./PublicAddress.ts"
+
+export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "./PublicAddress.ts"
+
+/** The longest URL that is taken, in characters. */
+export const max_url_length = 2_048
+
+/** A URL that webhooks may go to, as far as its text can tell. */
+export interface WebhookUrl {
+  /** The URL as it is stored, shown and sent to: names in lower case and in Punycode, and without a dot at their end. */
+  readonly href: string
+  readonly origin: string
+  /** The name that TLS asks for, or an address, without brackets. */
+  readonly hostname: string
+  /** Path and query. */
+  readonly path: string
+  /** What the host stands for where no name server is to be asked: an address, or those of `localhost`. */
+  readonly addresses: ReadonlyArray<string> | null
+}
+
+/** Why a URL is refused. */
+export type UrlRefusal = "too_long" | "malformed" | "scheme" | "userinfo" | "fragment" | "port" | "host"
+
+/** What a URL's text comes to. */
+export type Verdict =
+  | { readonly verdict: "accepted"; readonly url: WebhookUrl }
+  | { readonly verdict: "refused"; readonly reason: UrlRefusal }
+
+/**
+ * What a caller is told. A host that does not exist, one that is private and one that is special have the same text:
+ * else subscriptions would scan the network.
+ */
+export const messages: { readonly [reason in UrlRefusal]: string } = {
+  too_long: `must have at most ${max_url_length} characters`,
+  malformed: "must be a URL in its plain form",
+  scheme: "must be an https URL",
+  userinfo: "must not contain a user name or password",
+  fragment: "must not contain a fragment",
+  port: "must not use this port",
+  host: "must name a public host that can be found"
+}
+
+/**
+ * Judges the text of a URL; whether its host's addresses are public is judged when it is looked up.
+ *
+ * The text is parsed once, as every client parses it (WHATWG), and refused where the parser had to mend it. Where
+ * several ways were open:
+ *
+ * - Upper case in the host, a missing first slash, the scheme's own port written out and zeros before a port are fine.
+ * - Unicode names are taken, and kept in Punycode, so that a look-alike shows; but not characters that the parser turns
+ *   into others (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces).
+ * - One dot behind a name is dropped; behind an address it is refused.
+ * - Underscores are refused: no authority may certify such a name.
+ * - Addresses are taken only in their canonical spelling. `localhost` is its loopback addresses that the policy allows.
+ * - Ports: 0 and those that browsers block are refused, others such as 5432 are not: what is sent there is TLS.
+ * - Path and query must be as they are sent, so a blank or `/../` is refused, while `/%` and `/..%2f` stay as they are.
+ * - An address that holds another is refused, NAT64 included, even where the policy trusts NAT64 in look-ups.
+ * - Plain `http` is for addresses in the policy's networks, and for `localhost` there; not for names.
+ */
+export const judgeUrl = (text: string, policy: Policy): Verdict => {
+  if (text.length > max_url_length) return refused("too_long")
+  const [, scheme = "", authority = "", rest = "", fragment] =
+    /^(https?):\/\/([^/?#]*)([^#]*)(#.*)?$/is.exec(text) ?? []
+  if (scheme === "") return refused("scheme")
+  const isPlain = scheme.length === 4
+  if (isPlain && policy.allow.length === 0) return refused("scheme")
+  if (authority.includes("@")) return refused("userinfo")
+  if (fragment !== undefined) return refused("fragment")
+  const url = URL.parse(text)
+  const [, host, port] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(authority) ?? []
+  if (url === null || host === undefined || !isAsWritten(url, host, rest)) return refused("malformed")
+  if (port !== undefined && (Number(port) === 0 || blocked_ports.has(Number(port)))) return refused("port")
+  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1)
+  return judgeHost(url, isPlain, policy)
+}
+
+const refused = (reason: UrlRefusal): Verdict => ({ verdict: "refused", reason })
+
+/** Whether the parser took the text as it stands, but for case, Punycode and a first slash. */
+const isAsWritten = (url: URL, host: string, rest: string): boolean =>
+  (host.toLowerCase() === url.hostname || isPlainUnicode(host, url.hostname)) &&
+  pathOf(url) === (rest.startsWith("/") ? rest : `/${rest}`)
+
+const pathOf = (url: URL): string => url.href.slice(url.protocol.length + 2 + url.host.length)
+
+/** Whether a name has letters beyond ASCII, and none that stand for other letters, or for nothing. */
+const isPlainUnicode = (host: string, hostname: string): boolean =>
+  !/^[\0-\x7f]*$/.test(host) &&
+  host.normalize("NFKC") === host &&
+  !/[\u3002\uff0e\uff61%]|\p{Default_Ignorable_Code_Point}/u.test(host) &&
+  !isIpv4(hostname)
+
+// The parser has already made any spelling of an IPv4 address into this one.
+const isIpv4 = (hostname: string): boolean => /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/.test(hostname)
+
+const judgeHost = (url: URL, isPlain: boolean, policy: Policy): Verdict => {
+  const literal = isIpv4(url.hostname) ? url.hostname : url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : null
+  if (literal !== null) {
+    if (judgeAddress(literal, { ...policy, nat64: false }) === "refused") return refused("host")
+    if (isPlain && !isAllowed(literal, policy)) return refused("scheme")
+    return accepted(url, literal, [literal])
+  }
+  const { hostname } = url
+  if (hostname === "localhost" || hostname.endsWith(".localhost")) {
+    const addresses = loopback.filter((address) => isAllowed(address, policy))
+    return addresses.length > 0 && isHostName(hostname) ? accepted(url, hostname, addresses) : refused("host")
+  }
+  if (isPlain) return refused("scheme")
+  const isOwn = policy.own_hosts?.includes(hostname) === true
+  return isOwn || !isHostName(hostname) || isSpecial(hostname) ? refused("host") : accepted(url, hostname, null)
+}
+
+const loopback: ReadonlyArray<string> = ["127.0.0.1", "::1"]
+
+const accepted = (url: URL, hostname: string, addresses: ReadonlyArray<string> | null): Verdict => ({
+  verdict: "accepted",
+  url: { href: url.href, origin: url.origin, hostname, path: pathOf(url), addresses }
+})
+
+const isHostName = (hostname: string): boolean =>
+  hostname.length <= 253 &&
+  hostname.split(".").every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label) && label.length <= 63)
+
+/** Whether a name has no public owner: a single label, or one that ends in a special name. */
+const isSpecial = (hostname: string): boolean =>
+  !hostname.includes(".") || special_names.some((name) => hostname === name || hostname.endsWith(`.${name}`))
+
+/** Names for special use (RFC 6761 and its kin), those that collide with private networks, and Kubernetes' own. */
+const special_names: ReadonlyArray<string> = [
+  "localhost",
+  "localdomain",
+  "local",
+  "internal",
+  "intranet",
+  "private",
+  "home.arpa",
+  "lan",
+  "corp",
+  "home",
+  "mail",
+  "svc",
+  "test",
+  "invalid",
+  "example",
+  "onion",
+  "alt",
+  "in-addr.arpa",
+  "ip6.arpa"
+]
+
+/** The ports that the Fetch standard blocks, since what listens there may take a request for something else. */
+const blocked_ports: ReadonlySet<number> = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
+])

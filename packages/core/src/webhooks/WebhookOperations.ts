@@ -1,0 +1,184 @@
+import { Effect } from "effect"
+import type { CallerKind } from "../access/Caller.ts"
+import * as Operation from "../Operation.ts"
+import { Deliveries } from "./Deliveries.ts"
+import { Delivery } from "./Delivery.ts"
+import { SubscriptionHealth } from "./EndpointHealth.ts"
+import { EventSubscription } from "./EventSubscription.ts"
+import { EventSubscriptions } from "./EventSubscriptions.ts"
+import * as Views from "./SubscriptionViews.ts"
+
+const authority: Operation.Authority = { callers: ["server"] satisfies ReadonlyArray<CallerKind> }
+const page = { limit: "integer", cursor: "string" } as const
+
+/** Makes a subscription (api.md, POST /v1/event-subscriptions). */
+export const createEventSubscription = Operation.make({
+  name: "create_event_subscription",
+  summary: "Make an event subscription",
+  description:
+    "Events of the chosen types are sent to the url as signed POSTs. The answer holds the signing secret: it is shown once. After a 503 the same Idempotency-Key finishes with the same secret, within ten minutes.",
+  tag: "Webhooks",
+  route: {
+    method: "POST",
+    path: "/v1/event-subscriptions",
+    query: {},
+    status: 201
+  },
+  authority,
+  cost: "other",
+  idempotent: true,
+  shown_once: "signing_secret",
+  input: Views.CreateInput,
+  output: EventSubscription,
+  errors: ["conflict"],
+  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.create(call, input))
+})
+
+/** Lists subscriptions (api.md, GET /v1/event-subscriptions). */
+export const listEventSubscriptions = Operation.make({
+  name: "list_event_subscriptions",
+  summary: "List event subscriptions",
+  description: "Newest first, the disabled ones too. Secrets are never shown again.",
+  tag: "Webhooks",
+  route: { method: "GET", path: "/v1/event-subscriptions", query: page, status: 200 },
+  authority,
+  cost: "read",
+  idempotent: false,
+  input: Views.ListInput,
+  output: Views.SubscriptionPage,
+  errors: ["invalid_cursor"],
+  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.list(call, input))
+})
+
+/** Changes a subscription (api.md, PATCH /v1/event-subscriptions/{id}). */
+export const updateEventSubscription = Operation.make({
+  name: "update_event_subscription",
+  summary: "Change an event subscription",
+  description: "Changes url or event_types. A url turns delivery on again after five days of failures turned it off.",
+  tag: "Webhooks",
+  route: { method: "PATCH", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
+  authority,
+  cost: "other",
+  idempotent: false,
+  input: Views.UpdateInput,
+  output: EventSubscription,
+  errors: ["not_found", "conflict"],
+  run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.update(call, input))
+})
+
+/** Disables a subscription (api.md, DELETE /v1/event-subscriptions/{id}). */
+export const disableEventSubscription = Operation.make({
+  name: "disable_event_subscription",
+  summary: "Disable an event subscription",
+  description: "Nothing is sent to it any more, and what was to come is cancelled. A second time answers the same.",
+  tag: "Webhooks",
+  route: { method: "DELETE", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
+  authority,
+  cost: "other",
+  idempotent: false,
+  input: Views.IdInput,
+  output: EventSubscription,
+  errors: ["not_found"],
+  run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.disable(call, id))
+})
+
+/** Makes a new signing secret (api.md, POST /v1/event-subscriptions/{id}/rotate). */
+export const rotateEventSubscriptionSecret = Operation.make({
+  name: "rotate_event_subscription_secret",
+  summary: "Rotate the signing secret",
+  description:
+    "The answer holds the new secret, once. For 24 hours every delivery is signed with both; one rotation at a time.",
+  tag: "Webhooks",
+  route: { method: "POST", path: "/v1/event-subscriptions/{id}/rotate", query: {}, status: 200 },
+  authority,
+  cost: "other",
+  idempotent: true,
+  shown_once: "signing_secret",
+  input: Views.IdInput,
+  output: EventSubscription,
+  errors: ["not_found", "conflict"],
+  run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.rotate(call, id))
+})
+
+/** Sends a test event (api.md, POST /v1/event-subscriptions/{id}/test). */
+export const sendTestEvent = Operation.make({
+  name: "send_test_event",
+  summary: "Send a test event",
+  description:
+    "Hands a webhook.test event to delivery, for this subscription only: ten a minute. It is not in the feed. The same Idempotency-Key names the same event.",
+  tag: "Webhooks",
+  route: { method: "POST", path: "/v1/event-subscriptions/{id}/test", query: {}, status: 202 },
+  authority,
+  cost: "read",
+  idempotent: true,
+  input: Views.IdInput,
+  output: Views.TestResult,
+  errors: ["not_found", "conflict"],
+  run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.test(call, id))
+})
+
+/** Reads the delivery log (api.md, GET /v1/event-subscriptions/{id}/deliveries). */
+export const listEventDeliveries = Operation.make({
+  name: "list_event_deliveries",
+  summary: "Read the delivery log",
+  description:
+    "The deliveries of the last 30 days, newest first, test events included. A page can be empty and yet have a next_cursor: read until it is null.",
+  tag: "Webhooks",
+  route: { method: "GET", path: "/v1/event-subscriptions/{id}/deliveries", query: page, status: 200 },
+  authority,
+  cost: "read",
+  idempotent: false,
+  input: Views.DeliveriesInput,
+  output: Views.DeliveryPage,
+  errors: ["not_found", "invalid_cursor"],
+  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.list(call, input))
+})
+
+/** Reads one delivery (api.md, GET /v1/event-subscriptions/{id}/deliveries/{event_id}). */
+export const getEventDelivery = Operation.make({
+  name: "get_event_delivery",
+  summary: "Read a delivery with its attempts",
+  description: "Up to 20 attempts, newest first, each with the status and duration of the endpoint's answer.",
+  tag: "Webhooks",
+  route: { method: "GET", path: "/v1/event-subscriptions/{id}/deliveries/{event_id}", query: {}, status: 200 },
+  authority,
+  cost: "read",
+  idempotent: false,
+  input: Views.DeliveryInput,
+  output: Delivery,
+  errors: ["not_found"],
+  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
+})
+
+/** Sends an event of the log again (api.md, POST /v1/event-subscriptions/{id}/replay). */
+export const replayEventDelivery = Operation.make({
+  name: "replay_event_delivery",
+  summary: "Replay an event",
+  description:
+    "The event arrives again with the same id and body: five times a day for an event. Use a new Idempotency-Key for each replay.",
+  tag: "Webhooks",
+  route: { method: "POST", path: "/v1/event-subscriptions/{id}/replay", query: {}, status: 202 },
+  authority,
+  cost: "read",
+  idempotent: true,
+  input: Views.DeliveryInput,
+  output: Views.ReplayResult,
+  errors: ["not_found", "conflict"],
+  run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.replay(call, input))
+})
+
+/** Reads a subscription's health (api.md, GET /v1/event-subscriptions/{id}/health). */
+export const getEventSubscriptionHealth = Operation.make({
+  name: "get_event_subscription_health",
+  summary: "Read a subscription's health",
+  description: "The state of the endpoint, the reason for it, and its newest attempt.",
+  tag: "Webhooks",
+  route: { method: "GET", path: "/v1/event-subscriptions/{id}/health", query: {}, status: 200 },
+  authority,
+  cost: "read",
+  idempotent: false,
+  input: Views.IdInput,
+  output: SubscriptionHealth,
+  errors: ["not_found"],
+  run: (call, { id }) => Effect.flatMap(Deliveries, (deliveries) => deliveries.health(call, id))
+})

@@ -1,0 +1,23 @@
+import { Clock, Effect, Layer } from "effect"
+import { Mac, SecureRandom } from "effect/crypto"
+import { type Received, type Verification, verify } from "./Signature.ts"
+
+/** A delivery as it came; the clock is the runtime's where none is given. */
+export interface ReceivedWebhook extends Omit<Received, "now_seconds"> {
+  readonly now_seconds?: number
+}
+
+const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+/**
+ * Checks a webhook's signature and timestamp, on any runtime that has Web Crypto.
+ *
+ * It never rejects for what was received: whatever is wrong with it is the result's `reason`. Where `ok` is false,
+ * answer 400 and do nothing else.
+ */
+export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> =>
+  Effect.gen(function* () {
+    const mac = yield* Mac.Mac
+    const now_seconds = received.now_seconds ?? Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+    return yield* verify(mac, { ...received, now_seconds })
+  }).pipe(Effect.provide(webCrypto), Effect.runPromise)

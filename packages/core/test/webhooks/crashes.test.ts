@@ -1,0 +1,236 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { advance, feed, pass, refusal, reset, runDue, start, work } from "../engine/support.ts"
+import { answered, create, deliveries, disable, health, log, only, replay, rotate, stored, tale } from "./support.ts"
+
+const live = { environment: "live" } as const
+
+const failing = { send: () => answered(500) }
+const start_waiting = start({ scenario: "waits_in_queue" })
+
+describe("a host that dies", () => {
+  tale(
+    "between an attempt and its record sends again when its lease has ended, with the same id and bytes",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* start({}, live)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, 1)
+        assert.strictEqual((yield* only(id, live)).status, "pending")
+        yield* pass(29_999)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, 1)
+        yield* pass(1)
+        yield* runDue
+        const [first, second] = endpoints.sent
+        assert.lengthOf(endpoints.sent, 2)
+        assert.strictEqual(second?.request.body, first?.request.body)
+        assert.strictEqual(second?.request.headers["webhook-id"], first?.request.headers["webhook-id"])
+        const { status, attempts } = yield* only(id, live)
+        assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+      }),
+    {},
+    {
+      around: (storage) => {
+        let died = false
+        return {
+          ...storage,
+          commit: (change) => {
+            const isOutcome = change.finish !== null && change.writes.some(({ kind }) => kind === "endpoint_health")
+            if (!isOutcome || died) return storage.commit(change)
+            died = true
+            return Effect.die(new Error("the host dies on purpose"))
+          }
+        }
+      }
+    }
+  )
+
+  const host = { isWell: false }
+  tale(
+    "again and again leaves a failed delivery that can be replayed",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* start({}, live)
+        for (let i = 0; i < 7; i++) {
+          yield* runDue
+          yield* pass(30_000)
+        }
+        const { status, event_id, attempts } = yield* only(id, live)
+        assert.deepStrictEqual([status, attempts], ["failed", []])
+        assert.lengthOf(endpoints.sent, 5)
+        host.isWell = true
+        yield* replay(id, event_id, live)
+        yield* runDue
+        assert.strictEqual((yield* only(id, live)).status, "succeeded")
+      }),
+    {},
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          host.isWell || change.finish === null || !change.writes.some(({ kind }) => kind === "endpoint_health")
+            ? storage.commit(change)
+            : Effect.die(new Error("the host dies on purpose"))
+      })
+    }
+  )
+})
+
+describe("a host that dies while it disables a subscription", () => {
+  const host = { isDying: false }
+  tale(
+    "leaves the rest to another",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        for (let i = 0; i < 3; i++) yield* start_waiting
+        yield* runDue
+        host.isDying = true
+        assert.strictEqual((yield* refusal(disable(id)))._tag, "internal_error")
+        host.isDying = false
+        assert.strictEqual((yield* health(id)).state, "disabled")
+        assert.strictEqual((yield* log(id))[0]?.status, "retrying")
+        yield* runDue
+        for (const { status } of yield* log(id)) assert.strictEqual(status, "cancelled")
+        assert.lengthOf(endpoints.sent, 3)
+      }),
+    failing,
+    {
+      around: (storage) => ({
+        ...storage,
+        page: (query) =>
+          host.isDying && query.kind === "delivery"
+            ? Effect.die(new Error("the host dies on purpose"))
+            : storage.page(query)
+      })
+    }
+  )
+})
+
+describe("a conflict", () => {
+  const conflicts = { left: 60 }
+  tale(
+    "in writing what came of an attempt never sends twice",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* start({}, live)
+        yield* runDue
+        assert.strictEqual(conflicts.left, 0)
+        assert.lengthOf(endpoints.sent, 1)
+        assert.lengthOf((yield* only(id, live)).attempts, 1)
+      }),
+    {},
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => {
+          if (!change.writes.some(({ kind }) => kind === "endpoint_health") || conflicts.left === 0) {
+            return storage.commit(change)
+          }
+          conflicts.left--
+          // Somebody else is faster: the write of a version that is there already.
+          return storage.commit({ ...change, writes: change.writes.map((write) => ({ ...write, version: 99 })) })
+        }
+      })
+    }
+  )
+
+  tale(
+    "of many attempts of one subscription at once loses none",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        for (let i = 0; i < 40; i++) yield* start({}, live)
+        yield* work
+        yield* pass(10_000)
+        assert.lengthOf(endpoints.sent, 40)
+        for (const { status, attempts } of yield* log(id, live)) {
+          assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+        }
+      }),
+    { send_takes_ms: (nth) => (nth % 5) * 100 }
+  )
+})
+
+describe("a reset", () => {
+  tale(
+    "takes the deliveries and what was to come, counts them, and leaves cursors that end",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* rotate(id)
+        for (let i = 0; i < 4; i++) yield* start_waiting
+        yield* runDue
+        const before = yield* log(id)
+        const { next_cursor } = yield* pageOf(id, 2)
+        const { removed } = yield* reset()
+        assert.strictEqual(removed?.deliveries, 4)
+        assert.isAtLeast(removed?.scheduled ?? 0, 4)
+        assert.deepStrictEqual(yield* log(id), [])
+        const old = yield* pageOf(id, 2, next_cursor)
+        assert.deepStrictEqual(old, { deliveries: [], next_cursor: null })
+        assert.strictEqual((yield* refusal(replay(id, before[0]?.event_id ?? "")))._tag, "not_found")
+        assert.strictEqual((yield* health(id)).state, "healthy")
+        assert.isNull((yield* health(id)).last_attempt)
+        const count = endpoints.sent.length
+        yield* advance(86_400)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, count)
+        yield* start_waiting
+        assert.lengthOf(yield* log(id), 1)
+        assert.lengthOf((yield* pageOf(id, 2, next_cursor)).deliveries, 0)
+      }),
+    failing
+  )
+
+  tale(
+    "begins anew: a create that was not finished is dropped, and delivery that was off is on",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* start_waiting
+        yield* runDue
+        yield* advance(5 * 86_400)
+        yield* start_waiting
+        yield* runDue
+        assert.strictEqual((yield* health(id)).state, "disabled")
+        yield* refusal(create({}, { idempotency_key: "one" }))
+        yield* reset()
+        assert.deepStrictEqual([(yield* health(id)).state, (yield* health(id)).last_attempt], ["healthy", null])
+        const late = yield* refusal(create({}, { idempotency_key: "one" }))
+        assert.deepStrictEqual([late._tag, late.retry_action], ["conflict", "use_new_request_key"])
+        yield* start_waiting
+        yield* runDue
+        assert.strictEqual((yield* only(id)).status, "retrying")
+      }),
+    { ...failing, lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
+  )
+
+  tale(
+    "while an attempt is under way leaves nothing of it",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* start_waiting
+        yield* work
+        yield* TestClock.adjust(2_000)
+        yield* reset()
+        yield* pass(60_000)
+        assert.deepStrictEqual(yield* log(id), [])
+        assert.deepStrictEqual(
+          (yield* stored).filter(({ kind }) => kind === "delivery" || kind === "endpoint_health"),
+          []
+        )
+        assert.lengthOf(yield* feed(), 0)
+      }),
+    { send_takes_ms: () => 5_000 }
+  )
+})
+
+const pageOf = (id: string, limit: number, cursor?: string | null) =>
+  deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })

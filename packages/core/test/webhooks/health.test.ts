@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SubscriptionId } from "../../src/Ids.ts"
+import { toMillis } from "../../src/Timestamp.ts"
+import { type Outcome, shut_off_after_ms } from "../../src/webhooks/Delivery.ts"
+import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/EndpointHealth.ts"
+import { pass, refusal, runDue, start, work } from "../engine/support.ts"
+import { answered, confirmed, create, disable, health, sendTest, silence, tale } from "./support.ts"
+
+const live = { environment: "live" } as const
+
+describe("the health of a subscription", () => {
+  tale(
+    "follows its newest attempt, and says why",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        const told = Effect.map(health(id, live), ({ reason, ...rest }) => {
+          assert.match(reason, /^[A-Z].*\.$/)
+          return { ...rest, reason }
+        })
+        assert.deepStrictEqual(yield* told, {
+          subscription_id: id,
+          state: "healthy",
+          last_attempt: null,
+          reason: "Nothing has been sent yet."
+        })
+        const reasons: Array<string> = []
+        for (const [state, status, response_status_code] of [
+          ["healthy", "succeeded", 200],
+          ["failing", "failed", 500],
+          ["failing", "failed", null],
+          ["healthy", "succeeded", 200]
+        ] as const) {
+          yield* pass(1)
+          yield* sendTest(id, live)
+          yield* runDue
+          const now = yield* told
+          assert.strictEqual(now.state, state)
+          assert.deepStrictEqual(
+            [now.last_attempt?.status, now.last_attempt?.response_status_code],
+            [status, response_status_code]
+          )
+          reasons.push(now.reason)
+        }
+        assert.include(reasons[1] ?? "", "500")
+        assert.include(reasons[2] ?? "", "no HTTP answer")
+        yield* disable(id, live)
+        assert.deepStrictEqual(
+          [(yield* told).state, (yield* told).reason],
+          ["disabled", "The subscription is disabled."]
+        )
+        assert.strictEqual((yield* refusal(health("sub_x", live)))._tag, "not_found")
+      }),
+    { send: (_, nth) => [confirmed, answered(500), silence][nth - 1] ?? confirmed }
+  )
+
+  tale(
+    "is that of the attempt that was made last, whichever ends last",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* work
+        yield* start({}, live)
+        yield* pass(1_000)
+        yield* start({}, live)
+        yield* pass(4_000)
+        assert.deepStrictEqual((yield* health(id, live)).last_attempt?.attempted_at, "2026-11-20T12:00:01.000Z")
+        yield* pass(10_000)
+        const { state, last_attempt } = yield* health(id, live)
+        assert.deepStrictEqual([state, last_attempt?.attempted_at], ["healthy", "2026-11-20T12:00:01.000Z"])
+      }),
+    {
+      send: (_, nth) => (nth === 1 ? silence : confirmed),
+      send_takes_ms: (nth) => (nth === 1 ? 14_000 : 10)
+    }
+  )
+
+  it("is the same in whatever order attempts end", () => {
+    const outcomes = [
+      [0, false],
+      [10, true],
+      [20, false],
+      [30, false]
+    ] as const
+    const after = (order: ReadonlyArray<number>): KeptHealth =>
+      order.reduce<KeptHealth>(
+        (health, index) => {
+          const [at, confirms] = outcomes[index] ?? assert.fail("no outcome")
+          const outcome: Outcome = {
+            attempted_at: at,
+            ended_at: at,
+            confirmed: confirms,
+            response_status_code: at,
+            response_duration_ms: 0,
+            trigger: "scheduled"
+          }
+          return attempted(health, outcome)
+        },
+        unknown(SubscriptionId.make(`sub_${"0".repeat(26)}`))
+      )
+    const inOrder = after([0, 1, 2, 3])
+    assert.deepStrictEqual([inOrder.failing_since, inOrder.succeeded_at], [20, 10])
+    for (const order of permutations([0, 1, 2, 3])) {
+      const health = after(order)
+      assert.strictEqual(toMillis(health.last_attempt?.attempted_at ?? ""), 30, String(order))
+      assert.strictEqual(health.succeeded_at, 10)
+      // A success that is told late forgets the failures between, but never that the endpoint fails.
+      assert.include([20, 30], health.failing_since, String(order))
+    }
+    assert.isFalse(isShutOff(inOrder, 20 + shut_off_after_ms - 1))
+    assert.isTrue(isShutOff(inOrder, 20 + shut_off_after_ms))
+  })
+})
+
+const permutations = (items: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> =>
+  items.length === 0
+    ? [[]]
+    : items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]))

@@ -1,0 +1,206 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { verifyWebhook } from "../../src/index.ts"
+import { advance, pass, pathsOf, refusal, reset, runDue, start } from "../engine/support.ts"
+import { create, disable, list, rotate, type Sent, stored, tale } from "./support.ts"
+
+const key = (idempotency_key: string) => ({ idempotency_key })
+const secretOf = ({ signing_secret }: { readonly signing_secret: string | null }): string =>
+  signing_secret ?? assert.fail("no secret")
+
+/** Which of the secrets a POST is signed with. */
+const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sent, secrets: ReadonlyArray<string>) {
+  const now_seconds = Number(headers["webhook-timestamp"])
+  const found: Array<number> = []
+  for (const [index, secret] of secrets.entries()) {
+    const { ok } = yield* Effect.promise(() => verifyWebhook({ secrets: [secret], headers, body, now_seconds }))
+    if (ok) found.push(index)
+  }
+  assert.lengthOf((headers["webhook-signature"] ?? "").split(" "), found.length)
+  return found
+})
+
+describe("a rotation", () => {
+  tale("answers the new secret once, and both sign for a day of workspace time", (endpoints) =>
+    Effect.gen(function* () {
+      const made = yield* create()
+      const rotated = yield* rotate(made.id, key("one"))
+      assert.deepStrictEqual(rotated, {
+        ...made,
+        signing_secret: secretOf(rotated),
+        previous_secret_expires_at: "2026-11-21T12:00:00.000Z"
+      })
+      assert.notStrictEqual(secretOf(rotated), secretOf(made))
+      assert.deepStrictEqual(yield* rotate(made.id, key("one")), { ...rotated, signing_secret: null })
+      assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...rotated, signing_secret: null }])
+      const secrets = [secretOf(made), secretOf(rotated)]
+      const sent = Effect.gen(function* () {
+        yield* start()
+        yield* runDue
+        return yield* signers(endpoints.sent.at(-1) ?? assert.fail("nothing was sent"), secrets)
+      })
+      assert.deepStrictEqual(yield* sent, [0, 1])
+      yield* advance(86_399)
+      assert.deepStrictEqual(yield* sent, [0, 1])
+      yield* pass(1_000)
+      assert.deepStrictEqual(yield* sent, [1])
+      assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
+      assert.notInclude(JSON.stringify(yield* stored), "whsec_")
+      assert.notInclude(JSON.stringify(yield* stored), secretOf(rotated).slice(6, 26))
+    })
+  )
+
+  tale("after another: the newest two sign, and no third", (endpoints) =>
+    Effect.gen(function* () {
+      const made = yield* create()
+      const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
+      yield* start()
+      yield* runDue
+      assert.deepStrictEqual(yield* signers(endpoints.sent[0] ?? assert.fail("nothing was sent"), secrets), [1, 2])
+    })
+  )
+
+  tale("of a disabled subscription is refused", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      yield* disable(id)
+      assert.deepStrictEqual((yield* refusal(rotate(id))).retry_action, "none")
+      assert.strictEqual((yield* refusal(rotate("sub_x")))._tag, "not_found")
+    })
+  )
+
+  tale(
+    "beside another one has to wait",
+    () =>
+      Effect.gen(function* () {
+        const making = yield* Effect.forkChild(create())
+        yield* pass(3_000)
+        const { id } = yield* Fiber.join(making)
+        const first = yield* Effect.forkChild(rotate(id, key("one")))
+        yield* TestClock.adjust(1_000)
+        const error = yield* refusal(rotate(id, key("two")))
+        assert.deepStrictEqual([error._tag, error.status, error.retry_action], ["conflict", 409, "wait"])
+        yield* pass(2_000)
+        const secret = secretOf(yield* Fiber.join(first))
+        const second = yield* Effect.forkChild(rotate(id, key("two")))
+        yield* pass(3_000)
+        assert.notStrictEqual(secretOf(yield* Fiber.join(second)), secret)
+      }),
+    { look_up_takes_ms: () => 3_000 }
+  )
+
+  tale("has one secret after a reset, though the older one had a day left", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      yield* advance(2 * 86_400)
+      assert.property(yield* rotate(id), "previous_secret_expires_at")
+      yield* advance(3 * 86_400)
+      yield* reset()
+      assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
+    })
+  )
+})
+
+describe("a rotation that is not finished", () => {
+  tale(
+    "blocks others for ten minutes, signs nothing, and is finished with its own key and the same secret",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id, signing_secret } = yield* create()
+        const error = yield* refusal(rotate(id, key("one")))
+        assert.deepStrictEqual([error._tag, error.retry_after_seconds], ["service_unavailable", 5])
+        const begun = (yield* stored).find((record) => record.id === id)?.body ?? "{}"
+        yield* start()
+        yield* runDue
+        assert.deepStrictEqual(
+          yield* signers(endpoints.sent[0] ?? assert.fail("nothing was sent"), [signing_secret ?? ""]),
+          [0]
+        )
+        yield* advance(598)
+        assert.strictEqual((yield* refusal(rotate(id, key("two")))).retry_action, "wait")
+        yield* pass(1_999)
+        const rotated = yield* rotate(id, key("one"))
+        assert.isNotNull(rotated.signing_secret)
+        const finished = (yield* stored).find((record) => record.id === id)?.body ?? "{}"
+        assert.strictEqual(JSON.parse(finished).secrets[0].sealed, JSON.parse(begun).rotation.sealed)
+      }),
+    { lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
+  )
+
+  tale(
+    "is over after ten minutes: another one can begin",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* refusal(rotate(id, key("one")))
+        yield* advance(599)
+        assert.strictEqual((yield* refusal(rotate(id, key("two")))).retry_action, "wait")
+        yield* advance(1)
+        assert.isNotNull((yield* rotate(id, key("two"))).signing_secret)
+      }),
+    { lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
+  )
+
+  tale(
+    "is dropped where the host is not public any more",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        assert.deepStrictEqual(pathsOf(yield* refusal(rotate(id, key("one")))), ["url"])
+        assert.isNotNull((yield* rotate(id, key("two"))).signing_secret)
+      }),
+    { lookUp: (_, nth) => (nth === 2 ? "refused" : "public") }
+  )
+
+  tale(
+    "does not block the days that a reset gives back",
+    () =>
+      Effect.gen(function* () {
+        const made = yield* create()
+        yield* advance(7 * 86_400)
+        yield* rotate(made.id, key("one"))
+        yield* refusal(rotate(made.id, key("two")))
+        yield* reset()
+        assert.notProperty((yield* list()).event_subscriptions[0], "previous_secret_expires_at")
+        assert.isNotNull((yield* rotate(made.id, key("three"))).signing_secret)
+      }),
+    { lookUp: (_, nth) => (nth === 3 ? "unavailable" : "public") }
+  )
+})
+
+describe("an answer that was lost", () => {
+  // The host dies when the call has done its work, and before its answer is kept.
+  const dying = { armed: false }
+  const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof tale>[3]>["around"]>>[0]) => ({
+    ...storage,
+    commit: (change: Parameters<typeof storage.commit>[0]) =>
+      dying.armed && change.writes.some(({ body }) => body.includes('"state":"done"'))
+        ? Effect.die(new Error("the host dies on purpose"))
+        : storage.commit(change)
+  })
+
+  tale(
+    "is given with the same secret when the call is sent again",
+    (endpoints) =>
+      Effect.gen(function* () {
+        dying.armed = true
+        assert.strictEqual((yield* refusal(create({}, key("one"))))._tag, "internal_error")
+        dying.armed = false
+        yield* pass(120_000)
+        const made = yield* create({}, key("one"))
+        assert.lengthOf((yield* list()).event_subscriptions, 1)
+        dying.armed = true
+        yield* refusal(rotate(made.id, key("one")))
+        dying.armed = false
+        yield* pass(120_000)
+        const rotated = yield* rotate(made.id, key("one"))
+        yield* start()
+        yield* runDue
+        const sent = endpoints.sent[0] ?? assert.fail("nothing was sent")
+        assert.deepStrictEqual(yield* signers(sent, [secretOf(made), secretOf(rotated)]), [0, 1])
+      }),
+    {},
+    { around }
+  )
+})

@@ -1,0 +1,397 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { types } from "../../src/events/Event.ts"
+import { verifyWebhook } from "../../src/index.ts"
+import { advance, events, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../engine/support.ts"
+import { create, disable, health, kept, list, log, stored, tale, update, url } from "./support.ts"
+
+const key = (idempotency_key: string) => ({ idempotency_key })
+const choosable = types.filter((type) => type !== "webhook.test")
+
+describe("making a subscription", () => {
+  tale("answers it whole, with its secret", (endpoints) =>
+    Effect.gen(function* () {
+      const made = yield* create({ event_types: ["quote.created", "quote.expired"] })
+      assert.match(made.id, /^sub_[0-9a-z]{26}$/)
+      assert.match(made.signing_secret ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/)
+      const { id, signing_secret: _, ...rest } = made
+      assert.deepStrictEqual(rest, {
+        environment: "sandbox",
+        url,
+        status: "active",
+        event_types: ["quote.created", "quote.expired"],
+        delivery_enabled: true,
+        created_at: "2026-11-20T12:00:00.000Z",
+        updated_at: "2026-11-20T12:00:00.000Z"
+      })
+      assert.deepStrictEqual(endpoints.lookedUp, [url])
+      assert.deepStrictEqual((yield* list()).event_subscriptions, [{ ...made, signing_secret: null }])
+      assert.strictEqual((yield* health(id)).state, "healthy")
+    })
+  )
+
+  tale("gives every subscription a secret of its own", () =>
+    Effect.gen(function* () {
+      const secrets = [yield* create(), yield* create(), yield* create()].map((made) => made.signing_secret)
+      assert.lengthOf(new Set(secrets), 3)
+    })
+  )
+
+  tale("takes every type but the test event's, those that do not fire yet too", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
+      assert.include(choosable, "quote_request.incomplete")
+      assert.include(choosable, "purchase.completed")
+    })
+  )
+
+  tale(
+    "refuses wrong types at their entries, and what is wrong with the url beside them",
+    () =>
+      Effect.gen(function* () {
+        const wrong = yield* refusal(
+          create({ event_types: ["quote.created", "quote.gone", "webhook.test", "quote.created", "quote.*"] })
+        )
+        assert.strictEqual(wrong._tag, "invalid_input")
+        assert.deepStrictEqual(pathsOf(wrong), ["event_types.1", "event_types.2", "event_types.3", "event_types.4"])
+        assert.deepStrictEqual(wrong.field_errors?.[0]?.allowed_values, choosable)
+        assert.deepStrictEqual(wrong.field_errors?.[1]?.allowed_values, choosable)
+        assert.notInclude(JSON.stringify(wrong), "quote.gone")
+        assert.deepStrictEqual(pathsOf(yield* refusal(create({ event_types: [] }))), ["event_types"])
+        const both = yield* refusal(create({ url: "http://private", event_types: ["quote.gone"] }))
+        assert.deepStrictEqual(pathsOf(both), ["url", "event_types.0"])
+        assert.deepStrictEqual(pathsOf(yield* refusal(create({ url: 1, event_types: "quote.created" }))), [
+          "url",
+          "event_types"
+        ])
+        assert.deepStrictEqual(pathsOf(yield* refusal(create({ surprise: true }))), ["surprise"])
+        assert.lengthOf(
+          (yield* stored).filter(({ kind }) => kind === "subscription"),
+          0
+        )
+      }),
+    { lookUp: (url) => (url.startsWith("https:") ? "public" : "refused") }
+  )
+
+  tale("needs an Idempotency-Key", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(pathsOf(yield* refusal(create({}, key("not ascii é")))), ["Idempotency-Key"])
+    })
+  )
+})
+
+describe("a host that is not public", () => {
+  tale(
+    "is refused at url, and leaves nothing that could be seen",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const error = yield* refusal(create({ url: "https://metadata.internal/" }, key("one")))
+        assert.deepStrictEqual([error._tag, error.status, pathsOf(error)], ["invalid_input", 422, ["url"]])
+        assert.deepStrictEqual((yield* list()).event_subscriptions, [])
+        const [dropped] = yield* kept("dropped")
+        assert.strictEqual((yield* refusal(health(dropped?.id ?? "")))._tag, "not_found")
+        // What was refused before it ran leaves nothing under its key.
+        const made = yield* create({}, key("one"))
+        assert.strictEqual(made.status, "active")
+        assert.notStrictEqual(made.id, dropped?.id)
+        assert.lengthOf((yield* list()).event_subscriptions, 1)
+        assert.lengthOf(endpoints.lookedUp, 2)
+        yield* advance(601)
+        assert.strictEqual((yield* list()).event_subscriptions[0]?.status, "active")
+      }),
+    { lookUp: (url) => (url.includes("internal") ? "refused" : "public") }
+  )
+})
+
+describe("a host that cannot be looked up for now", () => {
+  tale(
+    "is 503 with Retry-After; the same key finishes with the same secret",
+    () =>
+      Effect.gen(function* () {
+        const error = yield* refusal(create({}, key("one")))
+        assert.deepStrictEqual(
+          [error._tag, error.status, error.retry_action, error.retry_after_seconds],
+          ["service_unavailable", 503, "retry", 5]
+        )
+        assert.deepStrictEqual((yield* list()).event_subscriptions, [])
+        const [unfinished] = yield* kept("unfinished")
+        const id = unfinished?.id ?? assert.fail("nothing unfinished")
+        assert.strictEqual((yield* health(id)).state, "no_endpoint")
+        assert.strictEqual((yield* refusal(disable(id)))._tag, "not_found")
+        assert.strictEqual((yield* refusal(update(id, { url })))._tag, "not_found")
+        // It receives nothing yet.
+        yield* start()
+        yield* runDue
+        assert.deepStrictEqual(yield* log(id), [])
+        // Another input with that key is another call.
+        for (const other of [{ url: `${url}/other` }, { event_types: ["quote.created"] }]) {
+          const conflict = yield* refusal(create(other, key("one")))
+          assert.deepStrictEqual([conflict._tag, conflict.retry_action], ["conflict", "use_new_request_key"])
+        }
+        yield* pass(599_000)
+        const made = yield* create({}, key("one"))
+        assert.strictEqual(made.id, id)
+        const again = yield* create({}, key("one"))
+        assert.deepStrictEqual(again, { ...made, signing_secret: null })
+        // The secret is the one that was made at first.
+        assert.include((yield* kept("active"))[0]?.body ?? "", JSON.parse(unfinished?.body ?? "{}").secrets[0].sealed)
+        yield* advance(1_000)
+        assert.strictEqual((yield* list()).event_subscriptions[0]?.status, "active")
+      }),
+    { lookUp: (_, nth) => (nth === 1 ? "unavailable" : "public") }
+  )
+
+  for (const environment of ["sandbox", "live"] as const) {
+    tale(
+      `${environment}: after ten minutes the create is dropped, and its key is of no use any more`,
+      () =>
+        Effect.gen(function* () {
+          const options = { environment, ...key("one") }
+          yield* refusal(create({}, options))
+          const [unfinished] = yield* kept("unfinished")
+          if (environment === "sandbox") yield* advance(600)
+          else yield* pass(600_000)
+          const error = yield* refusal(create({}, options))
+          assert.deepStrictEqual(
+            [error._tag, error.status, error.retry_action],
+            ["conflict", 409, "use_new_request_key"]
+          )
+          if (environment === "live") yield* runDue
+          assert.strictEqual((yield* kept("dropped"))[0]?.id, unfinished?.id)
+          assert.strictEqual((yield* refusal(health(unfinished?.id ?? "", { environment })))._tag, "not_found")
+          assert.strictEqual((yield* refusal(create({}, options))).retry_action, "use_new_request_key")
+          assert.strictEqual((yield* create({}, { environment, ...key("two") })).status, "active")
+        }),
+      { lookUp: (_, nth) => (nth === 1 ? "unavailable" : "public") }
+    )
+  }
+})
+
+describe("a create that is sent again", () => {
+  tale("gives the first answer without the secret, which is nowhere in storage", () =>
+    Effect.gen(function* () {
+      const made = yield* create({}, key("one"))
+      const again = yield* create({}, key("one"))
+      assert.deepStrictEqual(again, { ...made, signing_secret: null })
+      const secret = made.signing_secret ?? assert.fail("no secret")
+      const texts = (yield* stored).map((record) => JSON.stringify(record)).join("\n")
+      assert.include(texts, made.id)
+      assert.notInclude(texts, "whsec_")
+      assert.notInclude(texts, secret.slice(6, 26))
+      const conflict = yield* refusal(create({ url: `${url}/2` }, key("one")))
+      assert.deepStrictEqual([conflict._tag, conflict.retry_action], ["conflict", "use_new_request_key"])
+      assert.lengthOf((yield* list()).event_subscriptions, 1)
+    })
+  )
+
+  tale(
+    "while the first is still running has to wait",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* Effect.forkChild(create({}, key("one")))
+        yield* TestClock.adjust(0)
+        const conflict = yield* refusal(create({}, key("one")))
+        assert.deepStrictEqual([conflict._tag, conflict.retry_action], ["conflict", "wait"])
+        yield* pass(4_000)
+        assert.isNotNull((yield* Fiber.join(first)).signing_secret)
+      }),
+    { look_up_takes_ms: () => 4_000 }
+  )
+})
+
+describe("at most ten are active", () => {
+  tale("the eleventh is refused and not to be sent again; a disabled one makes room", () =>
+    Effect.gen(function* () {
+      const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
+      const error = yield* refusal(create({}, key("eleventh")))
+      assert.deepStrictEqual([error._tag, error.status, error.retry_action], ["conflict", 409, "none"])
+      assert.include(error.message, "10")
+      // The cap is of one environment.
+      yield* create({}, { environment: "live" })
+      yield* disable(made[3]?.id ?? "")
+      yield* create({}, key("eleventh"))
+      assert.strictEqual((yield* refusal(create()))._tag, "conflict")
+      assert.lengthOf((yield* list({ limit: 100 })).event_subscriptions, 11)
+    })
+  )
+
+  tale(
+    "of many that are made at once, too",
+    () =>
+      Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: 7 }), () => create())
+        const outcome = create().pipe(
+          Effect.as("made"),
+          Effect.catch((error) => Effect.succeed(`${error._tag} ${error.retry_action}`))
+        )
+        const outcomes = yield* Effect.forEach(Array.from({ length: 12 }), () => outcome, { concurrency: "unbounded" })
+        assert.deepStrictEqual(outcomes.toSorted(), [
+          ...Array.from({ length: 9 }, () => "conflict none"),
+          ...Array.from({ length: 3 }, () => "made")
+        ])
+        assert.lengthOf(yield* kept("active"), 10)
+      }),
+    {},
+    {
+      // Everybody reads before anybody writes.
+      around: (storage) => ({ ...storage, commit: (change) => Effect.andThen(Effect.yieldNow, storage.commit(change)) })
+    }
+  )
+
+  tale(
+    "however many were disabled before",
+    () =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 30; i++) yield* disable((yield* create()).id)
+        const { id } = yield* create()
+        yield* start()
+        assert.lengthOf(yield* log(id), 1)
+      }),
+    {},
+    {
+      // Pages that are cut short, as they are behind thousands of records.
+      around: (storage) => ({
+        ...storage,
+        page: ({ status, ...query }) =>
+          query.kind !== "subscription" || status === undefined
+            ? storage.page({ ...query, ...(status !== undefined && { status }) })
+            : Effect.map(storage.page({ ...query, limit: 4 }), ({ records, next }) => ({
+                records: records.filter((record) => record.status === status),
+                next
+              }))
+      })
+    }
+  )
+})
+
+describe("the list", () => {
+  tale("is newest first, ten on a page, with those that were disabled and no secrets", () =>
+    Effect.gen(function* () {
+      const ids: Array<string> = []
+      for (let i = 0; i < 13; i++) {
+        const { id } = yield* create()
+        if (i % 2 === 0) yield* disable(id)
+        ids.unshift(id)
+      }
+      for (const limit of [undefined, 1, 5, 13, 100]) {
+        const seen: Array<string> = []
+        let cursor: string | null = null
+        do {
+          const page: Effect.Success<ReturnType<typeof list>> = yield* list({
+            ...(limit !== undefined && { limit }),
+            ...(cursor !== null && { cursor })
+          })
+          assert.isAtMost(page.event_subscriptions.length, limit ?? 10)
+          for (const item of page.event_subscriptions) assert.isNull(item.signing_secret)
+          seen.push(...page.event_subscriptions.map(({ id }) => id))
+          cursor = page.next_cursor
+        } while (cursor !== null)
+        assert.deepStrictEqual(seen, ids)
+      }
+    })
+  )
+
+  tale("refuses the cursor of another list, and of another organization", () =>
+    Effect.gen(function* () {
+      yield* create()
+      yield* create()
+      const cursor = (yield* list({ limit: 1 })).next_cursor ?? assert.fail("no cursor")
+      const { sandbox } = yield* stranger
+      assert.strictEqual((yield* refusal(list({ cursor }, { key: sandbox })))._tag, "invalid_cursor")
+      assert.strictEqual((yield* refusal(list({ cursor }, { environment: "live" })))._tag, "invalid_cursor")
+      assert.strictEqual((yield* refusal(list({ cursor: `${cursor}x` })))._tag, "invalid_cursor")
+      const other = (yield* events()).next_cursor
+      assert.strictEqual((yield* refusal(list({ cursor: other })))._tag, "invalid_cursor")
+    })
+  )
+})
+
+describe("a change", () => {
+  tale(
+    "takes url and types, one or both, and shows no secret",
+    () =>
+      Effect.gen(function* () {
+        const made = yield* create()
+        yield* advance(60)
+        const moved = yield* update(made.id, { url: `${url}/new` })
+        assert.deepStrictEqual(moved, {
+          ...made,
+          url: `${url}/new`,
+          signing_secret: null,
+          updated_at: "2026-11-20T12:01:00.000Z"
+        })
+        const both = yield* update(made.id, { url, event_types: ["quote.created"] })
+        assert.deepStrictEqual([both.url, both.event_types], [url, ["quote.created"]])
+        const error = yield* refusal(update(made.id, { url: "https://private", event_types: ["quote.gone"] }))
+        assert.deepStrictEqual(pathsOf(error), ["url", "event_types.0"])
+        const later = yield* refusal(update(made.id, { url: "https://later" }))
+        assert.deepStrictEqual([later._tag, later.retry_after_seconds], ["service_unavailable", 5])
+        assert.strictEqual((yield* list()).event_subscriptions[0]?.url, url)
+      }),
+    { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
+  )
+
+  tale("is where the next events go, and of which types", (endpoints) =>
+    Effect.gen(function* () {
+      const { id, signing_secret } = yield* create()
+      yield* update(id, { url: `${url}/new` })
+      yield* start()
+      yield* runDue
+      assert.deepStrictEqual(
+        endpoints.sent.map(({ request }) => request.url),
+        [`${url}/new`]
+      )
+      const { headers, body } = endpoints.sent[0]?.request ?? assert.fail("nothing was sent")
+      const now_seconds = Number(headers["webhook-timestamp"])
+      const secrets = [signing_secret ?? ""]
+      assert.isTrue((yield* Effect.promise(() => verifyWebhook({ secrets, headers, body, now_seconds }))).ok)
+      yield* update(id, { event_types: ["quote.created"] })
+      yield* start({ scenario: "waits_in_queue" })
+      yield* runDue
+      assert.lengthOf(endpoints.sent, 1)
+    })
+  )
+
+  tale("of a disabled one is refused; disabling is the same twice", () =>
+    Effect.gen(function* () {
+      const made = yield* create()
+      const disabled = yield* disable(made.id)
+      assert.deepStrictEqual(disabled, { ...made, status: "disabled", signing_secret: null })
+      yield* pass(1_000)
+      assert.deepStrictEqual(yield* disable(made.id), disabled)
+      const error = yield* refusal(update(made.id, { url }))
+      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "none"])
+      assert.strictEqual((yield* health(made.id)).state, "disabled")
+    })
+  )
+
+  tale("is not there for another organization, and forbidden to a widget and to a platform", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      const { sandbox } = yield* stranger
+      for (const options of [{ key: sandbox }, { environment: "live" as const }]) {
+        assert.strictEqual((yield* refusal(update(id, { url }, options)))._tag, "not_found")
+        assert.strictEqual((yield* refusal(disable(id, options)))._tag, "not_found")
+        assert.strictEqual((yield* refusal(health(id, options)))._tag, "not_found")
+        assert.deepStrictEqual((yield* list({}, options)).event_subscriptions, [])
+      }
+      for (const as of ["widget", "platform"] as const) {
+        assert.strictEqual((yield* refusal(create({}, { as })))._tag, "forbidden")
+        assert.strictEqual((yield* refusal(list({}, { as })))._tag, "forbidden")
+      }
+      assert.strictEqual((yield* list()).event_subscriptions[0]?.status, "active")
+    })
+  )
+
+  tale("outlives a reset of the sandbox", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      yield* advance(86_400)
+      yield* reset()
+      assert.strictEqual((yield* list()).event_subscriptions[0]?.id, id)
+      yield* start()
+      assert.lengthOf(yield* log(id), 1)
+    })
+  )
+})

@@ -1,0 +1,174 @@
+import { assert } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
+import * as operations from "../../src/operations.ts"
+import { recordKinds, type StoredRecord } from "../../src/storage/Change.ts"
+import { directory, Storage } from "../../src/storage/Storage.ts"
+import { type CallOptions, World } from "../../src/testing/World.ts"
+import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
+import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { type InWorld, story, type world } from "../engine/support.ts"
+
+/** A POST that an endpoint has got, and when, in milliseconds of real time. */
+export interface Sent {
+  readonly at: number
+  readonly request: WebhookRequest
+}
+
+/** An endpoint that confirms. */
+export const confirmed: SendOutcome = { response_status_code: 200, duration_ms: 12, failure: null }
+
+/** An endpoint's answer with a status. */
+export const answered = (response_status_code: number, duration_ms = 0): SendOutcome => ({
+  response_status_code,
+  duration_ms,
+  failure: null
+})
+
+/** An endpoint that gives no answer. */
+export const silence: SendOutcome = { response_status_code: null, duration_ms: 15_000, failure: "timeout" }
+
+/** What endpoints and name servers of a test do; all is well where it says nothing. */
+export interface Script {
+  /** Told which POST it is, from 1. */
+  readonly send?: (request: WebhookRequest, nth: number) => SendOutcome
+  readonly lookUp?: (url: string, nth: number) => LookUp
+  /** How long a POST takes, and how long a look-up, in milliseconds of real time. */
+  readonly send_takes_ms?: (nth: number, request: WebhookRequest) => number
+  readonly look_up_takes_ms?: (nth: number) => number
+}
+
+/** The other side of webhooks: it remembers what it got, and answers as its script says. */
+export const endpoints = (script: Script = {}) => {
+  const sent: Array<Sent> = []
+  const lookedUp: Array<string> = []
+  const underWay = new Map<string, number>()
+  const most = new Map<string, number>()
+  const count = (url: string, by: number) => {
+    const now = (underWay.get(url) ?? 0) + by
+    underWay.set(url, now)
+    most.set(url, Math.max(now, most.get(url) ?? 0))
+  }
+  const after = <A>(takes_ms: number, answer: () => A) =>
+    takes_ms === 0 ? Effect.sync(answer) : Effect.delay(Effect.sync(answer), takes_ms)
+  const layer = Layer.succeed(WebhookSender, {
+    send: (request) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        const nth = sent.push({ at, request })
+        count(request.url, 1)
+        return after(script.send_takes_ms?.(nth, request) ?? 0, () => {
+          count(request.url, -1)
+          return script.send?.(request, nth) ?? confirmed
+        })
+      }),
+    lookUp: (url) =>
+      Effect.suspend(() => {
+        const nth = lookedUp.push(url)
+        return after(script.look_up_takes_ms?.(nth) ?? 0, () => script.lookUp?.(url, nth) ?? "public")
+      })
+  })
+  return {
+    layer,
+    sent,
+    lookedUp,
+    /** How many POSTs to a url were under way at once, at the most. */
+    most: (url: string) => most.get(url) ?? 0
+  }
+}
+
+type Endpoints = ReturnType<typeof endpoints>
+type Options = Omit<NonNullable<Parameters<typeof world>[0]>, "webhooks">
+
+/** A story about webhooks; its body is given what the endpoints have got. */
+export const tale = (
+  name: string,
+  body: (endpoints: Endpoints) => InWorld<unknown>,
+  script: Script = {},
+  options: Options = {}
+): void => {
+  const told = endpoints(script)
+  story(
+    name,
+    Effect.suspend(() => body(told)),
+    { ...options, webhooks: told.layer }
+  )
+}
+
+/** Where subscriptions point, unless told. */
+export const url = "https://hooks.acme.dev/quotewire"
+
+/** Makes a subscription: of accepted requests, unless told. */
+export const create = (changes: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) =>
+    call(Webhooks.createEventSubscription, { url, event_types: ["quote_request.queued"], ...changes }, options)
+  )
+export const list = (input: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.listEventSubscriptions, input, options))
+export const update = (id: string, changes: object, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.updateEventSubscription, { id, ...changes }, options))
+export const disable = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.disableEventSubscription, { id }, options))
+export const rotate = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.rotateEventSubscriptionSecret, { id }, options))
+export const sendTest = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.sendTestEvent, { id }, options))
+export const deliveries = (id: string, input: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.listEventDeliveries, { id, ...input }, options))
+export const delivery = (id: string, event_id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.getEventDelivery, { id, event_id }, options))
+export const replay = (id: string, event_id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.replayEventDelivery, { id, event_id }, options))
+export const health = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Webhooks.getEventSubscriptionHealth, { id }, options))
+export const replayEvents = (input: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.replayEvents, input, options))
+
+/** The whole delivery log with its attempts, newest first. */
+export const log = Effect.fnUntraced(function* (id: string, options?: CallOptions) {
+  const all: Array<Effect.Success<ReturnType<typeof delivery>>> = []
+  let cursor: string | null = null
+  do {
+    const page: Effect.Success<ReturnType<typeof deliveries>> = yield* deliveries(
+      id,
+      { limit: 100, ...(cursor !== null && { cursor }) },
+      options
+    )
+    for (const entry of page.deliveries) {
+      const one = yield* delivery(id, entry.event_id, options)
+      const { attempts: _, ...rest } = one
+      assert.deepStrictEqual(rest, entry)
+      all.push(one)
+    }
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return all
+})
+
+/** The only delivery in a log. */
+export const only = Effect.fnUntraced(function* (id: string, options?: CallOptions) {
+  const all = yield* log(id, options)
+  assert.lengthOf(all, 1)
+  return all[0] ?? assert.fail("no delivery")
+})
+
+/** The event that a POST carries. */
+export const bodyOf = ({ request }: Sent): { readonly [field: string]: unknown } => JSON.parse(request.body)
+
+/** Everything that storage holds of the world's workspaces, but jobs. */
+export const stored = Effect.gen(function* () {
+  const storage = yield* Storage
+  const { organization } = yield* World
+  const records: Array<StoredRecord> = []
+  for (const workspace_id of [directory, ...Object.values(organization.workspaces)]) {
+    for (const kind of recordKinds) {
+      const page = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 1_000 })
+      records.push(...page.records)
+    }
+  }
+  return records
+})
+
+/** The kept subscriptions in a status. */
+export const kept = (status: string) =>
+  Effect.map(stored, (records) =>
+    records.filter((record) => record.kind === "subscription" && record.status === status)
+  )
