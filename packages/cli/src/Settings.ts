@@ -1,4 +1,5 @@
-import { Config } from "effect"
+import { Signature, WebhookAddress } from "@quotewire/core"
+import { Config, Option } from "effect"
 import { Flag } from "effect/cli"
 
 /** The environment variable of a setting: `--base-url` is `QUOTEWIRE_BASE_URL`. */
@@ -60,6 +61,28 @@ export const cors_origins = text(
     () => must("cors-origins", "be origins such as https://app.example.com, without a slash at their end")
   ),
   Flag.withDefault<ReadonlyArray<string>>([])
+)
+
+/** Networks beside the public ones to which webhooks may go, over plain http too. `fallback` where nothing is set. */
+export const webhook_allow = (fallback: string) =>
+  text("webhook-allow", `Networks beside the public ones to which webhooks may go; ${fallback} unless told`).pipe(
+    Flag.withDefault(fallback),
+    Flag.filterMap(
+      (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),
+      () => "--webhook-allow must be networks separated by commas, such as 127.0.0.0/8,::1/128"
+    )
+  )
+
+/** The prefix of the second set of webhook headers. */
+export const webhook_header_prefix = text(
+  "webhook-header-prefix",
+  "What the second set of webhook headers begins with; quotewire- unless told"
+).pipe(
+  Flag.withDefault(Signature.default_header_prefix),
+  Flag.filter(
+    (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
+    () => "--webhook-header-prefix must be lower-case letters, digits and hyphens, with a hyphen at its end"
+  )
 )
 
 /** One line of JSON instead of a page for a person. */

@@ -7,9 +7,11 @@ import {
   Retention,
   Seal,
   type Storage,
-  type Waiters
+  type Waiters,
+  type WebhookAddress,
+  WebhookHeaders
 } from "@quotewire/core"
-import { CarrierCallbacks, Go, Http, NodeCrypto } from "@quotewire/http"
+import { CarrierCallbacks, Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Console, Context, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
@@ -23,7 +25,9 @@ const flags = {
   base_url: Settings.base_url,
   cors_origins: Settings.cors_origins,
   json: Settings.json,
-  no_limits: Settings.no_limits
+  no_limits: Settings.no_limits,
+  webhook_allow: Settings.webhook_allow("127.0.0.0/8,::1/128"),
+  webhook_header_prefix: Settings.webhook_header_prefix
 }
 
 interface DevSettings {
@@ -33,6 +37,8 @@ interface DevSettings {
   readonly cors_origins: ReadonlyArray<string>
   readonly json: boolean
   readonly no_limits: boolean
+  readonly webhook_allow: WebhookAddress.Policy["allow"]
+  readonly webhook_header_prefix: string
 }
 
 /** `quotewire dev`: the whole service in this process, everything in memory, with one sandbox to try it in. */
@@ -69,6 +75,12 @@ const coreLayer = (settings: DevSettings, base_url: () => string) =>
     Layer.provideMerge(MemoryStorage.layer),
     Layer.provide(Quotewire.sandboxCarriers),
     Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(
+      NodeWebhookSender.layer({
+        policy: { allow: settings.webhook_allow, own_addresses: NodeWebhookSender.ownAddresses() }
+      })
+    ),
+    Layer.provide(Layer.succeed(WebhookHeaders.WebhookHeaderPrefix, settings.webhook_header_prefix)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, base_url)),
     Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods)),

@@ -1,4 +1,4 @@
-import { Access, Allowance, Quotewire, Seal } from "@quotewire/core"
+import { Access, Allowance, Quotewire, Seal, WebhookSender } from "@quotewire/core"
 import { Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, type Scope } from "effect"
@@ -10,6 +10,7 @@ export const services = Quotewire.layer.pipe(
   Layer.provide(Seal.SealKeys.layerEphemeral),
   Layer.provide(MemoryStorage.layer),
   Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
+  Layer.provide(WebhookSender.WebhookSender.layerOff),
   Layer.provide(NodeCrypto.layer),
   Layer.merge(Notes.layer)
 )

@@ -1,0 +1,1 @@
+export * as NodeReceiver from "./NodeReceiver.ts"

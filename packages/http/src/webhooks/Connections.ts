@@ -1,0 +1,191 @@
+import type { Socket } from "node:net"
+import { Client } from "undici"
+import * as Dial from "./Dial.ts"
+
+/** Where a connection is wanted. */
+export interface Place {
+  readonly origin: string
+  /** An address of the host that was found fit. */
+  readonly address: string
+  /** Whether no connection will do that has carried anything before. */
+  readonly fresh: boolean
+}
+
+/** A connection to one address of a host, for one POST at a time. */
+export interface Connection {
+  readonly client: Client
+  readonly address: string
+  readonly lane: Lane
+  /** Whether it has carried an answer. */
+  isUsed: boolean
+  isBusy: boolean
+  socket: Socket | null
+}
+
+/** The connections of one origin. */
+interface Lane {
+  readonly origin: string
+  busy: number
+  /** Those that wait for work, the longest waiting first. */
+  readonly idle: Array<Connection>
+  readonly waiting: Set<Waiter>
+}
+
+interface Waiter {
+  readonly place: Place
+  readonly use: (connection: Connection) => void
+}
+
+/** How many connections there may be. */
+export interface Bounds {
+  readonly per_host: number
+  readonly total: number
+  /** How long one is kept without work, in milliseconds, where the endpoint does not ask for less. */
+  readonly idle_ms: number
+}
+
+/**
+ * Connections that are kept alive, never more than the bounds say: who comes when all are taken waits, first come first
+ * served within a host, and host by host.
+ *
+ * A connection belongs to an origin and to an address that was judged, so a name that has moved finds none of the old.
+ */
+export class Connections {
+  private readonly bounds: Bounds
+  private readonly means: Dial.Means
+  private readonly lanes = new Map<string, Lane>()
+  /** Lanes with somebody waiting, and room for another connection. */
+  private readonly ready = new Set<Lane>()
+  private readonly open = new Set<Connection>()
+  /** The longest waiting first. */
+  private readonly idle = new Set<Connection>()
+  private isClosed = false
+
+  constructor(bounds: Bounds, means: Dial.Means) {
+    this.bounds = bounds
+    this.means = means
+  }
+
+  /** How many connections there are, busy and idle. */
+  get size(): number {
+    return this.open.size
+  }
+
+  /** Hands over a connection, at once or later; the answer takes the wish back. */
+  take(place: Place, use: (connection: Connection) => void): () => void {
+    const lane = this.laneOf(place.origin)
+    const waiter: Waiter = { place, use }
+    lane.waiting.add(waiter)
+    this.serve(lane)
+    return () => {
+      if (lane.waiting.delete(waiter)) this.tidy(lane)
+    }
+  }
+
+  /** Takes a connection back; one that is not sound is closed. */
+  giveBack(connection: Connection, isSound: boolean): void {
+    const { lane } = connection
+    lane.busy--
+    connection.isBusy = false
+    if (isSound && !this.isClosed && !connection.client.destroyed) {
+      connection.isUsed = true
+      lane.idle.push(connection)
+      this.idle.add(connection)
+    } else {
+      this.drop(connection)
+    }
+    this.serve(lane)
+    this.tidy(lane)
+  }
+
+  /** Closes every connection, with what runs on it. */
+  close(): void {
+    this.isClosed = true
+    for (const connection of this.open) this.drop(connection)
+  }
+
+  private laneOf(origin: string): Lane {
+    const known = this.lanes.get(origin)
+    if (known !== undefined) return known
+    const lane: Lane = { origin, busy: 0, idle: [], waiting: new Set() }
+    this.lanes.set(origin, lane)
+    return lane
+  }
+
+  /** Serves those who wait, after something has changed for a lane. */
+  private serve(changed: Lane): void {
+    this.note(changed)
+    for (const lane of this.ready) {
+      if (this.isClosed || this.open.size - this.idle.size >= this.bounds.total) return
+      this.ready.delete(lane)
+      const [waiter] = lane.waiting
+      if (waiter === undefined) continue
+      lane.waiting.delete(waiter)
+      lane.busy++
+      const connection = this.find(lane, waiter.place) ?? this.make(lane, waiter.place)
+      connection.isBusy = true
+      // To the end of the round, if there is more to do for it.
+      this.note(lane)
+      waiter.use(connection)
+    }
+  }
+
+  private note(lane: Lane): void {
+    if (lane.waiting.size > 0 && lane.busy < this.bounds.per_host) this.ready.add(lane)
+  }
+
+  /** The idle connection that was used last: it is the likeliest to be alive. */
+  private find(lane: Lane, place: Place): Connection | null {
+    const at = place.fresh ? -1 : lane.idle.findLastIndex(({ address }) => address === place.address)
+    const [connection] = at === -1 ? [] : lane.idle.splice(at, 1)
+    if (connection === undefined) return null
+    this.idle.delete(connection)
+    return connection
+  }
+
+  private make(lane: Lane, { origin, address }: Place): Connection {
+    const [oldest] = lane.idle
+    if (oldest !== undefined && lane.busy + lane.idle.length > this.bounds.per_host) this.drop(oldest)
+    const [longest] = this.idle
+    if (longest !== undefined && this.open.size >= this.bounds.total) this.drop(longest)
+    const opened = (socket: Socket) => {
+      connection.socket = socket
+    }
+    const client = new Client(origin, {
+      connect: Dial.to(this.means, address, opened),
+      allowH2: false,
+      pipelining: 1,
+      maxHeaderSize: max_header_bytes,
+      keepAliveTimeout: this.bounds.idle_ms,
+      keepAliveMaxTimeout: this.bounds.idle_ms,
+      // The POST has a deadline of its own, over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0
+    })
+    const connection: Connection = { client, address, lane, isUsed: false, isBusy: false, socket: null }
+    client.on("disconnect", () => {
+      if (!connection.isBusy) this.drop(connection)
+    })
+    this.open.add(connection)
+    return connection
+  }
+
+  private drop(connection: Connection): void {
+    const { client, lane, socket } = connection
+    if (!this.open.delete(connection)) return
+    this.idle.delete(connection)
+    const at = lane.idle.indexOf(connection)
+    if (at !== -1) lane.idle.splice(at, 1)
+    void client.destroy()
+    // A client that is not connected yet knows nothing of its socket.
+    socket?.destroy()
+    this.tidy(lane)
+  }
+
+  private tidy(lane: Lane): void {
+    if (lane.busy === 0 && lane.idle.length === 0 && lane.waiting.size === 0) this.lanes.delete(lane.origin)
+  }
+}
+
+/** Larger headers of an answer break the connection off. */
+export const max_header_bytes = 16 * 1_024

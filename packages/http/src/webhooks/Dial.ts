@@ -1,0 +1,73 @@
+import { connect, type Socket } from "node:net"
+import type { WebhookSender } from "@quotewire/core"
+import { buildConnector } from "undici"
+
+/** Why no connection came about. */
+export class DialError extends Error {
+  readonly failure: WebhookSender.SendFailure
+
+  constructor(failure: WebhookSender.SendFailure, cause?: Error) {
+    super(failure, { cause })
+    this.failure = failure
+  }
+}
+
+/** Opens a socket to an address, without asking any name server. */
+export type Connect = (address: string, port: number) => Socket
+
+/** Opens a TCP socket. */
+export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
+
+/** What dialing needs to know. */
+export interface Means {
+  readonly connect: Connect
+  /** Whether bytes may go to an address: asked of the socket itself, once it is connected. */
+  readonly isFit: (address: string) => boolean
+  /** Makes a connected socket a TLS socket, with the name that was called. */
+  readonly secure: buildConnector.connector
+}
+
+/** The TLS of webhooks: HTTP/1.1, with certificates verified whatever the environment says. */
+export const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildConnector.connector =>
+  buildConnector({
+    allowH2: false,
+    rejectUnauthorized: true,
+    // The deadline of the POST is the only one.
+    timeout: 0,
+    ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] })
+  })
+
+/**
+ * Makes undici's connections to a host go to one address of it, whatever its name means by now.
+ *
+ * The other side's address is judged when the socket is connected, before a byte is written, TLS included.
+ */
+export const to =
+  (means: Means, address: string, opened: (socket: Socket) => void): buildConnector.connector =>
+  (options, callback) => {
+    const isSecure = options.protocol === "https:"
+    const socket = means.connect(address, Number(options.port) || (isSecure ? 443 : 80))
+    opened(socket)
+    let isOver = false
+    const fail = (failure: WebhookSender.SendFailure, cause?: Error): void => {
+      socket.destroy()
+      if (isOver) return
+      isOver = true
+      callback(new DialError(failure, cause), null)
+    }
+    socket.on("error", (error) => fail("connection_failed", error))
+    socket.once("close", () => fail("connection_failed"))
+    socket.once("connect", () => {
+      if (socket.remoteAddress === undefined || !means.isFit(socket.remoteAddress)) return fail("refused_address")
+      if (!isSecure) {
+        isOver = true
+        return callback(null, socket)
+      }
+      means.secure({ ...options, httpSocket: socket }, (error, secured) => {
+        if (error !== null) return fail("tls_failed", error)
+        if (isOver) return void secured.destroy()
+        isOver = true
+        callback(null, secured)
+      })
+    })
+  }

@@ -1,0 +1,144 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as Endpoint from "./support/endpoint.ts"
+import { eventually, make, outcome, request } from "./support/sender.ts"
+
+const urlOf = ({ port }: Endpoint.Endpoint) => `http://127.0.0.1:${port}/`
+const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects, { concurrency: "unbounded" })
+/** Answers when the event loop has gone round, so that several are under way at a time. */
+const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
+
+describe("connections", () => {
+  it.live("to a host are never more than the bound, and all get their turn", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(soon)
+      const sender = yield* make({ connections_per_host: 4 })
+      const sent = yield* all(Array.from({ length: 60 }, () => sender.send(request(urlOf(endpoint)))))
+      assert.isTrue(sent.every(({ failure }) => failure === null))
+      assert.strictEqual(endpoint.requests.length, 60)
+      assert.deepStrictEqual(endpoint.connections(), { all: 4, open: 4, most: 4 })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("in all are never more than the bound, idle ones included", () =>
+    Effect.gen(function* () {
+      const endpoints = yield* Effect.all(Array.from({ length: 6 }, () => Endpoint.start(soon)))
+      const open = () => endpoints.reduce((sum, endpoint) => sum + endpoint.connections().open, 0)
+      let most = 0
+      const watched = endpoints.flatMap((endpoint) => Array.from({ length: 10 }, () => urlOf(endpoint)))
+      const sender = yield* make({ connections: 3 })
+      const sent = yield* all(
+        watched.map((url) =>
+          Effect.tap(
+            sender.send(request(url)),
+            Effect.sync(() => (most = Math.max(most, open())))
+          )
+        )
+      )
+      assert.isTrue(sent.every(({ failure }) => failure === null))
+      // What was closed here may still be open at the other end for a moment.
+      yield* eventually(() => open() <= 3)
+      assert.isAtLeast(most, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("of a host that hangs keep nobody else waiting, and who waits for them is told that nothing was sent", () =>
+    Effect.gen(function* () {
+      const hanging = yield* Endpoint.start(() => {})
+      const other = yield* Endpoint.start(Endpoint.answer(200))
+      const sender = yield* make({ connections_per_host: 2 })
+      const [waiting, busy, fine] = yield* all([
+        all([0, 1].map(() => Effect.map(sender.send(request(urlOf(hanging), 400)), outcome))),
+        all([0, 1].map(() => Effect.map(sender.send(request(urlOf(hanging), 100)), outcome))),
+        all([0, 1].map(() => Effect.map(sender.send(request(urlOf(other))), outcome)))
+      ])
+      assert.deepStrictEqual(waiting, [
+        [null, "timeout"],
+        [null, "timeout"]
+      ])
+      assert.deepStrictEqual(busy, [
+        [null, "busy"],
+        [null, "busy"]
+      ])
+      assert.deepStrictEqual(fine, [
+        [200, null],
+        [200, null]
+      ])
+      assert.strictEqual(hanging.requests.length, 2)
+      yield* eventually(() => hanging.connections().open === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("are free again for those who waited while others gave up", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(() => {})
+      const sender = yield* make({ connections_per_host: 1, connections: 1 })
+      const send = sender.send(request(urlOf(endpoint)))
+      const fibers = yield* Effect.all(
+        Array.from({ length: 5 }, () => Effect.forkChild(send, { startImmediately: true }))
+      )
+      for (const [index, fiber] of fibers.entries()) {
+        yield* eventually(() => endpoint.requests.length === index + 1)
+        yield* Fiber.interrupt(fiber)
+      }
+      yield* eventually(() => endpoint.connections().open === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("without work are dropped", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(soon)
+      const sender = yield* make({ idle_ms: 30 })
+      yield* all(Array.from({ length: 5 }, () => sender.send(request(urlOf(endpoint)))))
+      assert.strictEqual(endpoint.connections().all, 5)
+      yield* eventually(() => endpoint.connections().open === 0)
+      assert.deepStrictEqual(outcome(yield* sender.send(request(urlOf(endpoint)))), [200, null])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that the endpoint closes are not used again", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(Endpoint.answer(200, { connection: "close" }))
+      const sender = yield* make()
+      for (let i = 0; i < 5; i++)
+        assert.deepStrictEqual(outcome(yield* sender.send(request(urlOf(endpoint)))), [200, null])
+      assert.strictEqual(endpoint.requests.length, 5)
+      assert.strictEqual(endpoint.connections().all, 5)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("when a sender ends", () => {
+  it.live("nothing of it is left, whatever was under way", () =>
+    Effect.gen(function* () {
+      const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length
+      const scripts: ReadonlyArray<Endpoint.Script> = [
+        Endpoint.answer(200),
+        () => {},
+        (socket) => void socket.destroy(),
+        Endpoint.raw("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n"),
+        Endpoint.answer(200, {}, "x".repeat(1_000_000)),
+        Endpoint.raw("garbage\r\n\r\n")
+      ]
+      const endpoints = yield* Effect.all(scripts.map((script) => Endpoint.start(script)))
+      let before = 0
+      // Waiting takes timers as well, the same ones then and now.
+      yield* eventually(() => {
+        before = timers()
+        return true
+      })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const sender = yield* make()
+          for (const endpoint of endpoints) {
+            for (let i = 0; i < 20; i++) yield* Effect.forkScoped(sender.send(request(urlOf(endpoint))))
+          }
+          yield* eventually(() => endpoints.every((endpoint) => endpoint.requests.length >= 16))
+          assert.isAbove(timers(), before)
+        })
+      )
+      yield* eventually(() => endpoints.every((endpoint) => endpoint.connections().open === 0))
+      yield* eventually(() => timers() <= before)
+    }).pipe(Effect.scoped)
+  )
+})

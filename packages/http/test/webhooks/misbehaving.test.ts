@@ -1,0 +1,125 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as Endpoint from "./support/endpoint.ts"
+import { eventually, make, outcome, request, sendTo } from "./support/sender.ts"
+
+/** Writes a beginning, and then a little and a little more for ever. */
+const drip =
+  (beginning: string, drop: string): Endpoint.Script =>
+  (socket) => {
+    socket.write(beginning)
+    const timer = setInterval(() => (socket.destroyed ? clearInterval(timer) : socket.write(drop)), 5)
+  }
+
+/** Writes an end. */
+const last =
+  (text: string): Endpoint.Script =>
+  (socket) =>
+    void socket.end(text)
+
+/** Long enough to be answered by any endpoint of these tests, and short enough to wait for those that hang. */
+const short_ms = 250
+
+interface Case {
+  readonly script: Endpoint.Script
+  readonly status: number | null
+  readonly failure: string
+  readonly deadline_ms?: number
+}
+
+const broken = (script: Endpoint.Script): Case => ({ script, status: null, failure: "connection_failed" })
+const garbled = (script: Endpoint.Script, status: number | null = null): Case => ({
+  script,
+  status,
+  failure: "bad_response"
+})
+const slow = (script: Endpoint.Script, status: number | null = null): Case => ({
+  script,
+  status,
+  failure: "timeout",
+  deadline_ms: short_ms
+})
+const large = (script: Endpoint.Script): Case => ({ script, status: null, failure: "too_large" })
+
+const ok = "HTTP/1.1 200 OK\r\n"
+
+const cases: { readonly [name: string]: Case } = {
+  resets: broken((socket) => void socket.resetAndDestroy()),
+  closes: broken((socket) => void socket.destroy()),
+  "says that it will say no more": broken(last("")),
+  "closes in its headers": broken(last(`${ok}content-le`)),
+  "continues what it was not asked to": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
+  "wants another protocol": broken(Endpoint.raw("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n")),
+  hangs: slow(() => {}),
+  "hangs after its status line": slow(Endpoint.raw(ok)),
+  "hangs before its body": slow(Endpoint.raw(`${ok}content-length: 9\r\n\r\n`), 200),
+  "drips its headers": slow(drip(`${ok}x: `, "x")),
+  "drips its body": slow(drip(`${ok}content-length: 9999\r\n\r\n`, "x"), 200),
+  "drips a refusal": slow(drip("HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n", "x"), 410),
+  "gives hints for ever": slow(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
+  "speaks garbage": garbled(Endpoint.raw("\0\x01\x02 what?\r\n\r\n")),
+  "has a garbled status": garbled(Endpoint.raw("HTTP/1.1 2x0 OK\r\n\r\n")),
+  "speaks SMTP": garbled(Endpoint.raw("220 mail.example.com ESMTP\r\n")),
+  "tells two lengths": garbled(Endpoint.raw(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`)),
+  "has a garbled chunk": garbled(Endpoint.raw(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`), 200),
+  "closes in its body": garbled(last(`${ok}content-length: 9\r\n\r\nab`), 200),
+  "closes in its chunks": garbled(last(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nab`), 200),
+  "resets in its body": garbled((socket) => {
+    socket.write(`${ok}content-length: 9\r\n\r\nab`, () => setImmediate(() => socket.destroy()))
+  }, 200),
+  "has a large header": large(Endpoint.raw(`${ok}x: ${"x".repeat(17 * 1_024)}\r\n\r\n`)),
+  "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
+}
+
+describe("an endpoint", () => {
+  for (const [name, { script, status, failure, deadline_ms }] of Object.entries(cases)) {
+    it.live(`that ${name}: ${failure}`, () =>
+      Effect.gen(function* () {
+        const { endpoint, sent } = yield* sendTo(script, deadline_ms)
+        assert.deepStrictEqual(sent, [status, failure])
+        assert.strictEqual(endpoint.requests.length, 1)
+        yield* eventually(() => endpoint.connections().open === 0)
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("that does not end its answer but closes is answered enough", () =>
+    Effect.gen(function* () {
+      const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
+      assert.deepStrictEqual(sent, [200, null])
+      yield* eventually(() => endpoint.connections().open === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that answers twice is not heard the second time", () =>
+    Effect.gen(function* () {
+      const twice = `${ok}content-length: 2\r\n\r\nok`
+      const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
+      assert.deepStrictEqual(sent, [200, null])
+      for (let i = 0; i < 3; i++) {
+        const again = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/`))
+        assert.strictEqual(again.response_status_code, 200)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that is not there: connection_failed", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Effect.scoped(Endpoint.start(Endpoint.answer(200)))
+      const sender = yield* make()
+      const sent = yield* sender.send(request(`http://127.0.0.1:${port}/`))
+      assert.deepStrictEqual(outcome(sent), [null, "connection_failed"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is let go by who does not wait any more", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(() => {})
+      const sender = yield* make()
+      const fiber = yield* Effect.forkChild(sender.send(request(`http://127.0.0.1:${endpoint.port}/`)))
+      yield* eventually(() => endpoint.requests.length === 1)
+      yield* Fiber.interrupt(fiber)
+      yield* eventually(() => endpoint.connections().open === 0)
+    }).pipe(Effect.scoped)
+  )
+})

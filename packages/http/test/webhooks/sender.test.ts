@@ -1,0 +1,247 @@
+import { readFileSync } from "node:fs"
+import { connect } from "node:net"
+import { gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as NodeWebhookSender from "../../src/webhooks/NodeWebhookSender.ts"
+import * as Certificate from "./support/certificate.ts"
+import * as Endpoint from "./support/endpoint.ts"
+import { allowing, eventually, make, outcome, request, sendTo } from "./support/sender.ts"
+
+describe("a POST", () => {
+  it.live("is sent as it was given", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(Endpoint.answer(200))
+      const sender = yield* make()
+      const sent = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/a/b?x=%2F1`))
+      assert.deepStrictEqual(outcome(sent), [200, null])
+      assert.isTrue(Number.isInteger(sent.duration_ms) && sent.duration_ms >= 0)
+      const [got] = endpoint.requests
+      assert.strictEqual(got?.line, "POST /a/b?x=%2F1 HTTP/1.1")
+      assert.strictEqual(got?.body, request("").body)
+      assert.deepStrictEqual(Object.fromEntries(got?.headers ?? []), {
+        accept: "*/*",
+        "accept-encoding": "identity",
+        connection: "keep-alive",
+        "content-length": String(Buffer.byteLength(request("").body)),
+        "content-type": "application/json",
+        host: `127.0.0.1:${endpoint.port}`,
+        "user-agent": NodeWebhookSender.default_user_agent,
+        "webhook-id": "evt_1"
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it("names the version that is shipped", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+    assert.strictEqual(NodeWebhookSender.default_user_agent, `Quotewire-Webhooks/${version}`)
+  })
+
+  it.live("keeps its connection, and forgets cookies", () =>
+    Effect.gen(function* () {
+      const { endpoint, sender } = yield* sendTo(Endpoint.answer(200, { "set-cookie": "a=b" }))
+      yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/other`))
+      assert.strictEqual(endpoint.connections().all, 1)
+      assert.strictEqual(endpoint.requests[1]?.line, "POST /other HTTP/1.1")
+      assert.isNull(endpoint.requests[1]?.headers.get("cookie") ?? null)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is sent over a new connection where the kept one was closed meanwhile", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start((socket, got) => {
+        if (endpoint.requests.length % 2 === 0) return socket.destroy()
+        Endpoint.answer(200)(socket, got)
+      })
+      const sender = yield* make()
+      const to = request(`http://127.0.0.1:${endpoint.port}/`)
+      assert.deepStrictEqual(outcome(yield* sender.send(to)), [200, null])
+      assert.deepStrictEqual(outcome(yield* sender.send(to)), [200, null])
+      assert.strictEqual(endpoint.requests.length, 3)
+      assert.strictEqual(endpoint.connections().all, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("asks no proxy", () =>
+    Effect.gen(function* () {
+      const proxy = yield* Endpoint.start(Endpoint.answer(200))
+      const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
+      for (const name of names)
+        process.env[name] = name === "NODE_USE_ENV_PROXY" ? "1" : `http://127.0.0.1:${proxy.port}`
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          for (const name of names) delete process.env[name]
+        })
+      )
+      const { sent } = yield* sendTo(Endpoint.answer(202))
+      assert.deepStrictEqual(sent, [202, null])
+      assert.strictEqual(proxy.connections().all, 0)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("an answer", () => {
+  for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
+    it.live(`of ${status} is told as it is`, () =>
+      Effect.gen(function* () {
+        const { endpoint, sent } = yield* sendTo(Endpoint.answer(status))
+        assert.deepStrictEqual(sent, [status, null])
+        assert.strictEqual(endpoint.requests.length, 1)
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("that asks to come again later is told as it is", () =>
+    Effect.gen(function* () {
+      const { endpoint, sent } = yield* sendTo(Endpoint.answer(429, { "retry-after": "0" }))
+      assert.deepStrictEqual(sent, [429, null])
+      assert.strictEqual(endpoint.requests.length, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
+    it.live(`of ${status} leads nowhere`, () =>
+      Effect.gen(function* () {
+        const secret = yield* Endpoint.start(Endpoint.answer(200))
+        for (const location of [`http://127.0.0.1:${secret.port}/`, `http://[::1]:${secret.port}/`, "/hook"]) {
+          const { endpoint, sent } = yield* sendTo(Endpoint.answer(status, { location }))
+          assert.deepStrictEqual(sent, [status, null])
+          assert.strictEqual(endpoint.requests.length, 1)
+        }
+        assert.strictEqual(secret.connections().all, 0)
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("with a refresh leads nowhere", () =>
+    Effect.gen(function* () {
+      const secret = yield* Endpoint.start(Endpoint.answer(200))
+      const url = `http://127.0.0.1:${secret.port}/`
+      const page = `<meta http-equiv="refresh" content="0;url=${url}">`
+      const script = Endpoint.answer(200, { refresh: `0; url=${url}`, "content-type": "text/html" }, page)
+      assert.deepStrictEqual((yield* sendTo(script)).sent, [200, null])
+      assert.strictEqual(secret.connections().all, 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("of 16 KiB is read, and leaves the connection in use", () =>
+    Effect.gen(function* () {
+      const { endpoint, sender, sent } = yield* sendTo(Endpoint.answer(200, {}, "x".repeat(16 * 1_024)))
+      assert.deepStrictEqual(sent, [200, null])
+      yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/`))
+      assert.strictEqual(endpoint.connections().all, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  const large: { readonly [name: string]: Endpoint.Script } = {
+    "of 10 MB": Endpoint.answer(200, {}, "x".repeat(10_000_000)),
+    "that says it is small, and zipped, and is not": Endpoint.answer(
+      200,
+      { "content-encoding": "gzip" },
+      gzipSync(Buffer.alloc(32 * 1_024 * 1_024)).toString("latin1")
+    ),
+    "without an end": (socket) => {
+      socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+      const more = () => {
+        while (socket.writable && socket.write(`1000\r\n${"x".repeat(4_096)}\r\n`));
+      }
+      socket.on("drain", more)
+      more()
+    }
+  }
+  for (const [name, script] of Object.entries(large)) {
+    it.live(`${name} counts by its status, and ends the connection`, () =>
+      Effect.gen(function* () {
+        const { endpoint, sent } = yield* sendTo(script)
+        assert.deepStrictEqual(sent, [200, null])
+        yield* eventually(() => endpoint.connections().open === 0)
+      }).pipe(Effect.scoped)
+    )
+  }
+})
+
+describe("addresses", () => {
+  it.live("that are refused are never connected to", () =>
+    Effect.gen(function* () {
+      const dialed: Array<string> = []
+      const sender = yield* make({
+        connect: (address, port) => {
+          dialed.push(address)
+          return connect(port, "127.0.0.1")
+        }
+      })
+      for (const host of [
+        "10.0.0.1",
+        "[::1]",
+        "127.0.0.2",
+        "169.254.169.254",
+        "[::ffff:7f00:1]",
+        "a.localhost.example",
+        "x.local"
+      ]) {
+        for (const scheme of ["https", "http"]) {
+          const url = `${scheme}://${host}/`
+          assert.deepStrictEqual(outcome(yield* sender.send(request(url))), [null, "refused_address"], url)
+          assert.strictEqual(yield* sender.lookUp(url), "refused")
+        }
+      }
+      assert.deepStrictEqual(dialed, [])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("are judged on the socket, before a byte is written", () =>
+    Effect.gen(function* () {
+      // As if something between here and there had turned the connection elsewhere.
+      const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
+      const sender = yield* make({ connect: () => connect(secret.port, "127.0.0.2") })
+      for (const scheme of ["http", "https"]) {
+        const sent = yield* sender.send(request(`${scheme}://127.0.0.1:${secret.port}/`))
+        assert.deepStrictEqual(outcome(sent), [null, "refused_address"])
+      }
+      yield* eventually(() => secret.connections().all === 2 && secret.connections().open === 0)
+      assert.strictEqual(secret.received_bytes(), 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("of this machine are reached as localhost where they are allowed", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* Endpoint.start(Endpoint.answer(200))
+      const sender = yield* make({ policy: allowing("127.0.0.0/8") })
+      const url = `http://localhost:${endpoint.port}/`
+      assert.deepStrictEqual(outcome(yield* sender.send(request(url))), [200, null])
+      assert.strictEqual(yield* sender.lookUp(url), "public")
+      assert.strictEqual(endpoint.requests[0]?.headers.get("host"), `localhost:${endpoint.port}`)
+    }).pipe(Effect.scoped)
+  )
+
+  it("of this machine's interfaces are its own", () => {
+    assert.include(NodeWebhookSender.ownAddresses().map(String), "127.0.0.1")
+  })
+})
+
+describe("TLS", () => {
+  const certificate = Certificate.make("127.0.0.1")
+
+  it.live("goes to a certificate for the address, and to no other", () =>
+    Effect.gen(function* () {
+      const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
+      const named = Certificate.make("hooks.example.com")
+      const wrong = yield* Endpoint.start(Endpoint.answer(200), { certificate: named })
+      const plain = yield* Endpoint.start(Endpoint.raw("HTTP/1.1 400 Bad\r\n\r\n"))
+      const trusting = yield* make({ certificate_authorities: [certificate.cert, named.cert] })
+      const strict = yield* make()
+      const send = (sender: typeof strict, { port }: Endpoint.Endpoint) =>
+        Effect.map(sender.send(request(`https://127.0.0.1:${port}/`)), outcome)
+      assert.deepStrictEqual(yield* send(trusting, good), [200, null])
+      assert.deepStrictEqual(yield* send(trusting, wrong), [null, "tls_failed"])
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
+      yield* Effect.addFinalizer(() => Effect.sync(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED))
+      assert.deepStrictEqual(yield* send(strict, good), [null, "tls_failed"])
+      assert.strictEqual(wrong.requests.length, 0)
+      assert.strictEqual(good.requests.length, 1)
+      const sent = yield* trusting.send(request(`https://127.0.0.1:${plain.port}/`, 300))
+      assert.include(["tls_failed", "timeout", "connection_failed"], sent.failure)
+      yield* eventually(() => plain.connections().open === 0)
+    }).pipe(Effect.scoped)
+  )
+})

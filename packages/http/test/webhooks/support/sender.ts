@@ -1,0 +1,41 @@
+import { WebhookAddress, WebhookSender } from "@quotewire/core"
+import { Context, Effect, Layer } from "effect"
+import * as NodeWebhookSender from "../../../src/webhooks/NodeWebhookSender.ts"
+import * as Endpoint from "./endpoint.ts"
+
+/** A policy that lets webhooks go to the networks, as if they were public, and to what is public. */
+export const allowing = (networks: string): WebhookAddress.Policy => ({
+  ...WebhookAddress.publicOnly,
+  allow: WebhookAddress.readNetworks(networks) ?? []
+})
+
+/** A sender that may reach 127.0.0.1, and no other address of this machine; it ends with the scope. */
+export const make = (settings: NodeWebhookSender.Settings = {}) =>
+  Effect.map(
+    Layer.build(NodeWebhookSender.layer({ policy: allowing("127.0.0.1/32"), ...settings })),
+    Context.get(WebhookSender.WebhookSender)
+  )
+
+/** A POST to a URL, with a deadline that no test should meet unless it means to. */
+export const request = (url: string, deadline_ms = 10_000): WebhookSender.WebhookRequest => ({
+  url,
+  headers: { "content-type": "application/json", "webhook-id": "evt_1" },
+  body: '{"text":"caf\u00e9 \u{1f697}"}',
+  deadline_ms
+})
+
+/** What came of a POST, without how long it took. */
+export const outcome = ({ response_status_code, failure }: WebhookSender.SendOutcome) => [response_status_code, failure]
+
+/** Sends to an endpoint that follows a script, on a sender of its own. */
+export const sendTo = (script: Endpoint.Script, deadline_ms?: number) =>
+  Effect.gen(function* () {
+    const endpoint = yield* Endpoint.start(script)
+    const sender = yield* make()
+    const sent = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/hook`, deadline_ms))
+    return { endpoint, sender, sent: outcome(sent) }
+  })
+
+/** Waits for something that sockets bring about. */
+export const eventually = (isTrue: () => boolean) =>
+  Effect.sleep(5).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(5_000), Effect.orDie)
