@@ -1,5 +1,15 @@
-import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, type Storage, type Waiters } from "@quotewire/core"
-import { Go, Http, NodeCrypto, OpenApi } from "@quotewire/http"
+import {
+  Access,
+  Allowance,
+  operations,
+  PublicUrl,
+  Quotewire,
+  Seal,
+  type Storage,
+  type Waiters,
+  WebhookAddress
+} from "@quotewire/core"
+import { Go, Http, NodeCrypto, NodeWebhookSender, OpenApi } from "@quotewire/http"
 import { Context, Effect, Layer } from "effect"
 import * as Conforms from "../packages/http/test/support/conforms.ts"
 
@@ -102,6 +112,12 @@ const makeHost = Effect.gen(function* () {
   return Host.of({ base_url, call, newOrganization })
 })
 
+// Receivers of the journeys listen on this machine.
+const loopback: WebhookAddress.Policy = {
+  allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
+  own_addresses: []
+}
+
 /** The HTTP host on a storage, over real sockets. Every answer is checked against the OpenAPI document. */
 export const http = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
   Layer.effect(Host, makeHost).pipe(
@@ -112,5 +128,6 @@ export const http = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
     Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, Seal.SealKeys.layerEphemeral)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => address.base_url)),
+    Layer.provide(NodeWebhookSender.layer({ policy: loopback })),
     Layer.provide(NodeCrypto.layer)
   )

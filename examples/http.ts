@@ -1,5 +1,5 @@
 import { Access, operations, PublicUrl, Quotewire, Seal, type Storage } from "@quotewire/core"
-import { Go, Http, NodeCrypto } from "@quotewire/http"
+import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -10,6 +10,7 @@ const core = Quotewire.worker.pipe(
   Layer.provide(Quotewire.sandboxCarriers),
   Layer.provide(Seal.SealKeys.layerEphemeral),
   Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => "http://127.0.0.1:8080")),
+  Layer.provide(NodeWebhookSender.layer()),
   Layer.provide(NodeCrypto.layer)
 )
 

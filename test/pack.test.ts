@@ -75,6 +75,7 @@ const exported: Readonly<Record<string, string>> = {
   "@quotewire/core": "embed",
   "@quotewire/core/testing": "StorageContract",
   "@quotewire/http": "Http",
+  "@quotewire/http/testing": "NodeReceiver",
   "@quotewire/storage-memory": "MemoryStorage"
 }
 

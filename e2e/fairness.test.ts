@@ -1,0 +1,58 @@
+import { assert, layer } from "@effect/vitest"
+import { Receiver } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Clock, Effect } from "effect"
+import { Host, http } from "./host.ts"
+import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
+
+layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscribers", (it) => {
+  it.effect("of which half never answer: the others get every event meanwhile", () =>
+    Effect.gen(function* () {
+      const host = yield* Host
+      const organizations = [yield* host.newOrganization, yield* host.newOrganization]
+      const began_at = yield* Clock.currentTimeMillis
+      const stories = yield* Effect.forEach(organizations, (keys) =>
+        Effect.gen(function* () {
+          const hanging = yield* Effect.forEach(Array.from({ length: 5 }), () =>
+            subscribe(keys, { otherwise: Receiver.hang })
+          )
+          const answering = yield* Effect.forEach(Array.from({ length: 5 }), () => subscribe(keys))
+          return { keys, hanging, answering }
+        })
+      )
+      yield* Effect.forEach(
+        stories,
+        ({ keys }) => Effect.forEach([1, 2, 3, 4], () => startRequest(keys), { concurrency: "unbounded" }),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.forEach(organizations, (keys) => advance(keys, 60), { concurrency: "unbounded" })
+      for (const { keys, hanging, answering } of stories) {
+        const events = yield* feed(keys)
+        assert.lengthOf(events, 32)
+        for (const { allAre, receiver, attempts } of answering) {
+          yield* allAre("succeeded", events.length)
+          assert.sameMembers(
+            [...receiver.ids()],
+            events.map(({ id }) => id)
+          )
+          // One attempt each: nothing was given up on the way.
+          assert.lengthOf(receiver.arrivals(), events.length)
+          assert.lengthOf(yield* attempts(events[0]?.id ?? ""), 1)
+        }
+        for (const { log, receiver, health } of hanging) {
+          assert.isTrue((yield* log).every(({ status }) => status === "pending"))
+          // Sixteen at a time at the most, of which some places are kept for retries.
+          assert.isAtLeast(receiver.arrivals().length, 1)
+          assert.isAtMost(receiver.arrivals().length, 16)
+          assert.strictEqual((yield* health).state, "healthy")
+        }
+      }
+      // Before the first of the fifteen seconds was over, that is.
+      assert.isBelow((yield* Clock.currentTimeMillis) - began_at, 14_000)
+      // Whoever hangs need not be waited for, not even at the end.
+      for (const { hanging } of stories) {
+        for (const { call } of hanging) yield* call("disable_event_subscription")
+      }
+    })
+  )
+})

@@ -1,0 +1,144 @@
+import { assert, layer } from "@effect/vitest"
+import type { Receiver } from "@quotewire/core/testing"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect } from "effect"
+import { Host, http } from "./host.ts"
+import { advance, everyType, feed, startRequest, subscribe } from "./support/subscriber.ts"
+
+const idsOf = (arrivals: ReadonlyArray<Receiver.Arrival>) => arrivals.map(({ event }) => event?.id)
+
+/** A subscriber to whom a whole story has been told, by an endpoint that has confirmed all of it. */
+const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = everyType) {
+  const host = yield* Host
+  const keys = yield* host.newOrganization
+  const subscriber = yield* subscribe(keys, {}, event_types)
+  yield* startRequest(keys)
+  yield* advance(keys, 60)
+  const events = yield* feed(keys)
+  const chosen = events.filter(({ type }) => event_types.includes(type)).map(({ id }) => id)
+  yield* subscriber.allAre("succeeded", chosen.length)
+  const { receiver } = subscriber
+  const first = receiver.arrivals()
+  return {
+    ...subscriber,
+    keys,
+    chosen,
+    replay: (scenario?: string) =>
+      Effect.map(host.call(keys, "replay_events", scenario === undefined ? {} : { scenario }), ({ status, body }) => {
+        assert.strictEqual(status, 200)
+        assert.strictEqual(body.control, "replay_events")
+        return body.replay
+      }),
+    /** What came since the story was told, when there is so much of it. */
+    after: (count: number) =>
+      Effect.map(
+        receiver.until((arrivals) => arrivals.length >= first.length + count),
+        (arrivals) => arrivals.slice(first.length)
+      ),
+    bodies: new Map(first.map(({ event, text }) => [event?.id, text]))
+  }
+})
+
+layer(http(MemoryStorage.layer), { excludeTestServices: true })("a sandbox's replay", (it) => {
+  it.effect("sends everything as it was recorded, and says what to do with it", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* told()
+      const { scenarioCode, deliveries, notice, recovery } = yield* replay()
+      assert.deepStrictEqual([scenarioCode, deliveries], ["as_recorded", chosen.length])
+      assert.match(notice, /\.$/)
+      assert.strictEqual(recovery, "Drop events whose resource.version is not newer than the one you hold.")
+      const again = yield* after(chosen.length)
+      assert.deepStrictEqual(idsOf(again), chosen)
+      assert.isTrue(again.every(({ verification, isDuplicate }) => verification.ok && isDuplicate))
+      for (const { event, text } of again) assert.strictEqual(text, bodies.get(event?.id))
+      yield* allAre("succeeded", chosen.length)
+      assert.lengthOf(receiver.ids(), chosen.length)
+      const [newest, oldest] = yield* attempts(chosen[0] ?? "")
+      assert.deepStrictEqual([newest?.trigger, oldest?.trigger], ["manual", "scheduled"])
+    })
+  )
+
+  it.effect("sends everything twice", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen } = yield* told()
+      assert.strictEqual((yield* replay("duplicated")).deliveries, 2 * chosen.length)
+      assert.deepStrictEqual(
+        idsOf(yield* after(2 * chosen.length)),
+        chosen.flatMap((id) => [id, id])
+      )
+    })
+  )
+
+  it.effect("sends everything backwards, so that versions fall", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen } = yield* told()
+      assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
+      const again = yield* after(chosen.length)
+      assert.deepStrictEqual(idsOf(again), chosen.toReversed())
+      assert.isAbove(again.filter(({ isLate }) => isLate).length, 0)
+    })
+  )
+
+  it.effect("sends everything 15 minutes late", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen, keys, receiver, call, logUntil } = yield* told()
+      assert.strictEqual((yield* replay("delayed")).deliveries, chosen.length)
+      yield* advance(keys, 895)
+      // What is sent meanwhile shows that the replay has had its chance to come too early.
+      yield* call("send_test_event")
+      yield* logUntil((all) => all[0]?.event_type === "webhook.test" && all[0].status === "succeeded")
+      assert.lengthOf(receiver.arrivals(), chosen.length + 1)
+      yield* advance(keys, 10)
+      assert.deepStrictEqual(idsOf(yield* after(chosen.length + 1)).slice(1), chosen)
+    })
+  )
+
+  it.effect("withholds the first event, which the feed still has", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen, keys } = yield* told()
+      const { deliveries, recovery } = yield* replay("gap")
+      assert.strictEqual(deliveries, chosen.length - 1)
+      assert.strictEqual(recovery, "Read GET /v1/events from your stored cursor.")
+      assert.deepStrictEqual(idsOf(yield* after(chosen.length - 1)), chosen.slice(1))
+      assert.strictEqual((yield* feed(keys))[0]?.id, chosen[0])
+    })
+  )
+
+  it.effect("sends each subscription only what it has chosen", () =>
+    Effect.gen(function* () {
+      const { replay, after, chosen } = yield* told(["quote.created"])
+      assert.lengthOf(chosen, 3)
+      assert.strictEqual((yield* replay("reversed")).deliveries, 3)
+      assert.deepStrictEqual(idsOf(yield* after(3)), chosen.toReversed())
+    })
+  )
+
+  it.effect("reaches also a subscription that was made later, and puts the events into its log", () =>
+    Effect.gen(function* () {
+      const { replay, keys, chosen } = yield* told()
+      const late = yield* subscribe(keys)
+      assert.deepStrictEqual(yield* late.log, [])
+      assert.strictEqual((yield* replay()).deliveries, 2 * chosen.length)
+      const arrivals = yield* late.receiver.until((all) => all.length === chosen.length)
+      assert.deepStrictEqual(idsOf(arrivals), chosen)
+      yield* late.allAre("succeeded", chosen.length)
+    })
+  )
+
+  it.effect("knows five ways, and refuses a sixth", () =>
+    Effect.gen(function* () {
+      const host = yield* Host
+      const keys = yield* host.newOrganization
+      const refused = yield* host.call(keys, "replay_events", { scenario: "sideways" })
+      assert.strictEqual(refused.status, 422)
+      assert.deepStrictEqual(refused.body.error.field_errors[0].allowed_values, [
+        "as_recorded",
+        "duplicated",
+        "reversed",
+        "delayed",
+        "gap"
+      ])
+      assert.strictEqual((yield* host.call(keys, "replay_events", {})).body.replay.deliveries, 0)
+    })
+  )
+})

@@ -1,0 +1,113 @@
+import type { Receiver } from "@quotewire/core/testing"
+import { NodeReceiver } from "@quotewire/http/testing"
+import { Effect } from "effect"
+import { smallest } from "../applications.ts"
+import { type CallOptions, Host, type Keys } from "../host.ts"
+
+/** Every type that fires. */
+export const everyType: ReadonlyArray<string> = [
+  ...["queued", "updated", "completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`),
+  ...["created", "updated", "expired"].map((type) => `quote.${type}`)
+]
+
+/** A delivery as the log lists it. */
+export interface Listed {
+  readonly event_id: string
+  readonly event_type: string
+  readonly status: string
+  readonly created_at: string
+  readonly next_attempt_at: string | null
+}
+
+/** One of the attempts of a delivery. */
+export interface Attempted {
+  readonly attempted_at: string
+  readonly status: string
+  readonly response_status_code: number | null
+  readonly response_duration_ms: number
+  readonly trigger: string
+}
+
+/** Asks again until the answer is the one, at most for twenty seconds; what it was last stands in the failure. */
+export const askUntil = <A>(ask: Effect.Effect<A, never, Host>, isEnough: (answer: A) => boolean) =>
+  Effect.suspend(() => {
+    let last = ""
+    return ask.pipe(
+      Effect.tap((answer) => {
+        last = JSON.stringify(answer)
+        return isEnough(answer) ? Effect.void : Effect.sleep(10)
+      }),
+      Effect.repeat({ until: isEnough }),
+      Effect.timeoutOrElse({
+        duration: 20_000,
+        orElse: () => Effect.die(new Error(`In twenty seconds it came only to ${last.slice(0, 4_000)}`))
+      })
+    )
+  })
+
+/** An organization's calls about one subscription. */
+export const of = (keys: Keys, id: string) => {
+  const call = (operation: string, input: object = {}, options: CallOptions = {}) =>
+    Effect.flatMap(Host, (host) => host.call(keys, operation, { id, ...input }, options))
+  const log = Effect.map(
+    call("list_event_deliveries", { limit: 100 }),
+    ({ body }): ReadonlyArray<Listed> => body.deliveries
+  )
+  return {
+    call,
+    /** The delivery log, newest first. */
+    log,
+    /** The log when it is as told. */
+    logUntil: (isEnough: (log: ReadonlyArray<Listed>) => boolean) => askUntil(log, isEnough),
+    /** The log when all in it have this status, and there are so many. */
+    allAre: (status: string, count: number) =>
+      askUntil(log, (all) => all.length === count && all.every((delivery) => delivery.status === status)),
+    attempts: (event_id: string) =>
+      Effect.map(call("get_event_delivery", { event_id }), ({ body }): ReadonlyArray<Attempted> => body.attempts),
+    health: Effect.map(call("get_event_subscription_health"), ({ body }) => body),
+    /** The subscription as the list shows it. */
+    listed: Effect.flatMap(Host, (host) => host.call(keys, "list_event_subscriptions", { limit: 100 })).pipe(
+      Effect.map(({ body }) => body.event_subscriptions.find((one: { readonly id: string }) => one.id === id))
+    )
+  }
+}
+
+/** Subscribes a receiver of one's own, which from then on counts the secret. */
+export const subscribe = Effect.fnUntraced(function* (
+  keys: Keys,
+  script: Receiver.Script = {},
+  event_types: ReadonlyArray<string> = everyType
+) {
+  const host = yield* Host
+  const receiver = yield* NodeReceiver.start({ script })
+  const created = yield* host.call(keys, "create_event_subscription", { url: receiver.url, event_types })
+  if (created.status !== 201) return yield* Effect.die(new Error(JSON.stringify(created.body)))
+  receiver.trust(created.body.signing_secret)
+  const id: string = created.body.id
+  const secret: string = created.body.signing_secret
+  return { id, secret, receiver, ...of(keys, id) }
+})
+
+/** Moves the clock of the organization's sandbox. */
+export const advance = (keys: Keys, seconds: number) =>
+  Effect.flatMap(Host, (host) => host.call(keys, "advance_time", { seconds }))
+
+let requests = 0
+
+/** Starts a quote request for a flat in New York, which comes to eight events within a minute; gives its identifier. */
+export const startRequest = (keys: Keys, more: object = {}) =>
+  Effect.flatMap(Host, (host) =>
+    host.call(keys, "start_quote_request", {
+      line: "renters",
+      consent_receipt_id: "receipt-0001",
+      request_key: `request-${++requests}`,
+      application: smallest.renters,
+      ...more
+    })
+  ).pipe(Effect.map(({ body }): string => body.id))
+
+/** The feed from its oldest event. */
+export const feed = (keys: Keys) =>
+  Effect.flatMap(Host, (host) => host.call(keys, "list_events", { limit: 100 })).pipe(
+    Effect.map(({ body }): ReadonlyArray<{ readonly id: string; readonly type: string }> => body.events)
+  )
