@@ -7,7 +7,8 @@ import {
   operations,
   Quotewire,
   Seal,
-  type Storage
+  type Storage,
+  WebhookSender
 } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -32,6 +33,7 @@ export const layer: Layer.Layer<Quotewire.Services | Storage.Storage> = Quotewir
   Layer.provideMerge(MemoryStorage.layer),
   Layer.provide(Quotewire.sandboxCarriers),
   Layer.provide(Seal.SealKeys.layerEphemeral),
+  Layer.provide(WebhookSender.WebhookSender.layerOff),
   Layer.provide(NodeCrypto.layer),
   Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
   Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))

@@ -26,5 +26,5 @@ if (isWanted("stored")) {
 if (isWanted("lives")) {
   add(report.ofLives(await inProcess.lives(settings.quick ? [300, 2_000] : [1_000, 100_000])))
 }
-// A part of the bench, or a quick one, says nothing that should stand in the repository.
-if (settings.only === null && !settings.quick) report.write(tables, settings)
+// A quick look says nothing that should stand in the repository.
+if (!settings.quick && settings.profile === null) report.write(tables, settings)

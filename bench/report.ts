@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, totalmem } from "node:os"
 import type { Flags } from "./flags.ts"
 import type { Row } from "./http/suite.ts"
@@ -101,27 +101,33 @@ const markdown = ({ title, columns, rows }: Table): string => {
 /** Prints a table for a person. */
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
+/** The parts of the bench, in the order in which they are shown. */
+export const order = ["read", "start", "stored", "lives", "webhooks", "first_attempts", "hanging", "pending"]
+
 const results = new URL("results/latest.json", import.meta.url)
 const readme = new URL("README.md", import.meta.url)
 const begin = "<!-- results -->"
 const end = "<!-- end of results -->"
 
-/** Writes everything to `results/latest.json`, and the tables into the README. */
-export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
-  const machine = {
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: availableParallelism(),
-    memory_gb: Math.round(totalmem() / 1e9),
-    node: process.version
-  }
-  const measured_at = new Date().toISOString()
-  const numbers = Object.fromEntries(tables.map((table) => [table.name, table.numbers]))
-  mkdirSync(new URL(".", results), { recursive: true })
-  writeFileSync(results, `${JSON.stringify({ measured_at, machine, flags, ...numbers }, null, 2)}\n`)
+/** A table as it is kept: when, on what and how it was measured. */
+interface Kept extends Table {
+  readonly measured: string
+}
 
-  const heading = `Measured on ${measured_at.slice(0, 10)} with Node ${machine.node} on ${machine.cores} cores of ${machine.cpu}, ${flags.rounds} rounds of ${flags.seconds} s.`
+/** Keeps tables in `results/latest.json` in place of those of the same names, and shows all of them in the README. */
+export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
+  const memory_gb = Math.round(totalmem() / 1e9)
+  const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memory_gb} GB, Node ${process.version}`
+  const measured = `${new Date().toISOString().slice(0, 16)}Z, ${machine}, ${flags.rounds} rounds of ${flags.seconds} s`
+  const before: ReadonlyArray<Kept> = JSON.parse(readFileSync(results, "utf8"))
+  const fresh = tables.map((table): Kept => ({ ...table, measured }))
+  const others = before.filter(({ name }) => !fresh.some((table) => table.name === name))
+  const kept = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  writeFileSync(results, `${JSON.stringify(kept, null, 2)}\n`)
+
   const text = readFileSync(readme, "utf8")
-  const before = text.slice(0, text.indexOf(begin) + begin.length)
-  const after = text.slice(text.indexOf(end))
-  writeFileSync(readme, `${before}\n\n${[heading, ...tables.map(markdown)].join("\n\n")}\n\n${after}`)
+  const head = text.slice(0, text.indexOf(begin) + begin.length)
+  const tail = text.slice(text.indexOf(end))
+  const shown = kept.map((table) => `${markdown(table)}\n\nMeasured ${table.measured}.`)
+  writeFileSync(readme, `${head}\n\n${shown.join("\n\n")}\n\n${tail}`)
 }
