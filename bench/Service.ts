@@ -4,7 +4,6 @@ import {
   FinishedCall,
   Json,
   Operation,
-  operations,
   Quotewire,
   Seal,
   type Storage,
@@ -13,6 +12,7 @@ import {
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
+import { named } from "./operations.ts"
 
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
@@ -66,10 +66,12 @@ export const call = <Output, R>(
     Effect.orDie
   )
 
-const [get_capabilities, start_quote_request, get_quote_request, , , get_quote, list_events, , , , advance_time] =
-  operations
-
-export { advance_time, get_capabilities, get_quote, get_quote_request, list_events, start_quote_request }
+export const get_capabilities = named("get_capabilities")
+export const start_quote_request = named("start_quote_request")
+export const get_quote_request = named("get_quote_request")
+export const get_quote = named("get_quote")
+export const list_events = named("list_events")
+export const advance_time = named("advance_time")
 
 /** Starts a request and lets its minute pass; answers its quotes. */
 export const makeQuotes = Effect.fnUntraced(function* (key: string, start: object) {

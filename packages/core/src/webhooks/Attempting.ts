@@ -24,6 +24,7 @@ export interface Means {
   readonly mac: Mac.Mac["Service"]
   readonly sender: WebhookSender["Service"]
   readonly keys: Signature.Keys
+  readonly opened: SigningSecrets.Opened
   /** The prefix of the second set of headers, such as `quotewire-`. */
   readonly header_prefix: string
 }
@@ -77,7 +78,7 @@ const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
 })
 
 const send = Effect.fnUntraced(function* (means: Means, { delivery, subscription }: Due, at: number) {
-  const secrets = yield* SigningSecrets.open(means.seal, subscription, at)
+  const secrets = yield* SigningSecrets.open(means.seal, subscription, at, means.opened)
   // Receivers compare the timestamp with their own clocks: real time, wherever the workspace's clock stands.
   const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
   const signature = yield* Signature.sign(

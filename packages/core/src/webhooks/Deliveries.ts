@@ -19,7 +19,6 @@ import * as Delivery from "./Delivery.ts"
 import { attemptJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
-import type { Keys } from "./Signature.ts"
 import { findSubscription, loadDelivery, loadHealth } from "./SubscriptionStore.ts"
 import type {
   DeliveriesInput,
@@ -77,7 +76,6 @@ export class Deliveries extends Context.Service<
     Layer.effect(
       Deliveries,
       Effect.gen(function* () {
-        const keys: Keys = new Map()
         const means: Means = {
           storage: yield* Storage,
           seal: yield* Seal,
@@ -86,7 +84,8 @@ export class Deliveries extends Context.Service<
           mac: yield* Mac.Mac,
           sender: yield* WebhookSender,
           header_prefix: yield* WebhookHeaderPrefix,
-          keys
+          keys: new Map(),
+          opened: new Map()
         }
         return Deliveries.of({
           list: (call, input) => list(means, call, input),

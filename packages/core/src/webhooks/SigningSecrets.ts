@@ -25,15 +25,34 @@ export const openNewest = Effect.fnUntraced(function* (
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })
 
+/** Secrets that were opened already: every attempt needs them, and unsealing costs more than signing. */
+export type Opened = Map<string, string>
+
+/** How many are kept; beyond that the oldest goes. */
+export const max_opened = 10_000
+
 /** The secrets that sign at a moment, newest first; without any, nothing may be sent. */
 export const open = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   subscription: Subscription.KeptSubscription,
-  at: number
+  at: number,
+  opened: Opened
 ) {
-  const opened = yield* Effect.forEach(Subscription.livingSecrets(subscription, at), ({ sealed }) =>
-    seal.open(purposeOf(subscription.id), sealed)
-  )
-  const secrets = opened.filter((secret) => secret !== null)
+  const purpose = purposeOf(subscription.id)
+  const secrets: Array<string> = []
+  for (const { sealed } of Subscription.livingSecrets(subscription, at)) {
+    const name = `${purpose} ${sealed}`
+    const secret = opened.get(name) ?? (yield* seal.open(purpose, sealed))
+    if (secret === null) continue
+    keep(opened, name, secret)
+    secrets.push(secret)
+  }
   return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
 })
+
+const keep = (opened: Opened, name: string, secret: string): void => {
+  if (opened.has(name)) return
+  const [oldest] = opened.size < max_opened ? [] : opened.keys()
+  if (oldest !== undefined) opened.delete(oldest)
+  opened.set(name, secret)
+}

@@ -1,0 +1,12 @@
+import { operations } from "@quotewire/core"
+
+type AnyOperation = (typeof operations)[number]
+
+/** The operation of a name: its place in the list may change. */
+export const named = <Name extends AnyOperation["name"]>(
+  name: Name
+): Extract<AnyOperation, { readonly name: Name }> => {
+  const found = operations.find((one): one is Extract<AnyOperation, { readonly name: Name }> => one.name === name)
+  if (found === undefined) throw new Error(`There is no operation ${name}`)
+  return found
+}

@@ -1,0 +1,63 @@
+import * as flags from "../flags.ts"
+import { median } from "../statistics.ts"
+import { counted_path, type Measured, measure, type Plan, startReceiver } from "./latencyService.ts"
+
+/** From accepted to first attempt: the medians over the rounds. */
+export interface Row extends Measured {
+  readonly name: string
+  /** The p99 of each round: how much the machine's other work shows. */
+  readonly p99s_ms: ReadonlyArray<number>
+}
+
+const layouts: ReadonlyArray<{ readonly name: string } & Pick<Plan, "workspaces" | "paths">> = [
+  { name: "one subscription", workspaces: 1, paths: [counted_path] },
+  { name: "20 workspaces, one subscription each", workspaces: 20, paths: [counted_path] }
+]
+
+/** The layouts take turns, so that whatever else the machine does strikes both. */
+export const run = async (rounds: number, seconds: number): Promise<ReadonlyArray<Row>> => {
+  const receiver = await startReceiver()
+  const all = layouts.map((): Array<Measured> => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { workspaces, paths }] of layouts.entries()) {
+      const plan = { workspaces, paths, events_per_second: 200, warm_up_seconds: 2, seconds }
+      all[index]?.push(await measure(plan, receiver))
+      process.stderr.write(`latency: round ${round + 1} of ${rounds}\n`)
+    }
+  }
+  await receiver.stop()
+  return layouts.map(({ name }, index) => rowOf(name, all[index] ?? []))
+}
+
+const rowOf = (name: string, measured: ReadonlyArray<Measured>): Row => {
+  const middle = (pick: (one: Measured) => number) => median(measured.map(pick))
+  return {
+    name,
+    deliveries: measured.reduce((sum, { deliveries }) => sum + deliveries, 0),
+    missing: measured.reduce((sum, { missing }) => sum + missing, 0),
+    p50_ms: middle(({ p50_ms }) => p50_ms),
+    p90_ms: middle(({ p90_ms }) => p90_ms),
+    p99_ms: middle(({ p99_ms }) => p99_ms),
+    max_ms: Math.max(...measured.map(({ max_ms }) => max_ms)),
+    events_per_second: middle(({ events_per_second }) => events_per_second),
+    cpu: middle(({ cpu }) => cpu),
+    p99s_ms: measured.map(({ p99_ms }) => p99_ms)
+  }
+}
+
+const digits = (number: number): string => number.toFixed(2)
+
+const print = (rows: ReadonlyArray<Row>): void => {
+  console.log("| endpoints | events/s | p50 ms | p90 ms | p99 ms | max ms | missing | CPU |")
+  console.log("| --- | --- | --- | --- | --- | --- | --- | --- |")
+  for (const row of rows) {
+    const times = [row.events_per_second, row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms].map(digits)
+    console.log(`| ${[row.name, ...times, row.missing, digits(row.cpu)].join(" | ")} |`)
+  }
+  console.log(JSON.stringify(rows))
+}
+
+if (import.meta.main) {
+  const { quick } = flags.read()
+  print(await run(quick ? 2 : 4, quick ? 4 : 6))
+}

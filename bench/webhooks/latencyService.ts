@@ -1,0 +1,154 @@
+import { Allowance, Quotewire, Seal, Storage, WebhookAddress } from "@quotewire/core"
+import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer, ManagedRuntime } from "effect"
+import * as Child from "../Child.ts"
+import { named } from "../operations.ts"
+import * as Service from "../Service.ts"
+import * as starts from "../starts.ts"
+import { percentile } from "../statistics.ts"
+import { now } from "./latencyClock.ts"
+import type { Arrival, Question } from "./latencyReceiver.ts"
+
+const create_event_subscription = named("create_event_subscription")
+
+/** The path of the endpoints whose deliveries are measured; /hang is never answered, any other is load. */
+export const counted_path = "/counted"
+
+/** How many endpoints there are, and what is sent to them. */
+export interface Plan {
+  readonly workspaces: number
+  /** The path of each endpoint of one workspace: at most ten. */
+  readonly paths: ReadonlyArray<string>
+  readonly events_per_second: number
+  /** Nothing counts that was committed before this has passed. */
+  readonly warm_up_seconds: number
+  readonly seconds: number
+  /** The most connections of the sender; its own bound where it is left out. */
+  readonly connections?: number
+}
+
+/** What one run of a plan came to: milliseconds from the commit of an event to its arrival at the endpoints that count. */
+export interface Measured {
+  readonly deliveries: number
+  /** Deliveries that were to arrive and had not, two seconds after the last event: as waits they are endless. */
+  readonly missing: number
+  readonly p50_ms: number
+  readonly p90_ms: number
+  readonly p99_ms: number
+  readonly max_ms: number
+  readonly events_per_second: number
+  /** Share of one core that the service and the starts took. */
+  readonly cpu: number
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
+
+/** The storage in memory, which notes when the commit of each event began. */
+const noting = (committed: Map<string, number>): Layer.Layer<Storage.Storage> =>
+  Layer.effect(
+    Storage.Storage,
+    Effect.map(Storage.Storage, (storage) => ({
+      ...storage,
+      commit: (change) =>
+        Effect.suspend(() => {
+          for (const { id } of change.events) committed.set(id, now())
+          return storage.commit(change)
+        })
+    }))
+  ).pipe(Layer.provide(MemoryStorage.layer))
+
+/** The whole core with its worker and the sender of the Node host, as `quotewire dev` wires it. */
+const layerOf = (committed: Map<string, number>, connections: number | undefined) =>
+  Quotewire.worker.pipe(
+    Layer.provideMerge(Quotewire.layer),
+    Layer.provideMerge(noting(committed)),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(
+      NodeWebhookSender.layer({
+        policy: {
+          allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [],
+          own_addresses: NodeWebhookSender.ownAddresses()
+        },
+        ...(connections !== undefined && { connections })
+      })
+    ),
+    Layer.provide(NodeCrypto.layer),
+    Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits))
+  )
+
+/** The receiver in its own process, and the port on which it listens. */
+export const startReceiver = async () => {
+  const child = Child.start("webhooks/latencyReceiver.ts", Child.cores.load)
+  const ask = <Answer>(about: Question) => child.ask<Answer>({ about })
+  return { port: await ask<number>("port"), arrivals: () => ask<ReadonlyArray<Arrival>>("arrivals"), stop: child.stop }
+}
+type Receiver = Awaited<ReturnType<typeof startReceiver>>
+
+/** Makes the workspaces of a plan with their subscriptions, every endpoint at an address of its own; gives their keys. */
+const makeWorkspaces = Effect.fnUntraced(function* ({ workspaces, paths }: Plan, port: number) {
+  const keys: Array<string> = []
+  for (let workspace = 1; workspace <= workspaces; workspace++) {
+    const key = yield* Service.makeKey
+    for (const [index, path] of paths.entries()) {
+      const url = `http://127.0.${workspace}.${index + 1}:${port}${path}`
+      yield* Service.call(create_event_subscription, key, { url, event_types: ["quote_request.queued"] })
+    }
+    keys.push(key)
+  }
+  return keys
+})
+
+/** Runs a plan on a service of its own: the starts come evenly, whether or not the ones before have been delivered. */
+export const measure = async (plan: Plan, receiver: Receiver): Promise<Measured> => {
+  const committed = new Map<string, number>()
+  const runtime = ManagedRuntime.make(layerOf(committed, plan.connections))
+  const keys = await runtime.runPromise(makeWorkspaces(plan, receiver.port))
+  await receiver.arrivals()
+  const start = (index: number) =>
+    Service.call(Service.start_quote_request, keys[index % keys.length] ?? "", {
+      ...starts.smallest(`webhook-${index}`),
+      scenario: "waits_in_queue"
+    })
+  const began = now()
+  const counts_from = began + plan.warm_up_seconds * 1_000
+  const events = Math.round((plan.warm_up_seconds + plan.seconds) * plan.events_per_second)
+  const before = process.cpuUsage()
+  for (let index = 0; index < events; index++) {
+    const due = began + (index * 1_000) / plan.events_per_second
+    if (due > now()) await sleep(due - now())
+    runtime.runFork(start(index))
+  }
+  const took_us = (now() - began) * 1_000
+  const { user, system } = process.cpuUsage(before)
+  await sleep(2_000)
+  const measured = summary(plan, await receiver.arrivals(), committed, counts_from)
+  await runtime.dispose()
+  return { ...measured, cpu: (user + system) / took_us }
+}
+
+const summary = (
+  { paths, seconds }: Plan,
+  arrivals: ReadonlyArray<Arrival>,
+  committed: Map<string, number>,
+  counts_from: number
+) => {
+  const counted = new Map([...committed].filter(([, at]) => at >= counts_from))
+  const waits = arrivals.flatMap(({ event_id, path, at }) => {
+    const committed_at = counted.get(event_id)
+    return committed_at === undefined || path !== counted_path ? [] : [at - committed_at]
+  })
+  const expected = counted.size * paths.filter((path) => path === counted_path).length
+  const missing = expected - waits.length
+  const sorted = Float64Array.from([...waits, ...Array.from({ length: Math.max(0, missing) }, () => Infinity)])
+  return {
+    deliveries: waits.length,
+    missing,
+    p50_ms: percentile(sorted, 0.5),
+    p90_ms: percentile(sorted, 0.9),
+    p99_ms: percentile(sorted, 0.99),
+    max_ms: percentile(sorted, 1),
+    events_per_second: counted.size / seconds
+  }
+}

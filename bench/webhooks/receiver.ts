@@ -1,0 +1,46 @@
+import { createServer } from "node:http"
+import * as Child from "../Child.ts"
+
+/** Asks the receiver to listen, or what it has got so far. */
+export type Question = { readonly ask: "listen" } | { readonly ask: "got" }
+
+/** Where the receiver listens. */
+export interface Listening {
+  readonly url: string
+}
+
+/** What the receiver has got so far: the proof that everything that was counted as delivered has arrived. */
+export interface Got {
+  readonly posts: number
+  readonly bytes: number
+  readonly cpu_us: number
+}
+
+let posts = 0
+let bytes = 0
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  request.on("end", () => {
+    posts += 1
+    response.writeHead(204).end()
+  })
+})
+
+const listen = (): Promise<Listening> =>
+  new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resolve({ url: `http://127.0.0.1:${port}` })
+    })
+  })
+
+const got = (): Got => {
+  const { user, system } = process.cpuUsage()
+  return { posts, bytes, cpu_us: user + system }
+}
+
+Child.answer((question: Question): Promise<Listening> | Got => (question.ask === "listen" ? listen() : got()))

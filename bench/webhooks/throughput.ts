@@ -1,0 +1,365 @@
+import { createHmac, createSecretKey, randomBytes } from "node:crypto"
+import {
+  Access,
+  type Change,
+  Delivery,
+  Event,
+  Ids,
+  Json,
+  Quotewire,
+  Seal,
+  Signature,
+  Storage,
+  WebhookAddress,
+  WebhookSender
+} from "@quotewire/core"
+import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer, ManagedRuntime } from "effect"
+import { Mac } from "effect/crypto"
+import { Agent } from "undici"
+// Not exported by the package: the very function through which the core's own services commit events.
+import { payloadOf, publishing } from "../../packages/core/dist/webhooks/Publishing.js"
+import * as Child from "../Child.ts"
+import * as Flags from "../flags.ts"
+import { named } from "../operations.ts"
+import { newId } from "../peers/Peer.ts"
+import { print, type Table } from "../report.ts"
+import { call } from "../Service.ts"
+import { median } from "../statistics.ts"
+import type { Got, Listening } from "./receiver.ts"
+
+/** Asks for so many deliveries to the receiver. */
+interface Work {
+  readonly url: string
+  readonly deliveries: number
+}
+
+/** What they took. */
+interface Took {
+  readonly seconds: number
+  readonly cpu_us: number
+}
+
+/** What one round of one contender came to. */
+interface Round {
+  readonly per_second: number
+  /** CPU time of the sending process per delivery. */
+  readonly cpu_us: number
+  /** How much of its core the receiver was using: near 1, the receiver would be what was measured. */
+  readonly receiver_cpu: number
+}
+
+/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
+export interface Row extends Round {
+  readonly name: string
+  readonly throughput_ratio: number
+  readonly cpu_ratio: number
+}
+
+/** How many POSTs are under way at once, at the most. */
+const at_once = 64
+/** Subscriptions: each may have eleven fresh attempts under way, so six keep all connections busy. */
+const subscribed: ReadonlyArray<Event.EventType> = [
+  "quote_request.queued",
+  "quote_request.updated",
+  "quote_request.completed",
+  "quote.created",
+  "quote.updated",
+  "quote.expired"
+]
+/** How many deliveries wait at the most, so that a queue is always there and never long. */
+const max_open = 1_200
+/** What makes a thin event's payload as long as 500 bytes. */
+const padding = "x".repeat(220)
+
+const settings: NodeWebhookSender.Settings = {
+  policy: { allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [], own_addresses: [] },
+  connections_per_host: at_once
+}
+
+const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.NewEvent => {
+  const resource = { type: "quote", id: "quo_00000000000000000000000000", version: 1 } as const
+  const event = Event.record({ id, type, at, environment: "live", line: "personal_auto", resource })
+  return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
+}
+
+/** The body that is posted without a core: as long as the core's. */
+const body = payloadOf(Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body))
+
+/** Times some work in this process. */
+const timed = async (work: () => Promise<unknown>): Promise<Took> => {
+  globalThis.gc?.()
+  const cpu = process.cpuUsage()
+  const began = performance.now()
+  await work()
+  const seconds = (performance.now() - began) / 1e3
+  const { user, system } = process.cpuUsage(cpu)
+  return { seconds, cpu_us: user + system }
+}
+
+/** Does something so often, as many times at once as POSTs may be under way. */
+const sideBySide = async (times: number, once: () => Promise<void>): Promise<void> => {
+  let left = times
+  const lane = async () => {
+    while (left-- > 0) await once()
+  }
+  await Promise.all(Array.from({ length: at_once }, lane))
+}
+
+/** The base: signs and posts with undici, and nothing else. */
+const bare = async ({ url, deliveries }: Work): Promise<Took> => {
+  const agent = new Agent({ connections: at_once })
+  const secret = createSecretKey(randomBytes(Signature.secret_bytes))
+  const post = async () => {
+    const id = newId("evt")
+    const timestamp = Math.floor(Date.now() / 1e3)
+    const tag = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64")
+    const headers = {
+      "content-type": "application/json",
+      "user-agent": NodeWebhookSender.default_user_agent,
+      ...Signature.headersOf({ id, timestamp, signature: `v1,${tag}` })
+    }
+    const answer = await agent.request({ origin: url, path: "/hook", method: "POST", headers, body })
+    await answer.body.dump()
+    if (answer.statusCode !== 204) throw new Error(`The receiver has answered ${answer.statusCode}`)
+  }
+  const took = await timed(() => sideBySide(deliveries, post))
+  await agent.close()
+  return took
+}
+
+/** Signs and sends through the port, without a core around it. */
+const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
+  Effect.gen(function* () {
+    const mac = yield* Mac.Mac
+    const sender = yield* WebhookSender.WebhookSender
+    const id = newId("evt")
+    const timestamp = Math.floor(Date.now() / 1e3)
+    const signature = yield* Signature.sign(mac, [secret], id, timestamp, body, keys)
+    const headers = { "content-type": "application/json", ...Signature.headersOf({ id, timestamp, signature }) }
+    const sent = yield* sender.send({ url, headers, body })
+    if (!WebhookSender.isConfirmed(sent)) return yield* Effect.die(new Error(`Sending has failed: ${sent.failure}`))
+  })
+
+const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
+  const runtime = ManagedRuntime.make(Layer.merge(NodeWebhookSender.layer(settings), NodeCrypto.layer))
+  const keys: Signature.Keys = new Map()
+  const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secret_bytes)), keys)
+  let left = deliveries
+  const lane = Effect.whileLoop({ while: () => left-- > 0, body: () => one, step: () => {} })
+  const lanes = Effect.forEach(Array.from({ length: at_once }), () => lane, { concurrency: at_once, discard: true })
+  await runtime.runPromise(Effect.void)
+  const took = await timed(() => runtime.runPromise(lanes))
+  await runtime.dispose()
+  return took
+}
+
+/** Counts the deliveries that are over, once storage has them. */
+interface Progress {
+  over: number
+}
+
+/** Memory that tells how many deliveries are over, so that nobody has to ask for each. */
+const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
+  Layer.effect(
+    Storage.Storage,
+    Effect.map(Storage.Storage, (storage) => ({
+      ...storage,
+      commit: (change: Change.Change) =>
+        Effect.tap(storage.commit(change), () =>
+          Effect.sync(() => {
+            for (const { kind, status } of change.writes) {
+              if (kind === "delivery" && status === "closed") progress.over += 1
+            }
+          })
+        )
+    }))
+  ).pipe(Layer.provide(MemoryStorage.layer))
+
+/** The whole core with its worker, as a host wires it. */
+const core = (progress: Progress): Layer.Layer<Quotewire.Services | Storage.Storage> =>
+  Quotewire.worker.pipe(
+    Layer.provideMerge(Quotewire.layer),
+    Layer.provideMerge(counting(progress)),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(NodeWebhookSender.layer(settings)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+const create_event_subscription = named("create_event_subscription")
+
+/** Makes a workspace with one subscription to each type, so that every event has one delivery. */
+const subscribe = Effect.fnUntraced(function* (url: string) {
+  const access = yield* Access.Access
+  const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")
+  const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
+  const ids: Array<string> = []
+  for (const type of subscribed) {
+    const made = yield* call(create_event_subscription, key, { url: `${url}/${type}`, event_types: [type] })
+    ids.push(Json.decode(made).id)
+  }
+  return { workspace_id: workspaces.live, ids }
+})
+
+type WorkspaceId = Change.Change["workspace_id"]
+
+/** Commits as many events as there are to be deliveries, one of each type at a time. */
+const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
+  const storage = publishing(yield* Storage.Storage)
+  const ids = yield* Ids.Ids
+  let published = 0
+  while (published < deliveries) {
+    while (published - progress.over > max_open) yield* Effect.sleep(1)
+    const at = Date.now()
+    const events = subscribed.slice(0, deliveries - published).map((type) => eventOf(ids.event(), type, at))
+    yield* storage.commit({ workspace_id, writes: [], events, jobs: [], finish: null, clock_offset_ms: null })
+    published += events.length
+  }
+  while (progress.over < deliveries) yield* Effect.sleep(1)
+})
+
+/** How many deliveries of a subscription's log have succeeded at their first attempt. */
+const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent: string) {
+  const storage = yield* Storage.Storage
+  let count = 0
+  let after: string | null = null
+  do {
+    const page: Effect.Success<ReturnType<typeof storage.page>> = yield* storage.page({
+      workspace_id,
+      kind: "delivery",
+      parent,
+      order: "oldest",
+      after,
+      limit: 1_000
+    })
+    const kept = page.records.map(Delivery.fromStored)
+    count += kept.filter(({ status, attempts }) => status === "succeeded" && attempts.length === 1).length
+    after = page.next
+  } while (after !== null)
+  return count
+})
+
+/** Publishes, and waits until the log says of every delivery that it has succeeded. */
+const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
+  const progress: Progress = { over: 0 }
+  const runtime = ManagedRuntime.make(core(progress))
+  const { workspace_id, ids } = await runtime.runPromise(subscribe(url))
+  const took = await timed(() => runtime.runPromise(publish(workspace_id, deliveries, progress)))
+  const counts = await runtime.runPromise(Effect.forEach(ids, (id) => succeeded(workspace_id, id)))
+  await runtime.dispose()
+  const all = counts.reduce((sum, count) => sum + count, 0)
+  if (all !== deliveries) throw new Error(`The log has ${all} successes of ${deliveries} deliveries`)
+  return took
+}
+
+const base = "undici, signed"
+const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
+  ["Quotewire, from event to log", endToEnd],
+  [base, bare],
+  ["Quotewire's sender alone", senderAlone]
+])
+
+interface Running {
+  readonly name: string
+  readonly process: Child.Child
+  readonly rounds: Array<Round>
+}
+
+const begin = (name: string, { profile }: Flags.Flags): Running => {
+  const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
+  const node = ["--expose-gc", "--max-old-space-size=4096", ...profiling]
+  return {
+    name,
+    process: Child.start("webhooks/throughput.ts", Child.cores.server, { node, args: [name] }),
+    rounds: []
+  }
+}
+
+const measure = async ({ process }: Running, receiver: Child.Child, work: Work): Promise<Round> => {
+  await process.ask<Took>({ ...work, deliveries: work.deliveries / 4 })
+  const before = await receiver.ask<Got>({ ask: "got" })
+  const took = await process.ask<Took>(work)
+  const after = await receiver.ask<Got>({ ask: "got" })
+  const arrived = after.posts - before.posts
+  if (arrived !== work.deliveries) throw new Error(`${arrived} of ${work.deliveries} deliveries have arrived`)
+  return {
+    per_second: work.deliveries / took.seconds,
+    cpu_us: took.cpu_us / work.deliveries,
+    receiver_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
+  }
+}
+
+/** Measures signed deliveries per second, the contenders in turn, so that whatever else the machine does strikes all. */
+export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
+  const receiver = Child.start("webhooks/receiver.ts", Child.cores.load)
+  const all = [...contenders.keys()].map((name) => begin(name, flags))
+  try {
+    const { url } = await receiver.ask<Listening>({ ask: "listen" })
+    for (let i = 0; i < flags.rounds; i++) {
+      for (const running of all) {
+        running.rounds.push(await measure(running, receiver, { url, deliveries: flags.quick ? 4_000 : 12_000 }))
+      }
+      process.stderr.write(`deliveries: round ${i + 1} of ${flags.rounds}\n`)
+    }
+  } finally {
+    await Promise.all([receiver.stop(), ...all.map(({ process }) => process.stop())])
+  }
+  const rounds = all.find(({ name }) => name === base)?.rounds ?? []
+  return all.map((running) => rowOf(running, rounds))
+}
+
+const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const ratio = (pick: (round: Round, other: Round) => number) =>
+    median(rounds.flatMap((round, i) => (others[i] === undefined ? [] : [pick(round, others[i])])))
+  return {
+    name,
+    per_second: middle(({ per_second }) => per_second),
+    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
+    cpu_us: middle(({ cpu_us }) => cpu_us),
+    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
+    receiver_cpu: middle(({ receiver_cpu }) => receiver_cpu)
+  }
+}
+
+/** The rows as they are printed. */
+export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
+  name: "deliveries",
+  title: `Signed webhook deliveries (${Buffer.byteLength(body)} bytes, ${at_once} at a time)`,
+  columns: [
+    "sender",
+    "deliveries/s",
+    "throughput, undici = 1",
+    "CPU per delivery",
+    "per CPU second, undici = 1",
+    "receiver's core"
+  ],
+  rows: rows.map((row) => [
+    row.name,
+    Math.round(row.per_second).toLocaleString("en-US"),
+    row.throughput_ratio.toFixed(2),
+    `${row.cpu_us.toFixed(1)} µs`,
+    row.cpu_ratio.toFixed(2),
+    `${Math.round(row.receiver_cpu * 100)} %`
+  ]),
+  numbers: rows
+})
+
+const main = async (): Promise<void> => {
+  const rows = await run(Flags.read())
+  print(tableOf(rows))
+  console.log(JSON.stringify(rows, null, 2))
+}
+
+/** Started by `run`, this script is one contender. */
+const contend = (work: Work): Promise<Took> => {
+  const contender = contenders.get(process.argv[2] ?? "")
+  return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
+}
+
+if (import.meta.main) {
+  if (process.send === undefined) await main()
+  else Child.answer(contend)
+}
