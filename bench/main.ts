@@ -5,6 +5,10 @@ import * as suites from "./http/suites.ts"
 import * as inProcess from "./inProcess/suite.ts"
 import * as report from "./report.ts"
 import * as shared from "./shared.ts"
+import * as hanging from "./webhooks/hanging.ts"
+import * as latency from "./webhooks/latency.ts"
+import * as pending from "./webhooks/pending.ts"
+import * as deliveries from "./webhooks/throughput.ts"
 
 const settings = flags.read()
 const isWanted = (name: string): boolean => settings.only === null || settings.only === name
@@ -25,6 +29,12 @@ if (isWanted("stored")) {
 }
 if (isWanted("lives")) {
   add(report.ofLives(await inProcess.lives(settings.quick ? [300, 2_000] : [1_000, 100_000])))
+}
+if (isWanted("deliveries")) add(deliveries.tableOf(await deliveries.run(settings)))
+if (isWanted("first_attempts")) add(latency.tableOf(await latency.run(settings.quick ? 2 : 4, settings.quick ? 4 : 6)))
+if (isWanted("hanging")) add(hanging.tableOf(await hanging.run(settings.quick ? 1 : 3, settings.quick ? 5 : 8)))
+if (isWanted("pending")) {
+  add(pending.tableOf(await pending.run([1_000, settings.quick ? 20_000 : 100_000], settings.quick ? 6 : 20, 1_000)))
 }
 // A quick look says nothing that should stand in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

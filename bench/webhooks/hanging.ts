@@ -1,4 +1,5 @@
 import * as flags from "../flags.ts"
+import * as report from "../report.ts"
 import { median } from "../statistics.ts"
 import { counted_path, type Measured, measure, startReceiver } from "./latencyService.ts"
 
@@ -76,17 +77,21 @@ const rowOf = ({ name, others }: Variant, rounds: ReadonlyArray<Measured>, base:
 
 const digits = (number: number): string => number.toFixed(2)
 
-const print = (rows: ReadonlyArray<Row>): void => {
-  console.log("| endpoints | p50 ms | p99 ms | p50, none hangs = 1 | p99, none hangs = 1 | deliveries | missing |")
-  console.log("| --- | --- | --- | --- | --- | --- | --- |")
-  for (const row of rows) {
-    const times = [row.p50_ms, row.p99_ms, row.p50_ratio, row.p99_ratio].map(digits)
-    console.log(`| ${[row.name, ...times, row.deliveries, row.missing].join(" | ")} |`)
-  }
-  console.log(JSON.stringify(rows))
-}
+/** The rows as a table. */
+export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
+  name: "hanging",
+  title: "200 endpoints, from commit to arrival at those that answer: what others cost that never answer",
+  columns: ["endpoints", "p50 ms", "p99 ms", "p50, none hangs = 1", "p99, none hangs = 1", "deliveries", "missing"],
+  rows: rows.map((row) => [
+    row.name,
+    ...[row.p50_ms, row.p99_ms, row.p50_ratio, row.p99_ratio].map(digits),
+    String(row.deliveries),
+    String(row.missing)
+  ]),
+  numbers: rows
+})
 
 if (import.meta.main) {
   const { quick } = flags.read()
-  print(await run(quick ? 1 : 3, quick ? 5 : 8))
+  report.print(tableOf(await run(quick ? 1 : 3, quick ? 5 : 8)))
 }

@@ -1,4 +1,5 @@
 import * as flags from "../flags.ts"
+import * as report from "../report.ts"
 import { median } from "../statistics.ts"
 import { counted_path, type Measured, measure, type Plan, startReceiver } from "./latencyService.ts"
 
@@ -47,17 +48,21 @@ const rowOf = (name: string, measured: ReadonlyArray<Measured>): Row => {
 
 const digits = (number: number): string => number.toFixed(2)
 
-const print = (rows: ReadonlyArray<Row>): void => {
-  console.log("| endpoints | events/s | p50 ms | p90 ms | p99 ms | max ms | missing | CPU |")
-  console.log("| --- | --- | --- | --- | --- | --- | --- | --- |")
-  for (const row of rows) {
-    const times = [row.events_per_second, row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms].map(digits)
-    console.log(`| ${[row.name, ...times, row.missing, digits(row.cpu)].join(" | ")} |`)
-  }
-  console.log(JSON.stringify(rows))
-}
+/** The rows as a table. */
+export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
+  name: "first_attempts",
+  title: "From the commit of an event to the arrival of its first attempt, 200 events a second",
+  columns: ["endpoints", "events/s", "p50 ms", "p90 ms", "p99 ms", "max ms", "missing", "CPU"],
+  rows: rows.map((row) => [
+    row.name,
+    ...[row.events_per_second, row.p50_ms, row.p90_ms, row.p99_ms, row.max_ms].map(digits),
+    String(row.missing),
+    digits(row.cpu)
+  ]),
+  numbers: rows
+})
 
 if (import.meta.main) {
   const { quick } = flags.read()
-  print(await run(quick ? 2 : 4, quick ? 4 : 6))
+  report.print(tableOf(await run(quick ? 2 : 4, quick ? 4 : 6)))
 }

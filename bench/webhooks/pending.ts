@@ -4,6 +4,7 @@ import { Change, Delivery, Ids, type Job, Json, Revision, Storage } from "@quote
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import * as flags from "../flags.ts"
+import * as report from "../report.ts"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import { median, percentile } from "../statistics.ts"
@@ -246,21 +247,22 @@ const rowOf = (
   }
 }
 
-const print = (rows: ReadonlyArray<Row>): void => {
-  console.log("| pending retries | heap each | its job | claim of the next due | p99 | commit of its attempt |")
-  console.log("| --- | --- | --- | --- | --- | --- |")
-  for (const row of rows) {
-    const claim = `${row.claim_us.toFixed(2)} µs (${row.claim_ratio.toFixed(2)})`
-    const commit = `${row.commit_us.toFixed(2)} µs (${row.commit_ratio.toFixed(2)})`
-    const bytes = [row.heap_bytes_each, row.job_bytes_each].map((one) => `${Math.round(one)} bytes`)
-    console.log(
-      `| ${[row.pending.toLocaleString("en-US"), ...bytes, claim, `${row.claim_p99_us.toFixed(2)} µs`, commit].join(" | ")} |`
-    )
-  }
-  console.log(JSON.stringify(rows))
-}
+/** The rows as a table. */
+export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
+  name: "pending",
+  title: "Pending retries in memory (in brackets: the first row = 1)",
+  columns: ["pending retries", "heap each", "its job", "claim of the next due", "p99", "commit of its attempt"],
+  rows: rows.map((row) => [
+    row.pending.toLocaleString("en-US"),
+    ...[row.heap_bytes_each, row.job_bytes_each].map((one) => `${Math.round(one)} bytes`),
+    `${row.claim_us.toFixed(2)} µs (${row.claim_ratio.toFixed(2)})`,
+    `${row.claim_p99_us.toFixed(2)} µs`,
+    `${row.commit_us.toFixed(2)} µs (${row.commit_ratio.toFixed(2)})`
+  ]),
+  numbers: rows
+})
 
 if (import.meta.main) {
   const { quick } = flags.read()
-  print(await run([1_000, quick ? 20_000 : 100_000], quick ? 6 : 20, 1_000))
+  report.print(tableOf(await run([1_000, quick ? 20_000 : 100_000], quick ? 6 : 20, 1_000)))
 }
