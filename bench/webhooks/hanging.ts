@@ -23,14 +23,12 @@ interface Variant {
   readonly name: string
   /** The paths of five of the ten endpoints of each workspace; the other five count in every variant. */
   readonly others: string
-  readonly connections?: number
 }
 
 // The same half counts in every variant; the other half answers in the base, and hangs in the others.
 const variants: ReadonlyArray<Variant> = [
   { name: "none hangs", others: "/other" },
-  { name: "100 hang", others: "/hang" },
-  { name: "100 hang, 4,096 connections", others: "/hang", connections: 4_096 }
+  { name: "100 hang", others: "/hang" }
 ]
 
 /** Measures every variant in turn, each on a service of its own. */
@@ -38,7 +36,7 @@ export const run = async (rounds: number, seconds: number): Promise<ReadonlyArra
   const receiver = await startReceiver()
   const all = variants.map((): Array<Measured> => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [index, { others, connections }] of variants.entries()) {
+    for (const [index, { others }] of variants.entries()) {
       const paths = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? counted_path : others))
       const measured = await measure(
         {
@@ -46,8 +44,7 @@ export const run = async (rounds: number, seconds: number): Promise<ReadonlyArra
           paths,
           events_per_second: 40,
           warm_up_seconds: 6,
-          seconds,
-          ...(connections !== undefined && { connections })
+          seconds
         },
         receiver
       )

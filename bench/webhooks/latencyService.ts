@@ -24,8 +24,6 @@ export interface Plan {
   /** Nothing counts that was committed before this has passed. */
   readonly warm_up_seconds: number
   readonly seconds: number
-  /** The most connections of the sender; its own bound where it is left out. */
-  readonly connections?: number
 }
 
 /** What one run of a plan came to: milliseconds from the commit of an event to its arrival at the endpoints that count. */
@@ -59,7 +57,7 @@ const noting = (committed: Map<string, number>): Layer.Layer<Storage.Storage> =>
   ).pipe(Layer.provide(MemoryStorage.layer))
 
 /** The whole core with its worker and the sender of the Node host, as `quotewire dev` wires it. */
-const layerOf = (committed: Map<string, number>, connections: number | undefined) =>
+const layerOf = (committed: Map<string, number>) =>
   Quotewire.worker.pipe(
     Layer.provideMerge(Quotewire.layer),
     Layer.provideMerge(noting(committed)),
@@ -70,8 +68,7 @@ const layerOf = (committed: Map<string, number>, connections: number | undefined
         policy: {
           allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [],
           own_addresses: NodeWebhookSender.ownAddresses()
-        },
-        ...(connections !== undefined && { connections })
+        }
       })
     ),
     Layer.provide(NodeCrypto.layer),
@@ -103,7 +100,7 @@ const makeWorkspaces = Effect.fnUntraced(function* ({ workspaces, paths }: Plan,
 /** Runs a plan on a service of its own: the starts come evenly, whether or not the ones before have been delivered. */
 export const measure = async (plan: Plan, receiver: Receiver): Promise<Measured> => {
   const committed = new Map<string, number>()
-  const runtime = ManagedRuntime.make(layerOf(committed, plan.connections))
+  const runtime = ManagedRuntime.make(layerOf(committed))
   const keys = await runtime.runPromise(makeWorkspaces(plan, receiver.port))
   await receiver.arrivals()
   const start = (index: number) =>

@@ -93,12 +93,15 @@ export const change = (
 export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
-/** Ends a rotation: its secret is the newest, and the one before signs beside it for a day. */
+/** So many secrets sign at the most: a rotation more waits until the oldest has stopped. */
+export const max_secrets = 10
+
+/** Ends a rotation: its secret is the newest, and the one before signs beside it for a day, as those before it do. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
-  const older = livingSecrets(subscription, at)
-    .slice(0, 1)
-    .map((secret): KeptSecret => ({ ...secret, expires_at: at + overlap_ms }))
+  const older = livingSecrets(subscription, at).map(
+    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlap_ms })
+  )
   const { sealed, key } = subscription.rotation
   const newest: KeptSecret = { sealed, expires_at: null, key }
   return change(subscription, { secrets: [newest, ...older], rotation: null }, at)

@@ -156,6 +156,8 @@ const rotate = Effect.fnUntraced(function* (means: Means, call: Call, id: string
   const open = Subscription.openRotation(subscription, now)
   // Whoever has begun it finishes it with the same key; everyone else waits.
   if (open !== null && open.key !== key) return yield* Refusals.rotating
+  if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
+    return yield* Refusals.manySecrets
   const begun = open === null ? yield* beginRotation(means, call, subscription) : subscription
   const looked = yield* means.sender.lookUp(begun.url)
   if (looked === "unavailable") return yield* Refusals.nameServerDown

@@ -31,6 +31,14 @@ export const rotating = Effect.fail(
   ApiError.make("conflict", { message: "A rotation of this subscription is not finished yet.", retry_action: "wait" })
 )
 
+/** Refuses a rotation where many older secrets still sign. */
+export const manySecrets = Effect.fail(
+  ApiError.make("conflict", {
+    message: `There are ${Subscription.max_secrets} secrets that sign, which is the most; the oldest stops within a day.`,
+    retry_action: "wait"
+  })
+)
+
 /** Refuses what only an active subscription can do. */
 export const notActive = Effect.fail(
   ApiError.make("conflict", { message: "The subscription is disabled.", retry_action: "none" })

@@ -51,13 +51,24 @@ describe("a rotation", () => {
     })
   )
 
-  tale("after another: the newest two sign, and no third", (endpoints) =>
+  tale("after another: every secret signs for the day that it was promised", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
       yield* start()
       yield* runDue
-      assert.deepStrictEqual(yield* signers(endpoints.sent[0] ?? assert.fail("nothing was sent"), secrets), [1, 2])
+      assert.deepStrictEqual(yield* signers(endpoints.sent[0] ?? assert.fail("nothing was sent"), secrets), [0, 1, 2])
+    })
+  )
+
+  tale("is refused where ten secrets sign, until the oldest has stopped", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      for (let nth = 1; nth < 10; nth++) yield* rotate(id)
+      const error = yield* refusal(rotate(id))
+      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+      yield* advance(86_400)
+      assert.isNotNull((yield* rotate(id)).signing_secret)
     })
   )
 

@@ -6,6 +6,8 @@ import type { Found } from "./HostLookUp.ts"
 
 /** What is read of a body before the connection is closed, in bytes. */
 export const max_body_bytes = 16 * 1_024
+/** The most interim answers, such as 103, that may come before the answer. */
+export const max_interim = 16
 /** The most addresses of a host that one POST tries to connect to. */
 export const max_addresses = 3
 /** How long one address may take to connect where another is left to try, in milliseconds. */
@@ -108,6 +110,7 @@ export class Post {
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let received_bytes = 0
+    let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
     // Not before undici's parser has returned: what comes next may need it.
     const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
@@ -118,6 +121,7 @@ export class Post {
       },
       onResponseStart: (_controller, status) => {
         if (status >= 200 && isMine()) this.status = status
+        else if (++interim > max_interim) then(() => this.finish("bad_response"))
       },
       onResponseData: (_controller, chunk) => {
         received_bytes += chunk.length

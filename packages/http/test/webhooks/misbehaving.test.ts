@@ -56,7 +56,7 @@ const cases: { readonly [name: string]: Case } = {
   "drips its headers": slow(drip(`${ok}x: `, "x")),
   "drips its body": slow(drip(`${ok}content-length: 9999\r\n\r\n`, "x"), 200),
   "drips a refusal": slow(drip("HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n", "x"), 410),
-  "gives hints for ever": slow(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
+  "gives hints for ever": garbled(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
   "speaks garbage": garbled(Endpoint.raw("\0\x01\x02 what?\r\n\r\n")),
   "has a garbled status": garbled(Endpoint.raw("HTTP/1.1 2x0 OK\r\n\r\n")),
   "speaks SMTP": garbled(Endpoint.raw("220 mail.example.com ESMTP\r\n")),
