@@ -11,6 +11,8 @@ export interface Table {
   readonly title: string
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
+  /** How often and how long it was measured; null where it went by the rounds and seconds of the command line. */
+  readonly how: string | null
   /** The numbers behind the rows. */
   readonly numbers: unknown
 }
@@ -43,6 +45,7 @@ export const ofPeers = (name: string, title: string, base: string, rows: Readonl
     `${exact(row.p99_ms, 1)} ms`,
     `${row.answer_bytes} bytes`
   ]),
+  how: null,
   numbers: rows
 })
 
@@ -64,6 +67,7 @@ export const ofLevels = (levels: ReadonlyArray<AtLevel>): Table => {
       whole(1e6 / level.feed_page_us),
       kilobytes(level.heap_bytes_per_request)
     ]),
+    how: "one run, medians within it",
     numbers: levels
   }
 }
@@ -90,6 +94,7 @@ export const ofLives = (levels: ReadonlyArray<Lived>): Table => ({
     kilobytes(level.heap_bytes_per_request),
     `${exact((level.heap_bytes_per_request * 1e5) / 1e9, 2)} GB`
   ]),
+  how: "one run",
   numbers: levels
 })
 
@@ -118,9 +123,11 @@ interface Kept extends Table {
 export const write = (tables: ReadonlyArray<Table>, flags: Flags): void => {
   const memory_gb = Math.round(totalmem() / 1e9)
   const machine = `${availableParallelism()} cores of ${cpus()[0]?.model ?? "unknown"} with ${memory_gb} GB, Node ${process.version}`
-  const measured = `${new Date().toISOString().slice(0, 16)}Z, ${machine}, ${flags.rounds} rounds of ${flags.seconds} s`
+  const at = `${new Date().toISOString().slice(0, 16)}Z, ${machine}`
   const before: ReadonlyArray<Kept> = JSON.parse(readFileSync(results, "utf8"))
-  const fresh = tables.map((table): Kept => ({ ...table, measured }))
+  const fresh = tables.map(
+    (table): Kept => ({ ...table, measured: `${at}, ${table.how ?? `${flags.rounds} rounds of ${flags.seconds} s`}` })
+  )
   const others = before.filter(({ name }) => !fresh.some((table) => table.name === name))
   const kept = [...others, ...fresh].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   writeFileSync(results, `${JSON.stringify(kept, null, 2)}\n`)

@@ -85,6 +85,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
     String(row.deliveries),
     String(row.missing)
   ]),
+  how: "3 rounds of 8 s after 6 s",
   numbers: rows
 })
 

@@ -59,6 +59,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
     String(row.missing),
     digits(row.cpu)
   ]),
+  how: "4 rounds of 6 s after 2 s",
   numbers: rows
 })
 

@@ -16,7 +16,7 @@ export const EventSubscription = Schema.Struct({
   event_types: Schema.Array(Schema.String),
   signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
-    description: "While two secrets sign: when the older one stops"
+    description: "While older secrets sign: when the one before the newest stops"
   }),
   delivery_enabled: Schema.Boolean.annotate({
     description: "False after five days of failures; a PATCH with url turns delivery back on"

@@ -129,7 +129,7 @@ export type IncomingHeaders =
 
 /** A delivery as it came, and what a consumer knows. */
 export interface Received {
-  /** Every secret that counts now: two while one is rotated. */
+  /** Every secret that counts now: more than one after a rotation. */
   readonly secrets: ReadonlyArray<string>
   readonly headers: IncomingHeaders
   /** The raw body, before anything has parsed it: the signature covers its very bytes. */
