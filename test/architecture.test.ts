@@ -125,7 +125,7 @@ describe("packages", () => {
         return Object.entries({ ...dependencies, ...devDependencies }).map(([name, version]) =>
           finding(
             `${folder}/package.json`,
-            /^\d+\.\d+\.\d+$/.test(version),
+            /^(?:npm:@?[\w/-]+@)?\d+\.\d+\.\d+(?:-(?:alpha|beta)\.\d+)?$/.test(version),
             `${name} ${version} is not an exact version`
           )
         )

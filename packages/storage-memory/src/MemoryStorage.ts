@@ -34,6 +34,7 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
         const { workspace_id } = erasure
         return Effect.as(tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
       }),
+    tally: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
     watch: (listener) =>
       Effect.acquireRelease(
         Effect.sync(() => hints.listen(listener)),

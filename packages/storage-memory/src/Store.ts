@@ -1,4 +1,5 @@
 import { type Change, type Ids, type Job, type Page, Storage } from "@quotewire/core"
+import { Counts } from "./Counts.ts"
 import { JobQueue } from "./JobQueue.ts"
 import { SortedList } from "./SortedList.ts"
 import { Workspace } from "./Workspace.ts"
@@ -14,6 +15,7 @@ export class Store {
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
   private readonly inOrder = new SortedList<Workspace>(byId)
   private readonly jobs = new JobQueue()
+  private readonly counts = new Counts()
 
   /** Checks every guard before it writes anything; answers what refuses the change, or null when it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
@@ -73,6 +75,10 @@ export class Store {
       case "events":
         return { records: {}, events: workspace.feed.eraseBefore(erasure.occurred_before, erasure.limit), jobs: 0 }
     }
+  }
+
+  tally(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {
+    return this.counts.add(now, tallies)
   }
 
   workspaceIds(after: Ids.WorkspaceId | null, limit: number): ReadonlyArray<Ids.WorkspaceId> {

@@ -156,6 +156,7 @@ const child =
 const matches = (record: Change.StoredRecord, query: Page.RecordQuery): boolean =>
   (query.status === undefined || record.status === query.status) &&
   (query.line === undefined || record.line === query.line) &&
+  (query.labels === undefined || query.labels.every((label) => record.labels.includes(label))) &&
   (query.created_after === undefined || record.created_at >= query.created_after) &&
   (query.created_before === undefined || record.created_at < query.created_before) &&
   (query.updated_since === undefined || record.updated_at >= query.updated_since)

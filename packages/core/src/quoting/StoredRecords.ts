@@ -30,6 +30,7 @@ export const storedQuote = (quote: Quote, line: Line, created_at: number, at: nu
   parent: quote.quote_request_id,
   status: quote.status,
   line,
+  labels: [],
   created_at,
   updated_at: at,
   expires_at:

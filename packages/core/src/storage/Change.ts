@@ -16,16 +16,32 @@ export const recordKinds = [
   "quote",
   "subscription",
   "endpoint_health",
-  "delivery"
+  "delivery",
+  "api_request",
+  "feedback",
+  "pin"
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
 
 /** Kinds of which every version is kept: what a person was once offered can be read again. */
 export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
 
-/** Kinds that belong to the workspace itself, and the answers that a repeat is given: a sandbox reset leaves them. */
-export const survivesReset = (kind: RecordKind): boolean =>
-  kind === "organization" || kind === "api_key" || kind === "workspace" || kind === "answer" || kind === "subscription"
+const surviving: ReadonlySet<RecordKind> = new Set([
+  "organization",
+  "api_key",
+  "workspace",
+  "answer",
+  "subscription",
+  "api_request",
+  "feedback",
+  "pin"
+])
+
+/**
+ * Kinds that a sandbox reset leaves: what belongs to the workspace itself, the answers that a repeat is given, and what
+ * tells of the calls rather than of the people they were about.
+ */
+export const survivesReset = (kind: RecordKind): boolean => surviving.has(kind)
 
 /** One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time. */
 export interface StoredRecord {
@@ -39,6 +55,8 @@ export interface StoredRecord {
   readonly parent: string | null
   readonly status: string | null
   readonly line: Line | null
+  /** What else lists can filter by: a few short words, `name:value`. */
+  readonly labels: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
   /** When the record ceases to hold by time alone: a reader after it must not serve the body as it is. Null: never. */
@@ -46,7 +64,7 @@ export interface StoredRecord {
 }
 
 /** What most records have no use for. */
-export const bare = { parent: null, status: null, line: null, expires_at: null } as const
+export const bare = { parent: null, status: null, line: null, labels: [], expires_at: null } as const
 
 /** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
 export interface NewEvent {

@@ -12,6 +12,8 @@ export interface RecordQuery {
   readonly parent?: string
   readonly status?: string
   readonly line?: string
+  /** Records that have all of these. */
+  readonly labels?: ReadonlyArray<string>
   /** At or after. */
   readonly created_after?: number
   /** Before. */

@@ -78,6 +78,19 @@ export interface Erased {
   readonly jobs: number
 }
 
+/** What one host adds to a count that all hosts share, in one window of real time. */
+export interface Tally {
+  /** The workspace that is counted for; `directory` where it is not known. */
+  readonly workspace_id: WorkspaceId
+  /** What is counted. */
+  readonly name: string
+  /** Milliseconds of real time. */
+  readonly window_start: number
+  readonly window_ms: number
+  /** May be negative, or 0 to read the count only. */
+  readonly added: number
+}
+
 /**
  * Where everything is kept: the port that storages implement.
  *
@@ -107,6 +120,14 @@ export class Storage extends Context.Service<
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
     /** Erases for good. */
     readonly erase: (erasure: Erasure) => Effect.Effect<Erased, StorageUnavailable>
+    /**
+     * Adds to shared counts, each named once, and answers their totals in the same order. A count is forgotten when its
+     * window is over at `now`.
+     */
+    readonly tally: (
+      now: number,
+      tallies: ReadonlyArray<Tally>
+    ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>
     /** Calls the listener after commits, its own and other hosts', until the scope closes. */
     readonly watch: (listener: (hint: Hint) => void) => Effect.Effect<void, never, Scope.Scope>
     /** The workspaces that hold anything, for the retention sweep: ids after the given one, in order. */

@@ -7,6 +7,7 @@ import { leases } from "./storage/leases.ts"
 import { orderedJobs } from "./storage/orderedJobs.ts"
 import { pagesOfRecords } from "./storage/pages.ts"
 import type { Case } from "./storage/rule.ts"
+import { tallies } from "./storage/tallies.ts"
 import { versions } from "./storage/versions.ts"
 
 export type { Case } from "./storage/rule.ts"
@@ -31,5 +32,6 @@ export const cases: ReadonlyArray<Case> = [
   ...feed,
   ...pagesOfRecords,
   ...erasure,
-  ...hints
+  ...hints,
+  ...tallies
 ]

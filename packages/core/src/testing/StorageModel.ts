@@ -49,6 +49,7 @@ const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecor
   parent: parentOf(write.kind, write.place),
   status: write.status,
   line: write.place % 2 === 0 ? "renters" : "pet",
+  labels: [`place:${write.place}`, `parity:${write.updated_at % 2}`],
   // Of quotes it is the moment of the first version.
   created_at: write.kind === "quote" ? (write.place * 17) % 60 : write.created_at,
   updated_at: write.updated_at,
@@ -121,6 +122,7 @@ const queryOf = (step: StepOf<"pages">): RecordQuery => ({
   ...(step.parent === null ? {} : { parent: idOf("quote_request", step.parent) }),
   ...(step.status === null ? {} : { status: step.status }),
   ...(step.line === null ? {} : { line: step.line }),
+  ...(step.parity === null ? {} : { labels: [`parity:${step.parity}`] }),
   ...(step.created_after === null ? {} : { created_after: step.created_after }),
   ...(step.created_before === null ? {} : { created_before: step.created_before }),
   ...(step.updated_since === null ? {} : { updated_since: step.updated_since })

@@ -64,6 +64,8 @@ const Pages = Schema.TaggedStruct("pages", {
   parent: perhaps(place),
   status: perhaps(status),
   line: perhaps(line),
+  /** The parity of the newest version's last change, as a label says it. */
+  parity: perhaps(between(0, 1)),
   created_after: perhaps(moment),
   created_before: perhaps(moment),
   updated_since: perhaps(moment)

@@ -120,6 +120,7 @@ export class Model {
       .filter(({ parent }) => query.parent === undefined || parent === query.parent)
       .filter(({ status }) => query.status === undefined || status === query.status)
       .filter(({ line }) => query.line === undefined || line === query.line)
+      .filter(({ labels }) => query.labels === undefined || query.labels.every((label) => labels.includes(label)))
       .filter(({ created_at }) => query.created_after === undefined || created_at >= query.created_after)
       .filter(({ created_at }) => query.created_before === undefined || created_at < query.created_before)
       .filter(({ updated_at }) => query.updated_since === undefined || updated_at >= query.updated_since)

@@ -75,6 +75,26 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "labels filter by those of the newest version: all of them must be there",
+    Effect.fnUntraced(function* (storage) {
+      const writes = [
+        Sample.request(1, { labels: ["status:200", "operation:a"] }),
+        Sample.request(2, { labels: ["status:404", "operation:a"] }),
+        Sample.request(3, { labels: ["status:404", "operation:b"] }),
+        Sample.request(4)
+      ]
+      yield* storage.commit(Sample.change({ writes }))
+      expectSame("one", yield* ids(storage, { labels: ["status:404"] }), requests(2, 3))
+      expectSame("two", yield* ids(storage, { labels: ["operation:a", "status:404"] }), requests(2))
+      expectSame("none asked for", yield* ids(storage, { labels: [] }), requests(1, 2, 3, 4))
+      expectSame("a part of one", yield* ids(storage, { labels: ["status:4"] }), [])
+      yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2, labels: ["status:500"] })] }))
+      expectSame("of the newest version", yield* ids(storage, { labels: ["status:404"] }), requests(3))
+      const paged = yield* pages(storage, { labels: ["status:404"], limit: 1, order: "newest" })
+      expectSame("pages", paged, [requests(3)])
+    })
+  ),
+  rule(
     "moments filter from one, included, to another, not included",
     Effect.fnUntraced(function* (storage) {
       const writes = [10, 20, 30, 40].map((moment, index) =>

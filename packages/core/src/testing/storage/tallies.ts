@@ -1,0 +1,57 @@
+import { Effect } from "effect"
+import type { Tally } from "../../storage/Storage.ts"
+import { expectSame } from "./expect.ts"
+import { type Case, rule } from "./rule.ts"
+import * as Sample from "./samples.ts"
+
+const minute = 60_000
+
+const tally = (parts: Partial<Tally>): Tally => ({
+  workspace_id: Sample.home,
+  name: "reads",
+  window_start: 0,
+  window_ms: minute,
+  added: 1,
+  ...parts
+})
+
+/** Counts that hosts share. */
+export const tallies: ReadonlyArray<Case> = [
+  rule(
+    "a count adds up what was added, by whomever",
+    Effect.fnUntraced(function* (storage) {
+      expectSame("the first", yield* storage.tally(0, [tally({ added: 3 })]), [3])
+      expectSame("the second", yield* storage.tally(10, [tally({ added: 4 })]), [7])
+      expectSame("read", yield* storage.tally(20, [tally({ added: 0 })]), [7])
+      expectSame("taken back", yield* storage.tally(30, [tally({ added: -2 })]), [5])
+      yield* Effect.forEach(Sample.range(1, 50), () => storage.tally(40, [tally({})]), { concurrency: "unbounded" })
+      expectSame("fifty at once", yield* storage.tally(50, [tally({ added: 0 })]), [55])
+    })
+  ),
+  rule(
+    "counts of other names, workspaces, windows and lengths are other counts, answered in the order of the question",
+    Effect.fnUntraced(function* (storage) {
+      const apart = [
+        tally({ added: 1 }),
+        tally({ added: 2, name: "starts" }),
+        tally({ added: 3, workspace_id: Sample.elsewhere }),
+        tally({ added: 4, window_start: minute }),
+        tally({ added: 5, window_start: -minute, window_ms: 2 * minute })
+      ]
+      expectSame("added", yield* storage.tally(0, apart), [1, 2, 3, 4, 5])
+      expectSame("doubled", yield* storage.tally(0, apart.toReversed()), [10, 8, 6, 4, 2])
+      expectSame("nothing", yield* storage.tally(0, []), [])
+    })
+  ),
+  rule(
+    "a count is forgotten when its window is over, and outlives a reset",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.tally(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
+      yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
+      expectSame("after a reset", yield* storage.tally(minute - 1, [tally({ added: 0 })]), [3])
+      expectSame("over", yield* storage.tally(minute, [tally({ added: 0 })]), [0])
+      const day = tally({ added: 0, name: "days", window_ms: 10 * minute })
+      expectSame("a longer one", yield* storage.tally(minute, [day]), [5])
+    })
+  )
+]

@@ -1,0 +1,22 @@
+import type { Storage } from "@quotewire/core"
+
+/** The counts of windows of real time, by when their window ends: what is over goes all at once. */
+export class Counts {
+  private readonly byEnd = new Map<number, Map<string, number>>()
+
+  /** Adds, and answers the totals. */
+  add(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {
+    for (const end of this.byEnd.keys()) if (end <= now) this.byEnd.delete(end)
+    return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {
+      const end = window_start + window_ms
+      if (end <= now) return added
+      const counts = this.byEnd.get(end) ?? new Map<string, number>()
+      this.byEnd.set(end, counts)
+      // Windows of different lengths can end together.
+      const key = `${workspace_id} ${window_ms} ${name}`
+      const total = (counts.get(key) ?? 0) + added
+      counts.set(key, total)
+      return total
+    })
+  }
+}
