@@ -7,9 +7,11 @@ import * as Revision from "./access/Revision.ts"
 import { reader } from "./Input.ts"
 import * as Json from "./Json.ts"
 import { Answers, keyErrors } from "./requests/Answers.ts"
-import { OnFinishedCall } from "./requests/FinishedCall.ts"
+import { type About, type FinishedCall, named, OnFinishedCall, type Via } from "./requests/FinishedCall.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
+
+export type { Via }
 
 /** How a query parameter is written in an address. */
 export type QueryType = "string" | "integer"
@@ -64,6 +66,10 @@ export interface Definition<Name extends string, Input, Output, R> {
     input: unknown,
     refused: ReadonlyArray<ApiError.FieldError>
   ) => ReadonlyArray<ApiError.FieldError>
+  /** Whether the host's settings offer it; else it answers `not_found`, and no host lists it. Always where it is left out. */
+  readonly offered?: Effect.Effect<boolean, never, R>
+  /** What the request log says that a call is about: nothing where it is left out. */
+  readonly about?: About
   /** The refusals beyond those that every operation can give. */
   readonly errors: ReadonlyArray<ApiError.ErrorCode>
   readonly run: (
@@ -105,6 +111,10 @@ export const make = <const Name extends string, Input, Output, R>(
   }
 }
 
+/** Whether the settings offer an operation; hosts list no other. */
+export const isOffered = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
+  operation.offered ?? Effect.succeed(true)
+
 /** A call as a host hands it over. */
 export interface Request {
   readonly request_id: string
@@ -113,6 +123,8 @@ export interface Request {
   readonly revision: string | null
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
+  /** How the call came in; the operation's own route stands for it where a program calls without a wire. */
+  readonly via?: Via
   /**
    * The input: one object, whatever parts of the call its fields came from.
    *
@@ -154,21 +166,69 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   const clock = yield* Clock.Clock
   const created_at = clock.currentTimeMillisUnsafe()
   const caller = yield* authenticate(request.credentials)
-  const finish = (error_code: ApiError.ErrorCode | null) => {
-    const duration_ms = clock.currentTimeMillisUnsafe() - created_at
-    note({ request_id: request.request_id, created_at, duration_ms, caller, operation: operation.name, error_code })
+  const seen: Seen = { input: null }
+  const finish = (error: ApiError.ApiError | null, answer: string | null) => {
+    const { about, name, route } = operation
+    const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
+    note({
+      request_id: request.request_id,
+      created_at,
+      duration_ms: clock.currentTimeMillisUnsafe() - created_at,
+      caller,
+      operation: name,
+      via,
+      status: via.status ?? error?.status ?? route.status,
+      error_code: error?._tag ?? null,
+      ...(about === undefined ? namesNothing : named(about, seen.input, answer))
+    })
   }
-  return yield* Effect.matchCauseEffect(run(operation, request, caller), {
+  return yield* Effect.matchCauseEffect(run(operation, request, caller, seen), {
     onSuccess: (reply) => {
-      finish(null)
+      finish(null, reply.json.text)
       return Effect.succeed(reply)
     },
     onFailure: (cause) => {
-      if (!Cause.hasInterruptsOnly(cause)) finish(toApiError(cause)?._tag ?? "internal_error")
+      if (!Cause.hasInterruptsOnly(cause)) finish(toApiError(cause) ?? ApiError.make("internal_error"), null)
       return Effect.failCause(cause)
     }
   })
 })
+
+/** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */
+export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
+
+/** What of a call is known only once it runs. */
+interface Seen {
+  input: unknown
+}
+
+const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
+const namesNothing = { quote_request_id: null, quote_id: null }
+
+/** A request that reached no operation, as a host hands it over when it answers it. */
+export interface Missed extends Pick<Request, "request_id" | "credentials"> {
+  readonly via: Via & { readonly status: number }
+  readonly error_code: ApiError.ErrorCode | null
+}
+
+/** Takes note of a request that reached no operation, if its key is valid; of others it notes nothing. */
+export const note = Effect.fnUntraced(
+  function* (missed: Missed) {
+    const { error_code, request_id, via } = missed
+    const clock = yield* Clock.Clock
+    const created_at = clock.currentTimeMillisUnsafe()
+    const caller = yield* (yield* Access).authenticate(missed.credentials)
+    const duration_ms = clock.currentTimeMillisUnsafe() - created_at
+    const finished: FinishedCall = {
+      ...{ request_id, created_at, duration_ms, caller, via, error_code },
+      operation: null,
+      status: via.status,
+      ...namesNothing
+    }
+    ;(yield* OnFinishedCall)(finished)
+  },
+  (noting) => Effect.ignore(noting)
+)
 
 const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
   const access = yield* Access
@@ -182,13 +242,16 @@ const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
 const run = Effect.fnUntraced(function* <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request,
-  caller: Caller
+  caller: Caller,
+  seen: Seen
 ) {
   const revision = yield* Effect.fromResult(Revision.choose(request.revision))
+  if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
   if (!hasAuthority(operation.authority, caller)) return yield* ApiError.make("forbidden")
   yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
   // A slow body takes its time: the call happens when it is there.
   const input = yield* request.input
+  seen.input = input
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key }
   const key = operation.idempotent ? keyErrors(request.idempotency_key) : []

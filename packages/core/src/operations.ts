@@ -80,6 +80,7 @@ export const startQuoteRequest = Operation.make({
   input: StartInput,
   output: StartedQuoteRequest,
   alsoWrong: ({ caller, moment }, input, refused) => Starting.alsoWrong(input, refused, caller, moment),
+  about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
 })
@@ -102,6 +103,7 @@ export const getQuoteRequest = Operation.make({
   idempotent: false,
   input: GetInput,
   output: QuoteRequestWithQuotes,
+  about: "quote_request",
   errors: ["not_found"],
   run: (call, input) => Effect.flatMap(QuoteRequests, (requests) => requests.get(call, input))
 })
@@ -147,6 +149,7 @@ export const cancelQuoteRequest = Operation.make({
   idempotent: false,
   input: Schema.Struct({ id: Schema.String }),
   output: CancelResult,
+  about: "quote_request",
   errors: ["not_found", "conflict"],
   run: (call, { id }) => Effect.flatMap(QuoteRequests, (requests) => requests.cancel(call, id))
 })
@@ -169,6 +172,7 @@ export const getQuote = Operation.make({
     })
   }),
   output: Quote,
+  about: "quote",
   errors: ["not_found"],
   run: (call, input) => Effect.flatMap(Quotes, (quotes) => quotes.get(call, input))
 })

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { ApiError, Ids } from "@quotewire/core"
+import { ApiError, Ids, type Operation } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, FiberSet, Option, References, type Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import * as Cors from "./Cors.ts"
+import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 import { send } from "./Send.ts"
@@ -36,12 +37,15 @@ export interface Handler {
   readonly breakOff: Effect.Effect<void>
 }
 
+/** What the routes need, and what takes note of the requests that fit none. */
+type Services<R> = R | Operation.PipelineServices | Ids.Ids
+
 /** A handler whose requests run in this scope and with these services. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
-): Effect.fn.Return<Handler, never, R | Ids.Ids | Scope.Scope> {
-  const context = yield* Effect.context<R | Ids.Ids>()
+): Effect.fn.Return<Handler, never, Services<R> | Scope.Scope> {
+  const context = yield* Effect.context<Services<R>>()
   const fibers = yield* FiberSet.make<Answer.Answer, ApiError.ApiError>()
   return unsafeMake(routes, settings, context, fibers)
 })
@@ -51,7 +55,7 @@ type Running = FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>
 const unsafeMake = <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings,
-  context: Context.Context<R | Ids.Ids>,
+  context: Context.Context<Services<R>>,
   running: Running
 ): Handler => {
   const ids = Context.get(context, Ids.Ids)
@@ -89,7 +93,7 @@ const unsafeMake = <R>(
     sendTo(exchange, Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause))
   }
 
-  const run = (exchange: Exchange, route: Route<R>, incoming: Incoming): void => {
+  const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "handle">, incoming: Incoming): void => {
     const fiber = fork(Effect.suspend(() => route.handle(incoming)))
     fiber.addObserver((exit) => finish(exchange, exit))
     if (fiber.pollUnsafe() !== undefined) return
@@ -103,16 +107,18 @@ const unsafeMake = <R>(
   const handle: Handler["handle"] = (request, response, next) => {
     const { path, query } = targetOf(request.url ?? "/")
     const preflight = cors.preflight(request, path)
-    const match = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), path)
-    if (match === null && preflight === null && next !== undefined) return next()
+    const found = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), path)
+    if (found === null && preflight === null && next !== undefined) return next()
     const request_id = ids.request()
-    const exchange = { request, response, request_id, cors: cors.headers(request, match?.value.cors ?? false) }
-    if (match === null) {
-      sendTo(exchange, preflight ?? refused(exchange, ApiError.make("not_found")))
+    const match = found ?? NotFound.match(paths, path)
+    const exchange = { request, response, request_id, cors: cors.headers(request, match.value.cors) }
+    if (preflight !== null) {
+      sendTo(exchange, preflight)
       return
     }
     run(exchange, match.value, {
       request_id,
+      method: request.method ?? "",
       params: match.params,
       query,
       headers: request.headers,

@@ -1,9 +1,8 @@
-import type { IncomingHttpHeaders } from "node:http"
 import { ApiError, Operation } from "@quotewire/core"
 import { Effect, Predicate, Result, Schema } from "effect"
 import * as Answer from "./Answer.ts"
-import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
+import * as Called from "./Called.ts"
 import * as InputShape from "./InputShape.ts"
 import * as Query from "./Query.ts"
 import type { Incoming, Route } from "./Route.ts"
@@ -20,6 +19,7 @@ export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Operation.PipelineServices> => {
   const places = placesOf(operation)
+  const logged = Operation.loggedPath(operation.route.path)
   const hasBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   return {
     method: operation.route.method,
@@ -29,7 +29,8 @@ export const make = <R>(
     handle: (incoming) => {
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
-      return Effect.map(Operation.call(operation, { ...requestOf(incoming), input }), (reply) =>
+      const called = Called.of(incoming, Called.via(incoming, logged))
+      return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
         Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
       )
     }
@@ -47,24 +48,6 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
     body: new Set(body),
     isBodyRequired: body.some((name) => shape.required.includes(name))
   }
-}
-
-const requestOf = (incoming: Incoming): Omit<Operation.Request, "input"> => ({
-  request_id: incoming.request_id,
-  credentials: {
-    key: Bearer.key(incoming.headers.authorization),
-    read_handle: header(incoming.headers, "read-handle"),
-    address: incoming.address,
-    keyless: false
-  },
-  revision: header(incoming.headers, "service-version"),
-  idempotency_key: header(incoming.headers, "idempotency-key")
-})
-
-/** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
-const header = (headers: IncomingHttpHeaders, name: string): string | null => {
-  const value = headers[name]
-  return typeof value === "string" ? value : null
 }
 
 const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<string, string> => {

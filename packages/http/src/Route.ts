@@ -6,6 +6,8 @@ import type { Answer } from "./Answer.ts"
 /** A request as a route sees it. */
 export interface Incoming {
   readonly request_id: string
+  /** The method as it was sent: a `HEAD` is answered by the route of the `GET`. */
+  readonly method: string
   /** What stands in the path in place of each `{name}`, decoded. */
   readonly params: Readonly<Record<string, string>>
   /** The text behind the `?`, still encoded. */
