@@ -1,0 +1,33 @@
+import { operations, Quotewire, type Storage, type Waiters } from "@quotewire/core"
+import { CarrierCallbacks, Go, Http } from "@quotewire/http"
+import { Context, Effect, Layer, Option, type Scope } from "effect"
+import { Failed } from "./Failed.ts"
+import type { HostSettings } from "./HostSettings.ts"
+
+/** What the settings say of the host. */
+export type Listening = Pick<HostSettings, "port" | "host" | "base_url" | "cors_origins">
+
+/** Serves everything that the service has, until the scope ends; answers with the address that it is bound to. */
+export const serve = (settings: Listening): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
+  Layer.build(layerOf(settings)).pipe(
+    Effect.map(Context.get(Http.Host)),
+    Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new Failed({ message })))
+  )
+
+type Needs = Quotewire.Services | Storage.Storage
+
+const layerOf = (settings: Listening) =>
+  Layer.unwrap(
+    Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
+      Http.layer<Needs>({
+        operations,
+        routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback)],
+        ready: Quotewire.ready,
+        host: settings.host,
+        port: settings.port,
+        cors_origins: settings.cors_origins,
+        wake: Effect.provideContext(Quotewire.wake, context),
+        ...(Option.isSome(settings.base_url) && { base_url: settings.base_url.value })
+      })
+    )
+  )

@@ -1,0 +1,27 @@
+import type { WebhookAddress } from "@quotewire/core"
+import type { Option } from "effect"
+import * as Settings from "./Settings.ts"
+
+/** What every host can be told, whatever it stores things in. */
+export interface HostSettings {
+  readonly port: number
+  readonly host: string
+  readonly base_url: Option.Option<string>
+  readonly cors_origins: ReadonlyArray<string>
+  readonly json: boolean
+  readonly no_limits: boolean
+  readonly webhook_allow: WebhookAddress.Policy["allow"]
+  readonly webhook_header_prefix: string
+}
+
+/** The flags of every host. `networks` are those beside the public ones to which webhooks may go where nothing is set. */
+export const flags = (networks: string) => ({
+  port: Settings.port,
+  host: Settings.host,
+  base_url: Settings.base_url,
+  cors_origins: Settings.cors_origins,
+  json: Settings.json,
+  no_limits: Settings.no_limits,
+  webhook_allow: Settings.webhook_allow(networks),
+  webhook_header_prefix: Settings.webhook_header_prefix
+})

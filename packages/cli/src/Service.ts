@@ -1,0 +1,37 @@
+import { Allowance, PublicUrl, Quotewire, type Seal, type Storage, WebhookHeaders } from "@quotewire/core"
+import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Layer } from "effect"
+import type { HostSettings } from "./HostSettings.ts"
+
+/** What the settings say of the core. */
+export type ServiceSettings = Pick<HostSettings, "no_limits" | "webhook_allow" | "webhook_header_prefix">
+
+/** What a service stands on. */
+export interface Ground<E> {
+  readonly storage: Layer.Layer<Storage.Storage, E>
+  readonly sealKeys: Layer.Layer<Seal.SealKeys>
+  /** The address that callers use, as far as it is known when it is asked for. */
+  readonly base_url: () => string
+}
+
+/** The whole core in this process; `Quotewire.worker` beside it makes it work. */
+export const layer = <E>(
+  settings: ServiceSettings,
+  ground: Ground<E>
+): Layer.Layer<Quotewire.Services | Storage.Storage, E> =>
+  Quotewire.layer.pipe(
+    Layer.provideMerge(ground.storage),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(ground.sealKeys),
+    Layer.provide(
+      NodeWebhookSender.layer({
+        policy: { allow: settings.webhook_allow, own_addresses: NodeWebhookSender.ownAddresses() }
+      })
+    ),
+    Layer.provide(Layer.succeed(WebhookHeaders.WebhookHeaderPrefix, settings.webhook_header_prefix)),
+    Layer.provide(NodeCrypto.layer),
+    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
+    Layer.provide(
+      Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : Allowance.standardLimits)
+    )
+  )
