@@ -7,6 +7,7 @@ import { deactivation } from "../quoting/QuoteChange.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/onConflict.ts"
 import type { RecordPage } from "../storage/Page.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
@@ -142,6 +143,13 @@ const expireQuotes = Effect.fnUntraced(function* (
   workspace_id: WorkspaceId,
   now: number
 ) {
+  /** Takes one quote out of offer, if it still is: somebody may have been faster. */
+  const expire = Effect.fnUntraced(function* (id: string) {
+    const quote = yield* storage.get({ workspace_id, kind: "quote", id })
+    if (Option.isNone(quote) || quote.value.status !== "active") return
+    const change = Change.make(workspace_id, deactivation(ids, quote.value, "expired", now))
+    yield* storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  })
   let after: string | null = null
   do {
     const page: RecordPage = yield* storage.page({
@@ -152,21 +160,9 @@ const expireQuotes = Effect.fnUntraced(function* (
       after,
       limit: 100
     })
-    yield* Effect.forEach(page.records, expire, { discard: true })
+    yield* Effect.forEach(page.records, ({ id }) => deciding(expire(id)), { discard: true })
     after = page.next
   } while (after !== null)
-
-  /** Takes one quote out of offer; whoever was faster has changed it, so it is looked at again. */
-  function expire(record: Change.StoredRecord): Effect.Effect<void, StorageUnavailable> {
-    return storage.commit(Change.make(workspace_id, deactivation(ids, record, "expired", now))).pipe(
-      Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
-      Effect.catchTag("VersionConflict", () =>
-        Effect.flatMap(storage.get({ workspace_id, kind: "quote", id: record.id }), (newest) =>
-          Option.isSome(newest) && newest.value.status === "active" ? expire(newest.value) : Effect.void
-        )
-      )
-    )
-  }
 })
 
 /** Where an advance is on its way to. */

@@ -1,7 +1,9 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { SubscriptionId, WorkspaceId } from "../Ids.ts"
 import * as Change from "../storage/Change.ts"
-import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { deciding } from "../storage/onConflict.ts"
+import type { RecordPage, RecordQuery } from "../storage/Page.ts"
+import type { Storage } from "../storage/Storage.ts"
 import * as Delivery from "./Delivery.ts"
 
 const batch = 100
@@ -19,38 +21,33 @@ export const cancelOpen = Effect.fnUntraced(function* (
 ) {
   let after: string | null = null
   do {
-    const page: { readonly records: ReadonlyArray<Change.StoredRecord>; readonly next: string | null } =
-      yield* storage.page({
-        workspace_id,
-        kind: "delivery",
-        parent: subscription_id,
-        status: "open",
-        order: "oldest",
-        after,
-        limit: batch,
-        ...(created_before !== undefined && { created_before })
-      })
-    yield* Effect.forEach(page.records, (record) => cancel(storage, workspace_id, record, at), { discard: true })
+    const page: RecordPage = yield* deciding(
+      cancelPage(
+        storage,
+        {
+          workspace_id,
+          kind: "delivery",
+          parent: subscription_id,
+          status: "open",
+          order: "oldest",
+          after,
+          limit: batch,
+          ...(created_before !== undefined && { created_before })
+        },
+        at
+      )
+    )
     after = page.next
   } while (after !== null)
 })
 
-/** Cancels one; an attempt that was faster has changed it, so it is looked at again. */
-const cancel = (
-  storage: Storage["Service"],
-  workspace_id: WorkspaceId,
-  record: Change.StoredRecord,
-  at: number
-): Effect.Effect<void, StorageUnavailable> => {
-  const writes = [Delivery.toStored(Delivery.cancelled(Delivery.fromStored(record)), at)]
-  return storage.commit(Change.make(workspace_id, { writes })).pipe(
-    Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
-    Effect.catchTag("VersionConflict", () =>
-      Effect.flatMap(storage.get({ workspace_id, kind: "delivery", id: record.id }), (newest) =>
-        Option.isSome(newest) && newest.value.status === "open"
-          ? cancel(storage, workspace_id, newest.value, at)
-          : Effect.void
-      )
-    )
-  )
-}
+/** Cancels what is on a page; an attempt may be faster in writing one of them, so the page is to be read again then. */
+const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
+  const page = yield* storage.page(query)
+  if (page.records.length === 0) return page
+  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.fromStored(record)), at))
+  yield* storage
+    .commit(Change.make(query.workspace_id, { writes }))
+    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  return page
+})

@@ -169,8 +169,9 @@ export const toStored = (subscription: KeptSubscription): StoredRecord => ({
   id: subscription.id,
   version: subscription.version,
   body: JSON.stringify(subscription),
-  parent: isListed(subscription) ? listed_parent : null,
+  parent: subscription.status === "active" ? active_parent : null,
   status: subscription.status,
+  labels: isListed(subscription) ? [listed_label] : [],
   created_at: subscription.created_at,
   updated_at: subscription.updated_at
 })
@@ -179,7 +180,10 @@ export const toStored = (subscription: KeptSubscription): StoredRecord => ({
 export const fromStored = (stored: StoredRecord): KeptSubscription =>
   Json.decode(Json.fromText<KeptSubscription>(stored.body))
 
-/** What stands in the place of a parent for subscriptions that their owner sees. */
-export const listed_parent = "listed"
+/** What stands in the place of a parent for active subscriptions: they are found without a look at the others. */
+export const active_parent = "active"
+
+/** The label of subscriptions that their owner sees. */
+export const listed_label = "listed"
 
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"

@@ -97,7 +97,7 @@ const list = Effect.fnUntraced(function* (means: Means, call: Call, input: ListI
   const page = yield* means.storage.page({
     workspace_id: workspace.id,
     kind: "subscription",
-    parent: Subscription.listed_parent,
+    labels: [Subscription.listed_label],
     order: "newest",
     after,
     limit

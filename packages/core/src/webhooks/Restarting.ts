@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/onConflict.ts"
 import type { RecordPage } from "../storage/Page.ts"
-import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
+import type { Storage } from "../storage/Storage.ts"
 import * as Subscription from "./EventSubscription.ts"
 import { loadSubscription } from "./SubscriptionStore.ts"
 
@@ -25,27 +26,25 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
         after,
         limit: 100
       })
-      yield* Effect.forEach(page.records, ({ id }) => restart(storage, workspace_id, id, at), { discard: true })
+      yield* Effect.forEach(page.records, ({ id }) => deciding(restart(storage, workspace_id, id, at)), {
+        discard: true
+      })
       after = page.next
     } while (after !== null)
   }
 })
 
-/** Restarts one subscription; whoever was faster has changed it, so it is read again. */
-const restart = (
+/** Restarts one subscription. */
+const restart = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
   id: string,
   at: number
-): Effect.Effect<void, StorageUnavailable> =>
-  Effect.gen(function* () {
-    const subscription = yield* loadSubscription(storage, workspace_id, id)
-    if (subscription === null) return
-    const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
-    yield* storage.commit(Change.make(workspace_id, { writes }))
-  }).pipe(
-    Effect.catchTags({
-      LeaseLost: (lost) => Effect.die(lost),
-      VersionConflict: () => restart(storage, workspace_id, id, at)
-    })
-  )
+) {
+  const subscription = yield* loadSubscription(storage, workspace_id, id)
+  if (subscription === null) return
+  const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
+  yield* storage
+    .commit(Change.make(workspace_id, { writes }))
+    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+})

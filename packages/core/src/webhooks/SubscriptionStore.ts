@@ -28,16 +28,20 @@ export const findSubscription = Effect.fnUntraced(function* (
   return subscription
 })
 
-/** The active subscriptions of a workspace, oldest first; there are at most ten. */
+/**
+ * The active subscriptions of a workspace, oldest first; there are at most ten.
+ *
+ * Every commit of an event reads them, so they are found by a parent: those that were disabled cost nothing.
+ */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<EventSubscription.KeptSubscription> = []
   let after: string | null = null
   do {
-    // A page can be cut short by the many that are disabled.
+    // A page may be cut short, though nothing here is passed over.
     const page: RecordPage = yield* storage.page({
       workspace_id,
       kind: "subscription",
-      status: "active",
+      parent: EventSubscription.active_parent,
       order: "oldest",
       after,
       limit: EventSubscription.max_active

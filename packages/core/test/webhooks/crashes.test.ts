@@ -234,3 +234,29 @@ describe("a reset", () => {
 
 const pageOf = (id: string, limit: number, cursor?: string | null) =>
   deliveries(id, { limit, ...(typeof cursor === "string" && { cursor }) })
+
+describe("a conflict without end", () => {
+  const conflict = { isEndless: false }
+  tale(
+    "ends a reset with an internal error, and does not hold it for ever",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        conflict.isEndless = true
+        assert.strictEqual((yield* refusal(reset()))._tag, "internal_error")
+        conflict.isEndless = false
+        yield* reset()
+        assert.strictEqual((yield* health(id)).state, "healthy")
+      }),
+    {},
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          conflict.isEndless && change.writes.some(({ kind }) => kind === "subscription")
+            ? storage.commit({ ...change, writes: change.writes.map((write) => ({ ...write, version: 99 })) })
+            : storage.commit(change)
+      })
+    }
+  )
+})

@@ -245,21 +245,17 @@ describe("at most ten are active", () => {
       Effect.gen(function* () {
         for (let i = 0; i < 30; i++) yield* disable((yield* create()).id)
         const { id } = yield* create()
+        const other = yield* create()
         yield* start()
         assert.lengthOf(yield* log(id), 1)
+        assert.lengthOf(yield* log(other.id), 1)
       }),
     {},
     {
-      // Pages that are cut short, as they are behind thousands of records.
+      // Pages that are cut short, as any page may be.
       around: (storage) => ({
         ...storage,
-        page: ({ status, ...query }) =>
-          query.kind !== "subscription" || status === undefined
-            ? storage.page({ ...query, ...(status !== undefined && { status }) })
-            : Effect.map(storage.page({ ...query, limit: 4 }), ({ records, next }) => ({
-                records: records.filter((record) => record.status === status),
-                next
-              }))
+        page: (query) => storage.page(query.kind === "subscription" ? { ...query, limit: 1 } : query)
       })
     }
   )
