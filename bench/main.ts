@@ -32,7 +32,7 @@ if (isWanted("lives")) {
 }
 if (isWanted("deliveries")) add(deliveries.tableOf(await deliveries.run(settings)))
 if (isWanted("first_attempts")) add(latency.tableOf(await latency.run(settings.quick ? 2 : 4, settings.quick ? 4 : 6)))
-if (isWanted("hanging")) add(hanging.tableOf(await hanging.run(settings.quick ? 1 : 3, settings.quick ? 5 : 8)))
+if (isWanted("hanging")) add(hanging.tableOf(await hanging.run(settings.quick ? 1 : 5, settings.quick ? 20 : 40)))
 if (isWanted("pending")) {
   add(pending.tableOf(await pending.run([1_000, settings.quick ? 20_000 : 100_000], settings.quick ? 6 : 20, 1_000)))
 }

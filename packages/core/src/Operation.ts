@@ -60,12 +60,15 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly shown_once?: string
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
-  /** What else is wrong with an input whose form is refused: an answer names every wrong field, not the first ones. */
+  /**
+   * What else is wrong with an input of which some fields, or the key, are refused for their form: an answer names every
+   * wrong field, not the first ones.
+   */
   readonly alsoWrong?: (
     call: Call,
     input: unknown,
     refused: ReadonlyArray<ApiError.FieldError>
-  ) => ReadonlyArray<ApiError.FieldError>
+  ) => Effect.Effect<ReadonlyArray<ApiError.FieldError>, never, R>
   /** Whether the host's settings offer it; else it answers `not_found`, and no host lists it. Always where it is left out. */
   readonly offered?: Effect.Effect<boolean, never, R>
   /** What the request log says that a call is about: nothing where it is left out. */
@@ -80,7 +83,7 @@ export interface Definition<Name extends string, Input, Output, R> {
 
 /** One thing that a caller can do. HTTP, MCP, the command and the Promise interface are projections of it. */
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
-  extends Omit<Definition<Name, Input, Output, R>, "run" | "alsoWrong"> {
+  extends Omit<Definition<Name, Input, Output, R>, "run"> {
   /** Reads the input; what it gives back runs the operation on it. Everything about the caller has been checked before. */
   readonly prepare: (
     call: Call,
@@ -95,20 +98,9 @@ export interface Operation<out Name extends string = string, out Input = unknown
 export const make = <const Name extends string, Input, Output, R>(
   definition: Definition<Name, Input, Output, R>
 ): Operation<Name, Input, Output, R> => {
-  const { alsoWrong, run, ...rest } = definition
+  const { run, ...rest } = definition
   const read = reader(definition.input)
-  const refuse = (call: Call, input: unknown, refusal: ApiError.ApiError<"invalid_input">) => {
-    const refused = refusal.field_errors ?? []
-    return ApiError.invalidInput([...refused, ...(alsoWrong?.(call, input, refused) ?? [])])
-  }
-  return {
-    ...rest,
-    prepare: (call, input) =>
-      Result.mapBoth(read(input), {
-        onFailure: (refusal) => refuse(call, input, refusal),
-        onSuccess: (read) => run(call, read)
-      })
-  }
+  return { ...rest, prepare: (call, input) => Result.map(read(input), (input) => run(call, input)) }
 }
 
 /** Whether the settings offer an operation; hosts list no other. */
@@ -255,31 +247,26 @@ const run = Effect.fnUntraced(function* <Output, R>(
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key }
   const key = operation.idempotent ? keyErrors(request.idempotency_key) : []
-  const prepared = yield* Effect.fromResult(alsoRefusing(operation.prepare(call, input), key))
+  const prepared = operation.prepare(call, input)
+  if (Result.isFailure(prepared) || key.length > 0) {
+    const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
+    const others = operation.alsoWrong === undefined ? [] : yield* operation.alsoWrong(call, input, refused)
+    return yield* ApiError.invalidInput([...refused, ...others])
+  }
   if (!operation.idempotent) {
-    const reply: Reply<Output> = { json: yield* prepared, revision, replayed: false }
+    const reply: Reply<Output> = { json: yield* prepared.success, revision, replayed: false }
     return reply
   }
   const answers = yield* Answers
   const { shown_once } = operation
   const { json, replayed } = yield* answers.once(
     { call, operation: operation.name, key: request.idempotency_key, input },
-    prepared,
+    prepared.success,
     shown_once === undefined ? identity : (answer) => Json.withNull(answer, shown_once)
   )
   const reply: Reply<Output> = { json, revision, replayed }
   return reply
 })
-
-/** An input and a key that are both wrong are refused together. */
-const alsoRefusing = <A>(
-  prepared: Result.Result<A, ApiError.ApiError<"invalid_input">>,
-  more: ReadonlyArray<ApiError.FieldError>
-): Result.Result<A, ApiError.ApiError<"invalid_input">> => {
-  if (more.length === 0) return prepared
-  const wrong = Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : []
-  return Result.fail(ApiError.invalidInput([...more, ...wrong]))
-}
 
 const hasAuthority = (authority: Authority, caller: Caller): boolean =>
   authority.callers.includes(caller.kind) &&

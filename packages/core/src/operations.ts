@@ -25,7 +25,7 @@ import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
 import * as Starting from "./quoting/Starting.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
-import { catalogue } from "./sandbox/Scenario.ts"
+import { catalogue, namesOf } from "./sandbox/Scenario.ts"
 import { ReplayCode } from "./webhooks/Replaying.ts"
 import * as Webhooks from "./webhooks/WebhookOperations.ts"
 
@@ -79,7 +79,7 @@ export const startQuoteRequest = Operation.make({
   idempotent: false,
   input: StartInput,
   output: StartedQuoteRequest,
-  alsoWrong: ({ caller, moment }, input, refused) => Starting.alsoWrong(input, refused, caller, moment),
+  alsoWrong: ({ caller, moment }, input, refused) => Effect.succeed(Starting.alsoWrong(input, refused, caller, moment)),
   about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))
@@ -236,7 +236,7 @@ export const selectScenario = Operation.make({
   authority: sandboxServer,
   cost: "other",
   idempotent: true,
-  input: Schema.Struct({ scenario: Schema.String }),
+  input: Schema.Struct({ scenario: Schema.Literals(namesOf()) }),
   output: ControlResult,
   errors: ["conflict"],
   run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import * as ApiError from "../ApiError.ts"
 import { Ids, type WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
@@ -13,7 +12,6 @@ import { type Erased, Storage, type StorageUnavailable } from "../storage/Storag
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
 import { restartSubscriptions } from "../webhooks/Restarting.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
-import { namesOf } from "./Scenario.ts"
 import type { Workspace } from "./Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
 
@@ -22,11 +20,11 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
-    /** Sets the outcome of the starts to come that name none; `invalid_input` for an unknown scenario. */
+    /** Sets the outcome of the starts to come that name none. */
     readonly selectScenario: (
       call: Call,
       scenario: string
-    ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"invalid_input"> | StorageUnavailable>
+    ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
      * Moves the workspace's clock, and returns when everything that fell due on the way has happened, in due order and
      * each at its own time: one long advance leaves the same feed as many short ones.
@@ -74,12 +72,6 @@ export class Sandbox extends Context.Service<
       })
 
       const selectScenario = Effect.fnUntraced(function* (call: Call, scenario: string) {
-        const allowed_values = namesOf()
-        if (!allowed_values.includes(scenario)) {
-          return yield* ApiError.invalidInput([
-            { path: "scenario", message: "Must be a scenario of the catalogue.", allowed_values }
-          ])
-        }
         const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
           ...workspace,
           active_scenario: scenario

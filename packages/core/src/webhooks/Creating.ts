@@ -10,6 +10,7 @@ import type { Storage } from "../storage/Storage.ts"
 import { dropJob } from "./DeliveryJob.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
+import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
@@ -27,20 +28,6 @@ export interface Means {
 /** Commits a change that ends no job. */
 export const commit = ({ storage }: Means, change: Change.Change) =>
   storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
-
-/** Refuses every wrong field of an input at once. */
-export const check = Effect.fnUntraced(function* (
-  { sender }: Means,
-  { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
-) {
-  const looked = url === undefined ? "public" : yield* sender.lookUp(url)
-  const wrong = [
-    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
-    ...(event_types === undefined ? [] : Subscription.checkEventTypes(event_types))
-  ]
-  if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
-  if (looked === "unavailable") return yield* Refusals.nameServerDown
-})
 
 /** What is kept under the key of a create that has begun, so that a repeat finishes the same subscription. */
 interface Begun {
@@ -60,7 +47,7 @@ const nothing: Begun = { subscription_id: null, until: 0 }
 /** Makes a subscription in two steps: it is stored unfinished with its secret, then its host is looked up. */
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
   const { workspace, now } = call.moment
-  if (Subscription.checkEventTypes(input.event_types).length > 0) yield* check(means, input)
+  if (Subscription.checkEventTypes(input.event_types).length > 0) yield* check(means.sender, input)
   const known = yield* load(means, call)
   const { begun, version } = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
   const subscription = yield* loadSubscription(means.storage, workspace.id, begun.subscription_id ?? "")

@@ -14,11 +14,12 @@ import type { ClaimedJob } from "../storage/Job.ts"
 import { deciding } from "../storage/onConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { cancelOpen } from "./Cancelling.ts"
-import { check, commit, create, type Means, shown } from "./Creating.ts"
+import { commit, create, type Means, shown } from "./Creating.ts"
 import { cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
+import { alsoWrong, check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import { findSubscription, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput, ListInput, SubscriptionPage, UpdateInput } from "./SubscriptionViews.ts"
@@ -45,6 +46,11 @@ export class EventSubscriptions extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
+    /** What is wrong with url and types of an input of which other fields were refused for their form. */
+    readonly alsoWrong: (
+      input: unknown,
+      refused: ReadonlyArray<ApiError.FieldError>
+    ) => Effect.Effect<ReadonlyArray<ApiError.FieldError>>
     /** Changes url or types; a url turns delivery on again after it was turned off. */
     readonly update: (
       call: Call,
@@ -77,6 +83,7 @@ export class EventSubscriptions extends Context.Service<
       return EventSubscriptions.of({
         create: (call, input) => deciding(create(means, call, input)),
         list: (call, input) => list(means, call, input),
+        alsoWrong: (input, refused) => alsoWrong(means.sender, input, refused),
         update: (call, input) => deciding(update(means, call, input)),
         disable: (call, id) => deciding(disable(means, call, id)),
         rotate: (call, id) => deciding(rotate(means, call, id)),
@@ -116,9 +123,12 @@ const find = Effect.fnUntraced(function* ({ storage }: Means, workspace_id: Work
 
 const update = Effect.fnUntraced(function* (means: Means, call: Call, input: UpdateInput) {
   const { workspace, now } = call.moment
+  if (input.url === undefined && input.event_types === undefined) {
+    return yield* ApiError.invalidInput(Refusals.nothingToChange)
+  }
   const subscription = yield* find(means, workspace.id, input.id)
   if (subscription.status !== "active") return yield* Refusals.notActive
-  yield* check(means, input)
+  yield* check(means.sender, input)
   const turnsOn = input.url !== undefined && !subscription.delivery_enabled
   const changed = Subscription.change(
     subscription,

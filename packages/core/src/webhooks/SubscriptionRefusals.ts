@@ -47,6 +47,12 @@ export const notActive = Effect.fail(
 /** What is wrong with a url. The same text whether its host does not exist or is not public: nobody scans networks. */
 export const wrongUrl: ApiError.FieldError = { path: "url", message: "Must be an https address of a public host." }
 
+/** What is wrong with a change of nothing. */
+export const nothingToChange: ReadonlyArray<ApiError.FieldError> = ["url", "event_types"].map((path) => ({
+  path,
+  message: "Send url, event_types or both: there is nothing to change."
+}))
+
 /** Refuses for now: the host of a url cannot be looked up. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {

@@ -30,6 +30,8 @@ export const createEventSubscription = Operation.make({
   shown_once: "signing_secret",
   input: Views.CreateInput,
   output: EventSubscription,
+  alsoWrong: (_call, input, refused) =>
+    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.alsoWrong(input, refused)),
   errors: ["conflict"],
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.create(call, input))
 })
@@ -62,6 +64,8 @@ export const updateEventSubscription = Operation.make({
   idempotent: false,
   input: Views.UpdateInput,
   output: EventSubscription,
+  alsoWrong: (_call, input, refused) =>
+    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.alsoWrong(input, refused)),
   errors: ["not_found", "conflict"],
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.update(call, input))
 })

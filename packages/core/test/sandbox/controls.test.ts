@@ -226,7 +226,7 @@ describe("the sandbox's scenarios", () => {
       assert.lengthOf(scenarios, 24)
       const error = yield* refusal(select("no_such"))
       assert.deepStrictEqual(error.field_errors, [
-        { path: "scenario", message: "Must be a scenario of the catalogue.", allowed_values: namesOf() }
+        { path: "scenario", message: "Must be one of the allowed values.", allowed_values: namesOf() }
       ])
       assert.strictEqual(error.status, ApiError.definitions.invalid_input.status)
       assert.notInclude(error.message, "no_such")

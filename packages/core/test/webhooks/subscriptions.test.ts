@@ -74,6 +74,41 @@ describe("making a subscription", () => {
     { lookUp: (url) => (url.startsWith("https:") ? "public" : "refused") }
   )
 
+  tale(
+    "names what has a wrong value beside what has a wrong form, and the key",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const bad = { url: "http://private", event_types: ["quote.gone", 1, "quote.created", "quote.created"] }
+        const places = ["event_types.0", "event_types.1", "event_types.3", "surprise", "url"]
+        const refused = yield* refusal(create({ ...bad, surprise: true }))
+        assert.deepStrictEqual(pathsOf(refused).toSorted(), places)
+        assert.notInclude(JSON.stringify(refused), "private")
+        const unkeyed = yield* refusal(create({ url: "http://private", event_types: [] }, key("é")))
+        assert.deepStrictEqual(pathsOf(unkeyed), ["Idempotency-Key", "url", "event_types"])
+        const all = yield* refusal(create({ ...bad, surprise: true }, key("é")))
+        assert.deepStrictEqual(pathsOf(all).toSorted(), ["Idempotency-Key", ...places])
+        // What has no form to judge, or is fine, or cannot be told now, is not named.
+        const others = [1, null, [], { toString: 1 }, "https://later.acme.dev/", url]
+        for (const other of others.slice(0, 4)) {
+          assert.deepStrictEqual(pathsOf(yield* refusal(create({ url: other, event_types: other }))).toSorted(), [
+            "event_types",
+            "url"
+          ])
+        }
+        for (const other of others.slice(4)) {
+          assert.deepStrictEqual(pathsOf(yield* refusal(create({ url: other, surprise: true }))), ["surprise"])
+        }
+        const { id } = yield* create()
+        const changed = yield* refusal(update(id, { url: "http://private", event_types: ["quote.gone"], status: "x" }))
+        assert.deepStrictEqual(pathsOf(changed).toSorted(), ["event_types.0", "status", "url"])
+        assert.lengthOf((yield* list()).event_subscriptions, 1)
+        assert.lengthOf(endpoints.sent, 0)
+      }),
+    {
+      lookUp: (url) => (url.includes("later") ? "unavailable" : url.startsWith("https:") ? "public" : "refused")
+    }
+  )
+
   tale("needs an Idempotency-Key", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(pathsOf(yield* refusal(create({}, key("not ascii é")))), ["Idempotency-Key"])
@@ -326,6 +361,14 @@ describe("a change", () => {
         assert.strictEqual((yield* list()).event_subscriptions[0]?.url, url)
       }),
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
+  )
+
+  tale("of nothing is refused, and names what can be changed", () =>
+    Effect.gen(function* () {
+      const { id } = yield* create()
+      const error = yield* refusal(update(id, {}))
+      assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["url", "event_types"]])
+    })
   )
 
   tale("is where the next events go, and of which types", (endpoints) =>
