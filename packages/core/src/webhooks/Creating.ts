@@ -2,11 +2,12 @@ import { Effect, Option } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import * as ApiError from "../ApiError.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { Ids, SubscriptionId, WorkspaceId } from "../Ids.ts"
+import type { Ids, WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import * as Change from "../storage/Change.ts"
 import type { Storage } from "../storage/Storage.ts"
+import * as Beginnings from "./Beginnings.ts"
 import { dropJob } from "./DeliveryJob.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
@@ -14,6 +15,7 @@ import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
+import * as WebhookAddress from "./WebhookAddress.ts"
 import type { WebhookSender } from "./WebhookSender.ts"
 
 /** What making and changing subscriptions works with. */
@@ -29,68 +31,58 @@ export interface Means {
 export const commit = ({ storage }: Means, change: Change.Change) =>
   storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
 
-/** What is kept under the key of a create that has begun, so that a repeat finishes the same subscription. */
-interface Begun {
-  /** Null where the host was refused: the key can be used anew. */
-  readonly subscription_id: SubscriptionId | null
-  readonly until: number
-}
-
-/** The version that is kept, from 0 where none is. */
-interface Kept {
-  readonly version: number
-  readonly begun: Begun
-}
-
-const nothing: Begun = { subscription_id: null, until: 0 }
-
 /** Makes a subscription in two steps: it is stored unfinished with its secret, then its host is looked up. */
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
   const { workspace, now } = call.moment
   if (Subscription.checkEventTypes(input.event_types).length > 0) yield* check(means.sender, input)
-  const known = yield* load(means, call)
-  const { begun, version } = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
+  const known = yield* Beginnings.load(means.storage, call, `subscription ${call.idempotency_key}`)
+  const beginning = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
+  const { begun } = beginning
   const subscription = yield* loadSubscription(means.storage, workspace.id, begun.subscription_id ?? "")
   if (subscription === null) return yield* Refusals.tooLate
-  if (subscription.url !== input.url || subscription.event_types.join() !== input.event_types.join()) {
+  if (
+    subscription.url !== WebhookAddress.normalize(input.url) ||
+    subscription.event_types.join() !== input.event_types.join()
+  ) {
     return yield* Refusals.usedOtherwise
   }
   // It was finished, and only the answer was lost.
   if (subscription.status === "active") return yield* shown(means, subscription, now)
   if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
-  const looked = yield* means.sender.lookUp(subscription.url)
+  // The caller's own text: its plain form could hide what the text has to be refused for.
+  const looked = yield* means.sender.lookUp(input.url)
   if (looked === "unavailable") return yield* Refusals.nameServerDown
   const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
   const beside =
-    looked === "refused" ? recordOf(call, { version: version + 1, begun: nothing }) : yield* place(means, call)
+    looked === "refused" ? Beginnings.toStored(Beginnings.undone(beginning), now) : yield* place(means, call)
   yield* commit(means, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
   if (looked === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
   return yield* shown(means, finished, now)
 })
 
 /** The first step: nothing is sent to the subscription yet, and no list shows it. */
-const begin = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput, { version }: Kept) {
+const begin = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput, before: Beginnings.Beginning) {
   const { workspace, now } = call.moment
   yield* checkCap(means, workspace.id)
   const id = means.ids.subscription()
   const subscription = Subscription.begin({
     id,
     environment: workspace.environment,
-    url: input.url,
+    url: WebhookAddress.normalize(input.url),
     event_types: input.event_types,
     sealed: yield* SigningSecrets.make(means.random, means.seal, id),
     at: now
   })
   const until = now + Subscription.unfinished_ms
-  const kept: Kept = { version: version + 1, begun: { subscription_id: id, until } }
+  const beginning = Beginnings.begin(before, { subscription_id: id, until })
   yield* commit(
     means,
     Change.make(workspace.id, {
-      writes: [Subscription.toStored(subscription), recordOf(call, kept)],
+      writes: [Subscription.toStored(subscription), Beginnings.toStored(beginning, now)],
       jobs: [dropJob(id, until, workspace.environment === "sandbox")]
     })
   )
-  return kept
+  return beginning
 })
 
 /** A subscription in the answer that shows its secret. */
@@ -100,27 +92,6 @@ export const shown = Effect.fnUntraced(function* (
   now: number
 ) {
   return Json.encode(Subscription.viewOf(subscription, yield* SigningSecrets.openNewest(seal, subscription), now))
-})
-
-const keyOf = (call: Call): string => `subscription ${call.idempotency_key}`
-
-const load = Effect.fnUntraced(function* ({ storage }: Means, call: Call) {
-  const stored = yield* storage.get({ workspace_id: call.moment.workspace.id, kind: "answer", id: keyOf(call) })
-  const kept: Kept = Option.match(stored, {
-    onNone: () => ({ version: 0, begun: nothing }),
-    onSome: ({ version, body }) => ({ version, begun: Json.decode(Json.fromText<Begun>(body)) })
-  })
-  return kept
-})
-
-const recordOf = (call: Call, { version, begun }: Kept): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "answer",
-  id: keyOf(call),
-  version,
-  body: JSON.stringify(begun),
-  created_at: call.moment.now,
-  updated_at: call.moment.now
 })
 
 const checkCap = Effect.fnUntraced(function* ({ storage }: Means, workspace_id: WorkspaceId) {

@@ -14,15 +14,16 @@ import type { ClaimedJob } from "../storage/Job.ts"
 import { deciding } from "../storage/onConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { cancelOpen } from "./Cancelling.ts"
-import { commit, create, type Means, shown } from "./Creating.ts"
+import { commit, create, type Means } from "./Creating.ts"
 import { cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
-import * as SigningSecrets from "./SigningSecrets.ts"
+import { rotate } from "./Rotating.ts"
 import { alsoWrong, check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import { findSubscription, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput, ListInput, SubscriptionPage, UpdateInput } from "./SubscriptionViews.ts"
+import * as WebhookAddress from "./WebhookAddress.ts"
 import { WebhookSender } from "./WebhookSender.ts"
 
 type View = Json.Json<Subscription.EventSubscription>
@@ -58,7 +59,11 @@ export class EventSubscriptions extends Context.Service<
     ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
     /** Disables a subscription and cancels what was to come; a second time is the same. */
     readonly disable: (call: Call, id: string) => Effect.Effect<View, Refused<"not_found">>
-    /** Makes a new secret; the old one signs beside it for a day. One rotation at a time: else `conflict`. */
+    /**
+     * Makes a new secret in two steps, as `create` does; the old one signs beside it for a day.
+     *
+     * `conflict` where another rotation is under way, and where this one was not finished within ten minutes.
+     */
     readonly rotate: (
       call: Call,
       id: string
@@ -86,7 +91,8 @@ export class EventSubscriptions extends Context.Service<
         alsoWrong: (input, refused) => alsoWrong(means.sender, input, refused),
         update: (call, input) => deciding(update(means, call, input)),
         disable: (call, id) => deciding(disable(means, call, id)),
-        rotate: (call, id) => deciding(rotate(means, call, id)),
+        rotate: (call, id) =>
+          deciding(Effect.flatMap(find(means, call.moment.workspace.id, id), (found) => rotate(means, call, found))),
         jobs: {
           cancel_deliveries: (job, at) => cancelAll(means, job, at),
           drop_subscription: (job, at) => drop(means, job, at)
@@ -133,7 +139,7 @@ const update = Effect.fnUntraced(function* (means: Means, call: Call, input: Upd
   const changed = Subscription.change(
     subscription,
     {
-      ...(input.url !== undefined && { url: input.url, delivery_enabled: true }),
+      ...(input.url !== undefined && { url: WebhookAddress.normalize(input.url), delivery_enabled: true }),
       ...(input.event_types !== undefined && { event_types: input.event_types })
     },
     now
@@ -156,46 +162,6 @@ const disable = Effect.fnUntraced(function* (means: Means, call: Call, id: strin
   return Json.encode(Subscription.viewOf(disabled, null, now))
 })
 
-const rotate = Effect.fnUntraced(function* (means: Means, call: Call, id: string) {
-  const { workspace, now } = call.moment
-  const key = call.idempotency_key
-  const subscription = yield* find(means, workspace.id, id)
-  if (subscription.status !== "active") return yield* Refusals.notActive
-  // It was finished, and only the answer was lost.
-  if (key !== null && subscription.secrets[0]?.key === key) return yield* shown(means, subscription, now)
-  const open = Subscription.openRotation(subscription, now)
-  // Whoever has begun it finishes it with the same key; everyone else waits.
-  if (open !== null && open.key !== key) return yield* Refusals.rotating
-  if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
-    return yield* Refusals.manySecrets
-  const begun = open === null ? yield* beginRotation(means, call, subscription) : subscription
-  const looked = yield* means.sender.lookUp(begun.url)
-  if (looked === "unavailable") return yield* Refusals.nameServerDown
-  if (looked === "refused") {
-    yield* save(means, workspace.id, Subscription.change(begun, { rotation: null }, now))
-    return yield* ApiError.invalidInput([Refusals.wrongUrl])
-  }
-  const rotated = Subscription.rotated(begun, now)
-  yield* save(means, workspace.id, rotated)
-  return yield* shown(means, rotated, now)
-})
-
-const beginRotation = Effect.fnUntraced(function* (
-  means: Means,
-  call: Call,
-  subscription: Subscription.KeptSubscription
-) {
-  const { workspace, now } = call.moment
-  const rotation = {
-    key: call.idempotency_key,
-    sealed: yield* SigningSecrets.make(means.random, means.seal, subscription.id),
-    until: now + Subscription.unfinished_ms
-  }
-  const begun = Subscription.change(subscription, { rotation }, now)
-  yield* save(means, workspace.id, begun)
-  return begun
-})
-
 /** An unfinished subscription is dropped when its ten minutes are over. */
 const drop = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
   const subscription = yield* loadSubscription(means.storage, job.workspace_id, payloadOf(job).subscription_id)
@@ -211,9 +177,6 @@ const cancelAll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at
   yield* cancelOpen(means.storage, job.workspace_id, payloadOf(job).subscription_id, at, job.due_at + 1)
   yield* means.storage.commit(Change.make(job.workspace_id, { finish: job }))
 })
-
-const save = (means: Means, workspace_id: WorkspaceId, subscription: Subscription.KeptSubscription) =>
-  commit(means, Change.make(workspace_id, { writes: [Subscription.toStored(subscription)] }))
 
 const payloadOf = (job: ClaimedJob): JobPayload["cancel_deliveries"] =>
   Json.decode(Json.fromText<JobPayload["cancel_deliveries"]>(job.payload))

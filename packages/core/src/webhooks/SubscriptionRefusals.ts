@@ -2,10 +2,10 @@ import { Effect } from "effect"
 import * as ApiError from "../ApiError.ts"
 import * as Subscription from "./EventSubscription.ts"
 
-/** Refuses the repeat of a create whose ten minutes are over. */
+/** Refuses the repeat of a create or a rotation whose ten minutes are over. */
 export const tooLate = Effect.fail(
   ApiError.make("conflict", {
-    message: "This create was not finished within ten minutes.",
+    message: "The first call with this Idempotency-Key was not finished within ten minutes.",
     retry_action: "use_new_request_key"
   })
 )

@@ -70,8 +70,19 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   const [, host, port] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(authority) ?? []
   if (url === null || host === undefined || !isAsWritten(url, host, rest)) return refused("malformed")
   if (port !== undefined && (Number(port) === 0 || blocked_ports.has(Number(port)))) return refused("port")
+  withoutDot(url)
+  return url.href.length > max_url_length ? refused("too_long") : judgeHost(url, isPlain, policy)
+}
+
+/** An accepted URL in the form in which it is stored, shown and sent to; a text that is no URL stays as it is. */
+export const normalize = (text: string): string => {
+  const url = URL.parse(text)
+  return url === null ? text : withoutDot(url).href
+}
+
+const withoutDot = (url: URL): URL => {
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1)
-  return judgeHost(url, isPlain, policy)
+  return url
 }
 
 const refused = (reason: UrlRefusal): Verdict => ({ verdict: "refused", reason })

@@ -148,7 +148,12 @@ describe("a rotation that is not finished", () => {
         yield* advance(599)
         assert.strictEqual((yield* refusal(rotate(id, key("two")))).retry_action, "wait")
         yield* advance(1)
-        assert.isNotNull((yield* rotate(id, key("two"))).signing_secret)
+        // Its own key is of no use any more, as that of a create is not, whatever others have done.
+        for (const _ of [1, 2]) {
+          const late = yield* refusal(rotate(id, key("one")))
+          assert.deepStrictEqual([late._tag, late.status, late.retry_action], ["conflict", 409, "use_new_request_key"])
+          assert.isNotNull((yield* rotate(id)).signing_secret)
+        }
       }),
     { lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
   )
@@ -159,6 +164,7 @@ describe("a rotation that is not finished", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         assert.deepStrictEqual(pathsOf(yield* refusal(rotate(id, key("one")))), ["url"])
+        assert.isNotNull((yield* rotate(id, key("one"))).signing_secret)
         assert.isNotNull((yield* rotate(id, key("two"))).signing_secret)
       }),
     { lookUp: (_, nth) => (nth === 2 ? "refused" : "public") }

@@ -116,6 +116,24 @@ describe("making a subscription", () => {
   )
 })
 
+describe("a url", () => {
+  tale("is kept, shown and sent to in its plain form", (endpoints) =>
+    Effect.gen(function* () {
+      const text = "HTTPS://B\u00fccher.Acme.dev.:443/Hook?x=%7e"
+      const plain = "https://xn--bcher-kva.acme.dev/Hook?x=%7e"
+      const made = yield* create({ url: text }, key("one"))
+      assert.strictEqual(made.url, plain)
+      assert.strictEqual((yield* create({ url: text }, key("one"))).url, plain)
+      yield* start()
+      yield* runDue
+      assert.strictEqual(endpoints.sent[0]?.request.url, plain)
+      assert.strictEqual((yield* update(made.id, { url: "https://ACME.dev" })).url, "https://acme.dev/")
+      // What is judged is the caller's own text.
+      assert.deepStrictEqual(endpoints.lookedUp, [text, "https://ACME.dev"])
+    })
+  )
+})
+
 describe("a host that is not public", () => {
   tale(
     "is refused at url, and leaves nothing that could be seen",
