@@ -2,8 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { types } from "../../src/events/Event.ts"
-import { verifyWebhook } from "../../src/index.ts"
-import { advance, events, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../engine/support.ts"
+import { advance, events, pass, pathsOf, refusal, runDue, start, stranger } from "../engine/support.ts"
 import { create, disable, health, kept, list, log, stored, tale, update, url } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })
@@ -305,7 +304,7 @@ describe("at most ten are active", () => {
       }),
     {},
     {
-      // Pages that are cut short, as any page may be.
+      // Every page is cut short.
       around: (storage) => ({
         ...storage,
         page: (query) => storage.page(query.kind === "subscription" ? { ...query, limit: 1 } : query)
@@ -352,103 +351,6 @@ describe("the list", () => {
       assert.strictEqual((yield* refusal(list({ cursor: `${cursor}x` })))._tag, "invalid_cursor")
       const other = (yield* events()).next_cursor
       assert.strictEqual((yield* refusal(list({ cursor: other })))._tag, "invalid_cursor")
-    })
-  )
-})
-
-describe("a change", () => {
-  tale(
-    "takes url and types, one or both, and shows no secret",
-    () =>
-      Effect.gen(function* () {
-        const made = yield* create()
-        yield* advance(60)
-        const moved = yield* update(made.id, { url: `${url}/new` })
-        assert.deepStrictEqual(moved, {
-          ...made,
-          url: `${url}/new`,
-          signing_secret: null,
-          updated_at: "2026-11-20T12:01:00.000Z"
-        })
-        const both = yield* update(made.id, { url, event_types: ["quote.created"] })
-        assert.deepStrictEqual([both.url, both.event_types], [url, ["quote.created"]])
-        const error = yield* refusal(update(made.id, { url: "https://private", event_types: ["quote.gone"] }))
-        assert.deepStrictEqual(pathsOf(error), ["url", "event_types.0"])
-        const later = yield* refusal(update(made.id, { url: "https://later" }))
-        assert.deepStrictEqual([later._tag, later.retry_after_seconds], ["service_unavailable", 5])
-        assert.strictEqual((yield* list()).event_subscriptions[0]?.url, url)
-      }),
-    { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
-  )
-
-  tale("of nothing is refused, and names what can be changed", () =>
-    Effect.gen(function* () {
-      const { id } = yield* create()
-      const error = yield* refusal(update(id, {}))
-      assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["url", "event_types"]])
-    })
-  )
-
-  tale("is where the next events go, and of which types", (endpoints) =>
-    Effect.gen(function* () {
-      const { id, signing_secret } = yield* create()
-      yield* update(id, { url: `${url}/new` })
-      yield* start()
-      yield* runDue
-      assert.deepStrictEqual(
-        endpoints.sent.map(({ request }) => request.url),
-        [`${url}/new`]
-      )
-      const { headers, body } = endpoints.sent[0]?.request ?? assert.fail("nothing was sent")
-      const now_seconds = Number(headers["webhook-timestamp"])
-      const secrets = [signing_secret ?? ""]
-      assert.isTrue((yield* Effect.promise(() => verifyWebhook({ secrets, headers, body, now_seconds }))).ok)
-      yield* update(id, { event_types: ["quote.created"] })
-      yield* start({ scenario: "waits_in_queue" })
-      yield* runDue
-      assert.lengthOf(endpoints.sent, 1)
-    })
-  )
-
-  tale("of a disabled one is refused; disabling is the same twice", () =>
-    Effect.gen(function* () {
-      const made = yield* create()
-      const disabled = yield* disable(made.id)
-      assert.deepStrictEqual(disabled, { ...made, status: "disabled", signing_secret: null })
-      yield* pass(1_000)
-      assert.deepStrictEqual(yield* disable(made.id), disabled)
-      const error = yield* refusal(update(made.id, { url }))
-      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "none"])
-      assert.strictEqual((yield* health(made.id)).state, "disabled")
-    })
-  )
-
-  tale("is not there for another organization, and forbidden to a widget and to a platform", () =>
-    Effect.gen(function* () {
-      const { id } = yield* create()
-      const { sandbox } = yield* stranger
-      for (const options of [{ key: sandbox }, { environment: "live" as const }]) {
-        assert.strictEqual((yield* refusal(update(id, { url }, options)))._tag, "not_found")
-        assert.strictEqual((yield* refusal(disable(id, options)))._tag, "not_found")
-        assert.strictEqual((yield* refusal(health(id, options)))._tag, "not_found")
-        assert.deepStrictEqual((yield* list({}, options)).event_subscriptions, [])
-      }
-      for (const as of ["widget", "platform"] as const) {
-        assert.strictEqual((yield* refusal(create({}, { as })))._tag, "forbidden")
-        assert.strictEqual((yield* refusal(list({}, { as })))._tag, "forbidden")
-      }
-      assert.strictEqual((yield* list()).event_subscriptions[0]?.status, "active")
-    })
-  )
-
-  tale("outlives a reset of the sandbox", () =>
-    Effect.gen(function* () {
-      const { id } = yield* create()
-      yield* advance(86_400)
-      yield* reset()
-      assert.strictEqual((yield* list()).event_subscriptions[0]?.id, id)
-      yield* start()
-      assert.lengthOf(yield* log(id), 1)
     })
   )
 })
