@@ -8,6 +8,7 @@ export interface HostSettings {
   readonly host: string
   readonly base_url: Option.Option<string>
   readonly cors_origins: ReadonlyArray<string>
+  readonly mcp_origins: ReadonlyArray<string>
   readonly json: boolean
   readonly no_limits: boolean
   readonly webhook_allow: WebhookAddress.Policy["allow"]
@@ -20,6 +21,7 @@ export const flags = (networks: string) => ({
   host: Settings.host,
   base_url: Settings.base_url,
   cors_origins: Settings.cors_origins,
+  mcp_origins: Settings.mcp_origins,
   json: Settings.json,
   no_limits: Settings.no_limits,
   webhook_allow: Settings.webhook_allow(networks),
