@@ -71,7 +71,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       era === "modern" ? Protocol.clientNamedIn(message) : yield* clientOf(header(incoming, "mcp-session-id"))
     const via = viaOf(incoming, client)
     const noted = (outgoing: Outgoing) => Effect.as(note(incoming, { ...via, status: outgoing.status }, null), outgoing)
-    const checked = message.id === null ? Result.void : check(era, message, headers)
+    const checked = check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
     const outcome = yield* server.answer(message, { ...comingFrom(incoming), caller, era, via })
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
@@ -143,6 +143,7 @@ const check = (
   headers: Protocol.RoutingHeaders
 ): Result.Result<void, JsonRpc.RpcError> => {
   if (era === "legacy") return headers.version === null ? Result.void : Protocol.checkVersion(headers.version)
+  if (message.id === null) return Protocol.checkNotification(message, headers)
   return Result.flatMap(Protocol.checkEnvelope(message), (version) =>
     Result.flatMap(Protocol.checkHeaders(message, headers, version), () => Protocol.checkVersion(version))
   )

@@ -94,6 +94,10 @@ export const checkHeaders = (
   return name === message.params.name ? Result.void : mismatch("Mcp-Name", "params.name")
 }
 
+/** A notification need not say what it is in headers; where it does, that must be true. */
+export const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
+  method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
+
 const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
   Result.fail({ code: codes.header_mismatch, message: `The header ${header} must be sent and equal ${member}.` })
 
