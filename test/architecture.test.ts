@@ -166,6 +166,7 @@ describe("modules of the core", () => {
     "quoting/Facts quoting/JobPayload quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
     "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
     "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
+    "requests/HeldCalls requests/RequestLogEntry",
     "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
     "storage/Change storage/Job storage/Page"
   ].flatMap((line) => line.split(" "))
@@ -197,9 +198,10 @@ describe("modules of the core", () => {
   })
 
   it("that do services' work are handed the services", () => {
-    const wiring = ["index", "layer", "operations", "Operation", "promise", "webhooks/WebhookOperations"].map(
-      (name) => `packages/core/src/${name}.ts`
-    )
+    const wiring = [
+      ...["index", "layer", "operations", "Operation", "promise"],
+      ...["requests/RequestOperations", "webhooks/WebhookOperations"]
+    ].map((name) => `packages/core/src/${name}.ts`)
     holds(
       core
         .filter(({ path }) => !serviceFiles.has(path) && !wiring.includes(path))
@@ -264,7 +266,7 @@ describe("hosts", () => {
       "Quotewire",
       "Retention"
     ],
-    ...["Runner", "Scenario", "Seal", "Storage", "Waiters"]
+    ...["RequestLog", "Runner", "Scenario", "Seal", "Storage", "Waiters"]
   ]
   // The Node host implements the port through which webhooks leave.
   const sending = ["WebhookAddress", "WebhookSender"]
@@ -285,7 +287,8 @@ describe("hosts", () => {
   })
 
   it("take the core whole: no layer of a single service", () => {
-    const serviceLayer = /\b(?:Access|Allowance|Carriers|Ids|Quotes|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
+    const serviceLayer =
+      /\b(?:Access|Allowance|Carriers|Ids|Quotes|RequestLog|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
     holds(
       without(
         hosts.map(({ source }) => source),

@@ -8,9 +8,9 @@ export interface HostSettings {
   readonly host: string
   readonly base_url: Option.Option<string>
   readonly cors_origins: ReadonlyArray<string>
-  readonly mcp_origins: ReadonlyArray<string>
   readonly json: boolean
   readonly no_limits: boolean
+  readonly request_log: boolean
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
 }
@@ -21,9 +21,9 @@ export const flags = (networks: string) => ({
   host: Settings.host,
   base_url: Settings.base_url,
   cors_origins: Settings.cors_origins,
-  mcp_origins: Settings.mcp_origins,
   json: Settings.json,
   no_limits: Settings.no_limits,
+  request_log: Settings.request_log,
   webhook_allow: Settings.webhook_allow(networks),
   webhook_header_prefix: Settings.webhook_header_prefix
 })

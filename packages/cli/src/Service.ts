@@ -1,10 +1,13 @@
-import { Allowance, PublicUrl, Quotewire, type Seal, type Storage, WebhookHeaders } from "@quotewire/core"
+import { Allowance, PublicUrl, Quotewire, RequestLog, type Seal, type Storage, WebhookHeaders } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Layer } from "effect"
 import type { HostSettings } from "./HostSettings.ts"
 
 /** What the settings say of the core. */
-export type ServiceSettings = Pick<HostSettings, "no_limits" | "webhook_allow" | "webhook_header_prefix">
+export type ServiceSettings = Pick<
+  HostSettings,
+  "no_limits" | "request_log" | "webhook_allow" | "webhook_header_prefix"
+>
 
 /** What a service stands on. */
 export interface Ground<E> {
@@ -29,6 +32,7 @@ export const layer = <E>(
       })
     ),
     Layer.provide(Layer.succeed(WebhookHeaders.WebhookHeaderPrefix, settings.webhook_header_prefix)),
+    Layer.provide(Layer.succeed(RequestLog.KeepsRequestLog, settings.request_log)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
     Layer.provide(

@@ -11,10 +11,10 @@ const text = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-const toggle = (name: string, description: string) =>
+const toggle = (name: string, description: string, unless_told = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
-    Flag.withDefault(false),
+    Flag.withDefault(unless_told),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
@@ -50,26 +50,17 @@ export const base_url = text("base-url", "Address that callers use, without a sl
   Flag.optional
 )
 
-const origins = (name: string, description: string) =>
-  text(name, description).pipe(
-    Flag.map((list) => list.split(",").map((origin) => origin.trim())),
-    Flag.filter(
-      (list) => list.every(isOrigin),
-      () => must(name, "be origins such as https://app.example.com, without a slash at their end")
-    ),
-    Flag.withDefault<ReadonlyArray<string>>([])
-  )
-
 /** Web pages that may call with a widget key. */
-export const cors_origins = origins(
+export const cors_origins = text(
   "cors-origins",
   "Origins, separated by commas, whose pages may call with a widget key"
-)
-
-/** Web pages that may call the agent endpoint; programs that are no pages send no origin. */
-export const mcp_origins = origins(
-  "mcp-origins",
-  "Origins, separated by commas, whose pages may call the agent endpoint"
+).pipe(
+  Flag.map((origins) => origins.split(",").map((origin) => origin.trim())),
+  Flag.filter(
+    (origins) => origins.every(isOrigin),
+    () => must("cors-origins", "be origins such as https://app.example.com, without a slash at their end")
+  ),
+  Flag.withDefault<ReadonlyArray<string>>([])
 )
 
 /** Networks beside the public ones to which webhooks may go, over plain http too. `fallback` where nothing is set. */
@@ -99,6 +90,9 @@ export const json = toggle("json", "Print one line of JSON when ready, and nothi
 
 /** No limits on the number of calls. */
 export const no_limits = toggle("no-limits", "Admit calls without limits, for load tests")
+
+/** Whether calls are logged for `GET /v1/requests`. */
+export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
 
 /** Stack traces of failures. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

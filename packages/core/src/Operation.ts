@@ -8,6 +8,7 @@ import { reader } from "./Input.ts"
 import * as Json from "./Json.ts"
 import { Answers, keyErrors } from "./requests/Answers.ts"
 import { type About, type FinishedCall, named, OnFinishedCall, type Via } from "./requests/FinishedCall.ts"
+import { RequestLog } from "./requests/RequestLog.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
 
@@ -134,7 +135,7 @@ export interface Reply<out Output = unknown> {
 }
 
 /** The services that the pipeline itself needs. */
-export type PipelineServices = Access | Allowance | Answers | Workspaces
+export type PipelineServices = Access | Allowance | Answers | RequestLog | Workspaces
 
 /**
  * Calls an operation: caller, revision, authority, allowance, run, log, in this order.
@@ -150,21 +151,12 @@ export const call = <Output, R>(
     onFailure: (cause) => refuse(operation.name, request.request_id, cause)
   })
 
-/**
- * Tells who calls, without calling anything: what a host offers can depend on it.
- *
- * It refuses as `call` does.
- */
-export const identify = (
-  request: Pick<Request, "request_id" | "credentials">
-): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
-  Effect.catchCause(authenticate(request.credentials), (cause) => refuse("identify", request.request_id, cause))
-
 const admit = Effect.fnUntraced(function* <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request
 ) {
-  const note = yield* OnFinishedCall
+  const log = yield* RequestLog
+  const onFinished = yield* OnFinishedCall
   const clock = yield* Clock.Clock
   const created_at = clock.currentTimeMillisUnsafe()
   const caller = yield* authenticate(request.credentials)
@@ -172,7 +164,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   const finish = (error: ApiError.ApiError | null, answer: string | null) => {
     const { about, name, route } = operation
     const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
-    note({
+    const finished: FinishedCall = {
       request_id: request.request_id,
       created_at,
       duration_ms: clock.currentTimeMillisUnsafe() - created_at,
@@ -182,7 +174,9 @@ const admit = Effect.fnUntraced(function* <Output, R>(
       status: via.status ?? error?.status ?? route.status,
       error_code: error?._tag ?? null,
       ...(about === undefined ? namesNothing : named(about, seen.input, answer))
-    })
+    }
+    log.note(finished)
+    onFinished(finished)
   }
   return yield* Effect.matchCauseEffect(run(operation, request, caller, seen), {
     onSuccess: (reply) => {
@@ -227,7 +221,10 @@ export const note = Effect.fnUntraced(
       status: via.status,
       ...namesNothing
     }
-    ;(yield* OnFinishedCall)(finished)
+    const log = yield* RequestLog
+    const onFinished = yield* OnFinishedCall
+    log.note(finished)
+    onFinished(finished)
   },
   (noting) => Effect.ignore(noting)
 )

@@ -1,4 +1,5 @@
-import { DateTime, Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
+import { isCalendarDate } from "./quoting/CalendarDate.ts"
 
 /** A moment on the wire: RFC 3339 in UTC (api.md, Resources). */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
@@ -8,7 +9,17 @@ export type Timestamp = typeof Timestamp.Type
 /** Writes milliseconds since 1970 as a wire timestamp. */
 export const fromMillis = (millis: number): Timestamp => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** Reads a wire timestamp that this service has written, as milliseconds since 1970. */
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+/** A moment as callers send it: with its offset, and no other form of date that the runtime happens to read. */
+export const OffsetDateTime = Schema.String.check(
+  Schema.makeFilter(
+    (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
+    { expected: "an RFC 3339 date and time with its offset" }
+  )
+).annotate({ format: "date-time" })
+
+/** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
 export const toMillis = (timestamp: Timestamp): number => DateTime.toEpochMillis(DateTime.makeUnsafe(timestamp))
 
 /** A second, a minute, an hour and a day in milliseconds. */

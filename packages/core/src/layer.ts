@@ -13,6 +13,7 @@ import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { type Destination, Quotes } from "./quoting/Quotes.ts"
 import { Answers } from "./requests/Answers.ts"
+import { RequestLog } from "./requests/RequestLog.ts"
 import { Retention } from "./runner/Retention.ts"
 import { Handlers, Runner } from "./runner/Runner.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
@@ -54,6 +55,7 @@ export type Services =
   | QuoteRequests
   | QuoteStarts
   | Quotes
+  | RequestLog
   | Retention
   | Runner
   | Sandbox
@@ -95,7 +97,9 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
       Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)
     ),
     Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
-    Layer.provideMerge(Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, Retention.layer, Waiters.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
+    ),
     Layer.provideMerge(Workspaces.layer),
     Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
     Layer.provide(publishingStorage),
@@ -131,22 +135,6 @@ export const carrierCallback = (
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )
   )
-
-/**
- * Signs text that a host hands out and wants to know again, on whatever host it comes back.
- *
- * `purpose` separates uses: what was signed for one purpose is worthless for another.
- */
-export const sign = (purpose: string, text: string): Effect.Effect<string, never, Seal> =>
-  Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
-
-/** Whether a signature was made by `sign` for this purpose and text, with a seal key that is still in the settings. */
-export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Seal> =>
-  Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
-    Effect.map((mac) => mac !== null && Mac.timingSafeEqual(bytesOf(mac), bytesOf(signature)))
-  )
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 /** Whether storage answers and has the schema that this program needs. */
 export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(

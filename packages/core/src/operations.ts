@@ -23,6 +23,7 @@ import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
 import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
 import * as Starting from "./quoting/Starting.ts"
+import * as Requests from "./requests/RequestOperations.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { catalogue, namesOf } from "./sandbox/Scenario.ts"
@@ -328,6 +329,8 @@ export const operations = [
   Webhooks.getEventDelivery,
   Webhooks.replayEventDelivery,
   Webhooks.getEventSubscriptionHealth,
+  Requests.listApiRequests,
+  Requests.getApiRequest,
   getSandbox,
   listSandboxScenarios,
   selectScenario,

@@ -10,6 +10,7 @@ import * as Operation from "./Operation.ts"
 import { operations } from "./operations.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import type { CarrierAdapters } from "./quoting/Carrier.ts"
+import { KeepsRequestLog } from "./requests/RequestLog.ts"
 import type { Storage } from "./storage/Storage.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
@@ -28,6 +29,8 @@ export interface EmbedOptions {
   readonly webhooks?: Layer.Layer<WebhookSender>
   /** The address in front of `/go/…`. */
   readonly public_url?: string
+  /** Whether calls are logged; true unless told. */
+  readonly request_log?: boolean
   /** Whether due jobs are run here; false in a process that only answers calls. */
   readonly work?: boolean
 }
@@ -117,6 +120,8 @@ const [
   get_event_delivery,
   replay_event_delivery,
   get_event_subscription_health,
+  list_api_requests,
+  get_api_request,
   get_sandbox,
   list_sandbox_scenarios,
   select_scenario,
@@ -145,6 +150,8 @@ const clientOf = (method: Method): Client => ({
   get_event_delivery: method(get_event_delivery),
   replay_event_delivery: method(replay_event_delivery),
   get_event_subscription_health: method(get_event_subscription_health),
+  list_api_requests: method(list_api_requests),
+  get_api_request: method(get_api_request),
   get_sandbox: method(get_sandbox),
   list_sandbox_scenarios: method(list_sandbox_scenarios),
   select_scenario: method(select_scenario),
@@ -182,6 +189,7 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
+    Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
     Layer.provide(Layer.succeed(PublicUrl, () => options.public_url ?? "http://127.0.0.1:8787"))
   )
 }

@@ -1,6 +1,7 @@
 // Schemas are compiled to code where the runtime allows it, and interpreted where it does not. It takes effect for
 // every schema that has not decoded anything yet, so it stands where a host begins.
 import "effect/schema/SchemaJITCompiler/enable"
+import { Operation } from "@quotewire/core"
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 import * as Api from "./Api.ts"
 import * as Handler from "./Handler.ts"
@@ -27,7 +28,12 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
 export const handler = <R>(
   settings: HandlerSettings<R>
 ): Effect.Effect<Handler.Handler, never, Api.Services<R> | Scope.Scope> =>
-  Handler.make(Api.routes(settings), { ...settings, docs_url: settings.docs_url ?? `${settings.base_url}/docs` })
+  Effect.flatMap(Effect.filter(settings.operations, Operation.isOffered), (operations) =>
+    Handler.make(Api.routes({ ...settings, operations }), {
+      ...settings,
+      docs_url: settings.docs_url ?? `${settings.base_url}/docs`
+    })
+  )
 
 /** The host that listens, with the address that it is bound to. */
 export class Host extends Context.Service<

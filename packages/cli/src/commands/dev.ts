@@ -14,7 +14,13 @@ export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128")
 ).pipe(Command.withDescription("Serve a sandbox with everything in memory"))
 
 // Memory ends somewhere: a process that runs for months holds a month.
-const periods: Retention.Periods = { events_days: 30, facts_days: 30, quotes_days: 30, consents_days: 30 }
+const periods: Retention.Periods = {
+  events_days: 30,
+  facts_days: 30,
+  quotes_days: 30,
+  consents_days: 30,
+  requests_days: 30
+}
 
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
   let base_url = Option.getOrElse(settings.base_url, () => "")

@@ -1,7 +1,7 @@
-import { DateTime, Option, Schema } from "effect"
+import { Schema } from "effect"
 import { QuoteRequestId } from "../Ids.ts"
 import { pageFields } from "../Page.ts"
-import { isCalendarDate } from "./CalendarDate.ts"
+import { OffsetDateTime } from "../Timestamp.ts"
 import { Line } from "./Line.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
@@ -24,17 +24,6 @@ export type GetInput = typeof GetInput.Type
 /** A quote request and the newest version of each of its quotes, oldest quote first. */
 export const QuoteRequestWithQuotes = Schema.Struct({ quote_request: QuoteRequest, quotes: Schema.Array(Quote) })
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
-
-// A moment with its offset, and no other form of date that the runtime happens to read.
-const OffsetDateTime = Schema.String.check(
-  Schema.makeFilter(
-    (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
-    {
-      expected: "an RFC 3339 date and time with its offset"
-    }
-  )
-).annotate({ format: "date-time" })
-const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
 /** Which quote requests to list, newest first. */
 export const ListInput = Schema.Struct({

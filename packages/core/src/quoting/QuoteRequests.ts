@@ -1,4 +1,4 @@
-import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
@@ -10,6 +10,7 @@ import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
+import { toMillis } from "../Timestamp.ts"
 import type { JobPayload } from "./JobPayload.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
@@ -152,9 +153,9 @@ const list = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, 
     limit,
     ...(filters.status !== undefined && { status: filters.status }),
     ...(filters.line !== undefined && { line: filters.line }),
-    ...(filters.created_after !== undefined && { created_after: millis(filters.created_after) }),
-    ...(filters.created_before !== undefined && { created_before: millis(filters.created_before) }),
-    ...(filters.updated_since !== undefined && { updated_since: millis(filters.updated_since) })
+    ...(filters.created_after !== undefined && { created_after: toMillis(filters.created_after) }),
+    ...(filters.created_before !== undefined && { created_before: toMillis(filters.created_before) }),
+    ...(filters.updated_since !== undefined && { updated_since: toMillis(filters.updated_since) })
   })
   const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
   return Json.object<QuoteRequestPage>({
@@ -210,5 +211,3 @@ const max_quotes = 1_000
 
 const isAwaited = (stored: Change.StoredRecord, base: number): boolean =>
   stored.status === "in_progress" && stored.version <= base
-
-const millis = (text: string): number => DateTime.toEpochMillis(DateTime.makeUnsafe(text))

@@ -1,11 +1,11 @@
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { RecordKind } from "../storage/Change.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { day_ms, minute_ms } from "../Timestamp.ts"
 
-/** How long things are kept, in days of workspace time. */
+/** How long things are kept, in days of workspace time unless told. */
 export interface Periods {
   /** The event feed and the delivery log (api.md, Limits). */
   readonly events_days: number
@@ -15,11 +15,13 @@ export interface Periods {
   readonly quotes_days: number
   /** The hashes of consent receipts, and the consents that the service itself recorded. */
   readonly consents_days: number
+  /** The request log, in days of real time (api.md, Limits). */
+  readonly requests_days: number
 }
 
-/** The periods in force: a month for events and facts, thirteen months for quotes, five years for consents. */
+/** The periods in force: a month for events, requests and facts, thirteen months for quotes, five years for consents. */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
-  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395, consents_days: 1_826 })
+  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395, consents_days: 1_826, requests_days: 30 })
 })
 
 const batch = 1_000
@@ -69,6 +71,8 @@ export class Retention extends Context.Service<
         yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)
         yield* sweepKind(workspace_id, "request_key", now - periods.quotes_days * day_ms)
         yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
+        const real_now = yield* Clock.currentTimeMillis
+        yield* sweepKind(workspace_id, "api_request", real_now - periods.requests_days * day_ms)
       })
 
       const sweepAll = Effect.gen(function* () {

@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly address?: string
   /** Another key than the world's own. */
   readonly key?: string | null
+  /** How the call came in; without a wire unless told. */
+  readonly via?: Operation.Via
 }
 
 /** What is unlike in another world. */
@@ -99,6 +101,7 @@ const makeWorld = Effect.gen(function* () {
         },
         revision: options.revision ?? null,
         idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
+        ...(options.via !== undefined && { via: options.via }),
         input: Effect.succeed(input)
       }).pipe(Effect.map((reply) => Json.decode(reply.json)))
   })

@@ -21,6 +21,7 @@ import {
   story,
   stranger
 } from "../engine/support.ts"
+import { requests } from "../requests/support.ts"
 import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
 
 /** What the calls name: a request with a quote, a subscription with an event, and another one that may go. */
@@ -30,9 +31,17 @@ interface Named {
   readonly subscription: string
   readonly event: string
   readonly other: string
+  readonly request: string
 }
 
-const nothing: Named = { id: "qreq_x", quote: "qt_x", subscription: "sub_x", event: "evt_x", other: "sub_x" }
+const nothing: Named = {
+  id: "qreq_x",
+  quote: "qt_x",
+  subscription: "sub_x",
+  event: "evt_x",
+  other: "sub_x",
+  request: "req_x"
+}
 
 /** Every operation with an input that is right in form; names in braces stand for what there is. */
 const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: object } = {
@@ -53,6 +62,8 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
   get_event_delivery: { id: "{subscription}", event_id: "{event}" },
   replay_event_delivery: { id: "{subscription}", event_id: "{event}" },
   get_event_subscription_health: { id: "{subscription}" },
+  list_api_requests: {},
+  get_api_request: { id: "{request}" },
   get_sandbox: {},
   list_sandbox_scenarios: {},
   select_scenario: { scenario: "quotes_ready" },
@@ -78,7 +89,9 @@ const serverOnly = [
   "list_event_deliveries",
   "get_event_delivery",
   "replay_event_delivery",
-  "get_event_subscription_health"
+  "get_event_subscription_health",
+  "list_api_requests",
+  "get_api_request"
 ]
 const sandboxOnly = [
   "get_sandbox",
@@ -127,7 +140,9 @@ const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
   const { id: other } = yield* create({}, options)
   const { id } = yield* start({}, options)
   const event = (yield* deliveries(subscription, {}, options)).deliveries[0]?.event_id ?? ""
-  return { ...nothing, id, subscription, other, event }
+  yield* pass(1_000)
+  const request = (yield* requests({}, options)).requests[0]?.request_id ?? ""
+  return { ...nothing, id, subscription, other, event, request }
 })
 
 /** The same of the sandbox, with a quote. */
@@ -222,7 +237,7 @@ describe("who may do what", () => {
         const options = { key: (yield* stranger)[environment] }
         const row = yield* rowOf(options, yield* another)
         const isAbout = (name: string) =>
-          /\{(id|quote|subscription|other)\}/.test(JSON.stringify(inputs.get(name) ?? {}))
+          /\{(id|quote|subscription|other|request)\}/.test(JSON.stringify(inputs.get(name) ?? {}))
         assert.deepStrictEqual(
           row,
           expected((name) => {

@@ -57,11 +57,17 @@ export interface TestAnswer {
 
 type Settings = Partial<Http.Settings<Notes | Quotewire.Services>>
 
-/** Starts a host on a free port; it stops with the scope. */
-export const start = (settings: Settings = {}): Effect.Effect<TestHost, Http.CannotListen, Scope.Scope> =>
+/** Starts a host on a free port; it stops with the scope. `references` are settings of the core. */
+export const start = (
+  settings: Settings = {},
+  references: Layer.Layer<never> = Layer.empty
+): Effect.Effect<TestHost, Http.CannotListen, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Layer.build(
-      Layer.provideMerge(Http.layer<Notes | Quotewire.Services>({ operations, port: 0, ...settings }), services)
+      Http.layer<Notes | Quotewire.Services>({ operations, port: 0, ...settings }).pipe(
+        Layer.provideMerge(services),
+        Layer.provide(references)
+      )
     )
     const host = Context.get(context, Http.Host)
     const keys = yield* Effect.provide(makeKeys, context)

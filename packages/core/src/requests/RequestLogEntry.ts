@@ -1,0 +1,117 @@
+import { Schema } from "effect"
+import { codes } from "../ApiError.ts"
+import { Environment } from "../access/Caller.ts"
+import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../Ids.ts"
+import { pageFields } from "../Page.ts"
+import { bare, type StoredRecord } from "../storage/Change.ts"
+import { fromMillis, OffsetDateTime, Timestamp } from "../Timestamp.ts"
+import type { FinishedCall } from "./FinishedCall.ts"
+
+/** Texts of callers are kept up to this length (api.md, Limits). */
+export const max_text_characters = 200
+
+const NullableText = Schema.NullOr(Schema.String)
+
+const fields = {
+  request_id: RequestId,
+  created_at: Timestamp.annotate({ description: "When the request was received" }),
+  environment: Environment,
+  key_id: KeyId.annotate({ description: "The key's identifier, never the key" }),
+  operation: NullableText.annotate({ description: "Null where the request reached no operation" }),
+  method: Schema.String,
+  route: Schema.String.annotate({
+    description: "The matched path with {id} in place of each ID; * where none matched"
+  }),
+  status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
+  error_code: Schema.NullOr(Schema.Literals(codes)),
+  duration_ms: Schema.Int,
+  quote_request_id: Schema.NullOr(QuoteRequestId),
+  quote_id: Schema.NullOr(QuoteId)
+}
+
+/** One API call of an organization (api.md, Request log entry): no body, no key, nothing of a person. */
+export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
+export type RequestLogEntry = typeof RequestLogEntry.Type
+
+/** An entry as the list shows it: with what the caller's program said of itself. */
+export const ListedRequest = Schema.Struct({
+  ...fields,
+  agent: Schema.Struct({
+    client_name: NullableText.annotate({ description: "Only clients of the agent endpoint name themselves" }),
+    client_version: NullableText,
+    user_agent: NullableText.annotate({ description: "At most 200 characters" })
+  })
+}).annotate({ identifier: "ListedRequest" })
+export type ListedRequest = typeof ListedRequest.Type
+
+/** Which entries to list, newest first. */
+export const ListInput = Schema.Struct({
+  ...pageFields,
+  status: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 }))).annotateKey({
+    description: "The HTTP status of the answer"
+  }),
+  error_code: Schema.optionalKey(Schema.Literals(codes)),
+  operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
+})
+export type ListInput = typeof ListInput.Type
+
+/** A page of the request log. */
+export const RequestLogPage = Schema.Struct({
+  requests: Schema.Array(ListedRequest),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+export type RequestLogPage = typeof RequestLogPage.Type
+
+/** What the log can be filtered by, but for the time. */
+type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
+
+/** The labels that an entry carries, and that a list of such entries asks for. */
+export const labels = (of: Labelled): ReadonlyArray<string> => [
+  ...(of.status === undefined ? [] : [`status:${of.status}`]),
+  ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
+  ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
+]
+
+/** A call as it is kept; its times are real, also where a sandbox's clock was moved. */
+export const recordOf = (call: FinishedCall): StoredRecord => {
+  const { caller, created_at, error_code, operation, status, via } = call
+  const entry: { readonly [Name in keyof ListedRequest]: unknown } = {
+    request_id: call.request_id,
+    created_at: fromMillis(created_at),
+    environment: caller.environment,
+    key_id: caller.key_id,
+    operation,
+    method: via.method,
+    route: via.route,
+    status,
+    error_code,
+    duration_ms: call.duration_ms,
+    quote_request_id: call.quote_request_id,
+    quote_id: call.quote_id,
+    agent: {
+      client_name: storable(via.client_name),
+      client_version: storable(via.client_version),
+      user_agent: storable(via.user_agent)
+    }
+  }
+  return {
+    ...bare,
+    kind: "api_request",
+    id: call.request_id,
+    version: 1,
+    body: JSON.stringify(entry),
+    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) }),
+    created_at,
+    updated_at: created_at
+  }
+}
+
+/** Text of a caller as every storage can hold it, and no longer than the log shows it. */
+const storable = (text: string | null): string | null =>
+  text === null
+    ? null
+    : text
+        .slice(0, max_text_characters)
+        .toWellFormed()
+        .replace(/\p{Cc}/gu, " ")
