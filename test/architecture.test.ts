@@ -156,7 +156,7 @@ describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
     "ApiError Input Json Page Timestamp",
-    "access/ApiKey access/Caller access/Revision",
+    "access/ApiKey access/Caller access/Limits access/Revision",
     "carriers/CarrierReply carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
     "carriers/autoCovers carriers/autoFees carriers/calendar carriers/fictionalOffer carriers/rateAuto",
     "carriers/ratePet carriers/rateRenters carriers/script carriers/underwriting",

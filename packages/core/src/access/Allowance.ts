@@ -1,55 +1,12 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { type ApiError, make } from "../ApiError.ts"
-import type { Caller, Environment } from "./Caller.ts"
+import { directory, Storage } from "../storage/Storage.ts"
+import { day_ms, minute_ms, second_ms } from "../Timestamp.ts"
+import type { Caller } from "./Caller.ts"
+import { type Cost, costKinds, type Limit, type Limits, standardLimits } from "./Limits.ts"
+import * as SharedCounts from "./SharedCounts.ts"
 
-/** What a call counts as (api.md, Limits). `none` is free. */
-export type Cost = "start" | "read" | "other" | "none"
-
-/** Calls per minute and per day; null where there is no limit. */
-export interface Limit {
-  readonly per_minute: number | null
-  readonly per_day: number | null
-}
-
-/** The limits of a host. An organization has five times what a key has. */
-export interface Limits {
-  readonly keys: { readonly [E in Environment]: { readonly [C in Exclude<Cost, "none">]: Limit } }
-  readonly organization_factor: number
-  /** Each address that calls without a key. */
-  readonly keyless: { readonly [C in Exclude<Cost, "none">]: Limit }
-  /** Each address whose key was refused. */
-  readonly failed_authentication: Limit
-  /** Tests and replays that an organization hands to delivery, in both environments together. */
-  readonly tests_and_replays: Limit
-}
-
-const perMinute = (per_minute: number, per_day: number | null = null): Limit => ({ per_minute, per_day })
-
-/** The limits that the contract names. */
-export const standardLimits: Limits = {
-  keys: {
-    live: { start: perMinute(60), read: perMinute(600), other: perMinute(120) },
-    sandbox: { start: perMinute(60, 2_000), read: perMinute(600, 50_000), other: perMinute(120, 10_000) }
-  },
-  organization_factor: 5,
-  keyless: { start: perMinute(10), read: perMinute(120), other: perMinute(120) },
-  failed_authentication: perMinute(60),
-  tests_and_replays: perMinute(60)
-}
-
-const unlimited: Limit = { per_minute: null, per_day: null }
-
-/** No limits at all: for load tests, and for embedding behind a gateway that has limits of its own. */
-export const noLimits: Limits = {
-  keys: {
-    live: { start: unlimited, read: unlimited, other: unlimited },
-    sandbox: { start: unlimited, read: unlimited, other: unlimited }
-  },
-  organization_factor: 1,
-  keyless: { start: unlimited, read: unlimited, other: unlimited },
-  failed_authentication: unlimited,
-  tests_and_replays: unlimited
-}
+export * from "./Limits.ts"
 
 /** The limits in force. */
 export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/AllowanceLimits", {
@@ -57,13 +14,16 @@ export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/Allowa
 })
 
 /**
- * Counts calls in windows of real time, and refuses those over a limit with `rate_limited`.
+ * Counts calls in minutes and days of real time, all hosts on one storage together, and refuses those over a limit with
+ * `rate_limited` (api.md, Limits).
  *
- * A refused call does not count. `Retry-After` is the time until the window ends, when the call would pass.
+ * A refused call does not count. `Retry-After` is the time until every limit that was reached has ended, so that the call
+ * would pass. A call that takes more units than a limit has in all passes as the first one of its window.
  */
 export class Allowance extends Context.Service<
   Allowance,
   {
+    /** Takes what a call costs from the allowances of its key and organization, or of its address. */
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
@@ -74,33 +34,46 @@ export class Allowance extends Context.Service<
     ) => Effect.Effect<A, E | ApiError<"rate_limited">, R>
   }
 >()("@quotewire/core/Allowance") {
-  static readonly layer: Layer.Layer<Allowance> = Layer.effect(
+  static readonly layer: Layer.Layer<Allowance, never, Storage> = Layer.effect(
     Allowance,
     Effect.gen(function* () {
-      const limits = yield* AllowanceLimits
-      const counters = { start: counter(), read: counter(), other: counter(), failed: counter(), handed: counter() }
+      const counts = yield* SharedCounts.make(yield* Storage)
+      const gauges = gaugesOf(yield* AllowanceLimits, counts)
+
+      const take = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
+        if (demands.some(isTooMuch)) return refuse(demands.filter(isTooMuch), now)
+        for (const { count, units } of demands) counts.add(count, units)
+        return Effect.void
+      }
+
+      /** Takes every unit that is asked for, or none. */
+      const admit = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
+        const stale = demands.filter(({ count }) => count.fresh_until <= now)
+        if (stale.length === 0) return take(demands, now)
+        const known = counts.refresh(stale.map(({ count }) => count))
+        return Effect.flatMap(known, () => take(demands, now))
+      }
 
       const spend = (caller: Caller, cost: Cost, address: string) =>
-        cost === "none"
-          ? Effect.void
-          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              count(counters[cost], now, claimsOf(limits, caller, cost, address))
-            )
+        Effect.flatMap(Clock.currentTimeMillis, (now) => admit(demandsOf(gauges, caller, cost, address, now), now))
 
       const failedAuthentication = (address: string) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          count(counters.failed, now, [
-            { who: address, what: "failed authentications of an address", limit: limits.failed_authentication }
-          ])
+          admit(
+            gauges.failed_authentication.map((gauge) => demand(gauge, now, directory, address, 1)),
+            now
+          )
         )
 
       const handingOver = Effect.fnUntraced(function* <A, E, R>(caller: Caller, handOver: Effect.Effect<A, E, R>) {
         const now = yield* Clock.currentTimeMillis
-        const claims: ReadonlyArray<Claim> = [
-          { who: caller.organization_id, what: "tests and replays of an integration", limit: limits.tests_and_replays }
-        ]
-        yield* count(counters.handed, now, claims)
-        return yield* Effect.onError(handOver, () => Effect.sync(() => giveBack(counters.handed, now, claims)))
+        const { organization_id } = caller
+        const demands = gauges.tests_and_replays.map((gauge) => demand(gauge, now, directory, organization_id, 1))
+        yield* admit(demands, now)
+        const giveBack = Effect.sync(() => {
+          for (const { count, units } of demands) counts.add(count, -units)
+        })
+        return yield* Effect.onError(handOver, () => giveBack)
       })
 
       return Allowance.of({ spend, failedAuthentication, handingOver })
@@ -108,96 +81,99 @@ export class Allowance extends Context.Service<
   )
 }
 
-interface Claim {
-  readonly who: string
-  readonly what: string
-  readonly limit: Limit
+/** One limit, and the counts that it is held against. */
+interface Gauge {
+  readonly counter: SharedCounts.Counter
+  readonly limit: number
+  readonly message: string
 }
 
-/** The counts of one kind of call, by who calls. */
-const counter = () => ({ minutes: windows(60_000), days: windows(86_400_000) })
+/** What a call asks of one gauge. */
+interface Demand {
+  readonly gauge: Gauge
+  readonly count: SharedCounts.Count
+  readonly units: number
+}
 
-const count = (
-  { minutes, days }: ReturnType<typeof counter>,
+const demand = (
+  gauge: Gauge,
   now: number,
-  claims: ReadonlyArray<Claim>
-): Effect.Effect<void, ApiError<"rate_limited">> => {
-  const reached =
-    claims.find((claim) => days.isFull(now, claim.who, claim.limit.per_day)) ??
-    claims.find((claim) => minutes.isFull(now, claim.who, claim.limit.per_minute))
-  if (reached === undefined) {
-    for (const claim of claims) {
-      if (claim.limit.per_minute !== null) minutes.add(now, claim.who)
-      if (claim.limit.per_day !== null) days.add(now, claim.who)
-    }
-    return Effect.void
-  }
-  // A full day first: what waited for the next minute would be refused again.
-  const day = days.isFull(now, reached.who, reached.limit.per_day)
-  const allowed = day ? reached.limit.per_day : reached.limit.per_minute
-  return Effect.fail(
-    make("rate_limited", {
-      message: `The limit of ${allowed} ${reached.what} a ${day ? "day" : "minute"} was reached.`,
-      retry_after_seconds: Math.max(1, Math.ceil((day ? days : minutes).left(now) / 1_000))
-    })
-  )
+  workspace_id: Caller["workspace_id"],
+  who: string,
+  units: number
+): Demand => ({ gauge, count: gauge.counter.at(now, workspace_id, who), units })
+
+const isTooMuch = ({ gauge, count, units }: Demand): boolean => {
+  const used = count.total + count.added
+  return used > 0 && used + units > gauge.limit
 }
 
-/** Takes back what was counted at a moment. */
-const giveBack = ({ minutes, days }: ReturnType<typeof counter>, at: number, claims: ReadonlyArray<Claim>): void => {
-  for (const claim of claims) {
-    if (claim.limit.per_minute !== null) minutes.remove(at, claim.who)
-    if (claim.limit.per_day !== null) days.remove(at, claim.who)
-  }
+/** Names the limit that keeps the call waiting longest: until then it would be refused again. */
+const refuse = (reached: ReadonlyArray<Demand>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
+  const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
+  const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))
+  return Effect.fail(make("rate_limited", { message: longest.gauge.message, retry_after_seconds }))
 }
 
-const nouns = { start: "quote request starts", read: "reads", other: "other calls" } as const
+const endOf = ({ count: { tally } }: Demand): number => tally.window_start + tally.window_ms
 
-const claimsOf = (
-  limits: Limits,
-  caller: Caller,
-  cost: Exclude<Cost, "none">,
-  address: string
-): ReadonlyArray<Claim> => {
-  const noun = nouns[cost]
-  if (caller.key_id === null) {
-    return [{ who: address, what: `${noun} of an address without a key`, limit: limits.keyless[cost] }]
-  }
-  const limit = limits.keys[caller.environment][cost]
-  const times = (value: number | null) => (value === null ? null : value * limits.organization_factor)
-  return [
-    { who: caller.key_id, what: `${noun} of a key`, limit },
-    {
-      who: caller.workspace_id,
-      what: `${noun} of an organization`,
-      limit: { per_minute: times(limit.per_minute), per_day: times(limit.per_day) }
-    }
+type Gauges = ReturnType<typeof gaugesOf>
+
+const gaugesOf = (limits: Limits, counts: SharedCounts.SharedCounts) => {
+  const gauges = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<Gauge> => [
+    ...(per_minute === null ? [] : [gaugeOf(counts.counter(name, minute_ms), per_minute, `${what} a minute`)]),
+    ...(per_day === null ? [] : [gaugeOf(counts.counter(name, day_ms), per_day, `${what} a day`)])
   ]
+  const each = (name: string, what: string, of: Limits["keyless"]) => ({
+    start: gauges(`${name} start`, `quote request starts of ${what}`, of.start),
+    read: gauges(`${name} read`, `reads of ${what}`, of.read),
+    other: gauges(`${name} other`, `other calls of ${what}`, of.other)
+  })
+  const ofEnvironment = (of: Limits["keyless"]) => ({
+    key: each("key", "a key", of),
+    organization: each("organization", "an organization", times(limits.organization_factor, of))
+  })
+  return {
+    live: ofEnvironment(limits.keys.live),
+    sandbox: ofEnvironment(limits.keys.sandbox),
+    keyless: each("address", "an address without a key", limits.keyless),
+    failed_authentication: gauges("failed", "failed authentications of an address", limits.failed_authentication),
+    tests_and_replays: gauges("tests", "tests and replays of an integration", limits.tests_and_replays)
+  }
 }
 
-/** Counts by name in windows of one length; all counts of a window are dropped when it has ended. */
-const windows = (length_ms: number) => {
-  let started = Number.NEGATIVE_INFINITY
-  let counts = new Map<string, number>()
-  const roll = (now: number): void => {
-    const start = now - (now % length_ms)
-    if (start === started) return
-    started = start
-    counts = new Map()
+const times = (factor: number, { start, read, other }: Limits["keyless"]): Limits["keyless"] => {
+  const more = ({ per_minute, per_day }: Limit): Limit => ({
+    per_minute: per_minute === null ? null : per_minute * factor,
+    per_day: per_day === null ? null : per_day * factor
+  })
+  return { start: more(start), read: more(read), other: more(other) }
+}
+
+const gaugeOf = (counter: SharedCounts.Counter, limit: number, what: string): Gauge => ({
+  counter,
+  limit,
+  message: `The limit of ${limit} ${what} was reached.`
+})
+
+const demandsOf = (
+  gauges: Gauges,
+  { environment, key_id, workspace_id }: Caller,
+  cost: Cost,
+  address: string,
+  now: number
+): ReadonlyArray<Demand> => {
+  const demands: Array<Demand> = []
+  for (const kind of costKinds) {
+    const units = cost[kind]
+    if (units === undefined) continue
+    if (key_id === null) {
+      for (const gauge of gauges.keyless[kind]) demands.push(demand(gauge, now, directory, address, units))
+    } else {
+      const { key, organization } = gauges[environment]
+      for (const gauge of key[kind]) demands.push(demand(gauge, now, workspace_id, key_id, units))
+      for (const gauge of organization[kind]) demands.push(demand(gauge, now, workspace_id, workspace_id, units))
+    }
   }
-  return {
-    isFull: (now: number, who: string, limit: number | null): boolean => {
-      roll(now)
-      return limit !== null && (counts.get(who) ?? 0) >= limit
-    },
-    add: (now: number, who: string): void => {
-      roll(now)
-      counts.set(who, (counts.get(who) ?? 0) + 1)
-    },
-    /** Counts one less, unless the window of that moment has ended. */
-    remove: (at: number, who: string): void => {
-      if (at - (at % length_ms) === started) counts.set(who, Math.max(0, (counts.get(who) ?? 0) - 1))
-    },
-    left: (now: number): number => length_ms - (now % length_ms)
-  }
+  return demands
 }

@@ -1,0 +1,116 @@
+import { Result, Schema } from "effect"
+import { reader } from "../Input.ts"
+import type { Environment } from "./Caller.ts"
+
+/** What calls are counted as: each kind has an allowance of its own (api.md, Limits). */
+export const costKinds = ["start", "read", "other"] as const
+export type CostKind = (typeof costKinds)[number]
+
+/** How many units of which allowances a call takes: `{ read: 2 }`. Nothing named is free. */
+export type Cost = { readonly [K in CostKind]?: number }
+
+/** Units in a minute and in a day, at least 1; null where there is no limit. */
+export interface Limit {
+  readonly per_minute: number | null
+  readonly per_day: number | null
+}
+
+/** The limits of a host. */
+export interface Limits {
+  readonly keys: { readonly [E in Environment]: { readonly [K in CostKind]: Limit } }
+  /** How many times a key's limits an organization has, in each environment. */
+  readonly organization_factor: number
+  /** Each address that calls without a key. */
+  readonly keyless: { readonly [K in CostKind]: Limit }
+  /** Each address whose key was refused. */
+  readonly failed_authentication: Limit
+  /** Tests and replays that an organization hands to delivery, in both environments together. */
+  readonly tests_and_replays: Limit
+}
+
+const limit = (per_minute: number, per_day: number | null = null): Limit => ({ per_minute, per_day })
+
+/** The limits that the contract names. */
+export const standardLimits: Limits = {
+  keys: {
+    live: { start: limit(60), read: limit(600), other: limit(120) },
+    sandbox: { start: limit(60, 2_000), read: limit(600, 50_000), other: limit(120, 10_000) }
+  },
+  organization_factor: 5,
+  keyless: { start: limit(10), read: limit(120), other: limit(120) },
+  failed_authentication: limit(60),
+  tests_and_replays: limit(60)
+}
+
+const unlimited: Limit = { per_minute: null, per_day: null }
+const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
+
+/** No limits at all: for load tests, and for embedding behind a gateway that has limits of its own. */
+export const noLimits: Limits = {
+  keys: { live: nothingLimited, sandbox: nothingLimited },
+  organization_factor: 1,
+  keyless: nothingLimited,
+  failed_authentication: unlimited,
+  tests_and_replays: unlimited
+}
+
+const Units = Schema.Int.check(
+  Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }, { expected: "a whole number of at least 1, or null" })
+)
+const LimitChange = Schema.Struct({
+  per_minute: Schema.optionalKey(Schema.NullOr(Units)),
+  per_day: Schema.optionalKey(Schema.NullOr(Units))
+})
+const KindsChange = Schema.Struct({
+  start: Schema.optionalKey(LimitChange),
+  read: Schema.optionalKey(LimitChange),
+  other: Schema.optionalKey(LimitChange)
+})
+
+/** What of the standard limits a host has otherwise. */
+const LimitsChange = Schema.Struct({
+  keys: Schema.optionalKey(
+    Schema.Struct({ live: Schema.optionalKey(KindsChange), sandbox: Schema.optionalKey(KindsChange) })
+  ),
+  organization_factor: Schema.optionalKey(Units),
+  keyless: Schema.optionalKey(KindsChange),
+  failed_authentication: Schema.optionalKey(LimitChange),
+  tests_and_replays: Schema.optionalKey(LimitChange)
+})
+
+const readChange = reader(LimitsChange)
+
+/**
+ * Reads a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`: what it leaves out is as in the contract.
+ *
+ * What is wrong comes back as a phrase that names the field, and not the value.
+ */
+export const readLimits = (text: string): Result.Result<Limits, string> => {
+  const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })
+  return Result.flatMap(parsed, (json) =>
+    Result.mapBoth(readChange(json), {
+      onSuccess: (change) => changed(standardLimits, change),
+      onFailure: ({ field_errors }) =>
+        (field_errors ?? []).map(({ path, message }) => `${path === "" ? "it" : path}: ${message}`).join(" ")
+    })
+  )
+}
+
+type Kinds = Limits["keyless"]
+
+const changedKinds = (kinds: Kinds, change: typeof KindsChange.Type = {}): Kinds => ({
+  start: { ...kinds.start, ...change.start },
+  read: { ...kinds.read, ...change.read },
+  other: { ...kinds.other, ...change.other }
+})
+
+const changed = (limits: Limits, change: typeof LimitsChange.Type): Limits => ({
+  keys: {
+    live: changedKinds(limits.keys.live, change.keys?.live),
+    sandbox: changedKinds(limits.keys.sandbox, change.keys?.sandbox)
+  },
+  organization_factor: change.organization_factor ?? limits.organization_factor,
+  keyless: changedKinds(limits.keyless, change.keyless),
+  failed_authentication: { ...limits.failed_authentication, ...change.failed_authentication },
+  tests_and_replays: { ...limits.tests_and_replays, ...change.tests_and_replays }
+})
