@@ -1,11 +1,12 @@
 import { operations, Quotewire, type Storage, type Waiters } from "@quotewire/core"
 import { CarrierCallbacks, Go, Http } from "@quotewire/http"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
+import * as Agents from "./Agents.ts"
 import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
 
 /** What the settings say of the host. */
-export type Listening = Pick<HostSettings, "port" | "host" | "base_url" | "cors_origins">
+export type Listening = Pick<HostSettings, "port" | "host" | "base_url" | "cors_origins" | "mcp_origins">
 
 /** Serves everything that the service has, until the scope ends; answers with the address that it is bound to. */
 export const serve = (settings: Listening): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
@@ -21,7 +22,7 @@ const layerOf = (settings: Listening) =>
     Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
       Http.layer<Needs>({
         operations,
-        routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback)],
+        routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback), ...Agents.routes(settings)],
         ready: Quotewire.ready,
         host: settings.host,
         port: settings.port,

@@ -8,6 +8,7 @@ export interface HostSettings {
   readonly host: string
   readonly base_url: Option.Option<string>
   readonly cors_origins: ReadonlyArray<string>
+  readonly mcp_origins: ReadonlyArray<string>
   readonly json: boolean
   readonly no_limits: boolean
   readonly request_log: boolean
@@ -21,6 +22,7 @@ export const flags = (networks: string) => ({
   host: Settings.host,
   base_url: Settings.base_url,
   cors_origins: Settings.cors_origins,
+  mcp_origins: Settings.mcp_origins,
   json: Settings.json,
   no_limits: Settings.no_limits,
   request_log: Settings.request_log,

@@ -50,17 +50,26 @@ export const base_url = text("base-url", "Address that callers use, without a sl
   Flag.optional
 )
 
+const origins = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.map((list) => list.split(",").map((origin) => origin.trim())),
+    Flag.filter(
+      (list) => list.every(isOrigin),
+      () => must(name, "be origins such as https://app.example.com, without a slash at their end")
+    ),
+    Flag.withDefault<ReadonlyArray<string>>([])
+  )
+
 /** Web pages that may call with a widget key. */
-export const cors_origins = text(
+export const cors_origins = origins(
   "cors-origins",
   "Origins, separated by commas, whose pages may call with a widget key"
-).pipe(
-  Flag.map((origins) => origins.split(",").map((origin) => origin.trim())),
-  Flag.filter(
-    (origins) => origins.every(isOrigin),
-    () => must("cors-origins", "be origins such as https://app.example.com, without a slash at their end")
-  ),
-  Flag.withDefault<ReadonlyArray<string>>([])
+)
+
+/** Web pages that may call the agent endpoint; programs that are no pages send no origin. */
+export const mcp_origins = origins(
+  "mcp-origins",
+  "Origins, separated by commas, whose pages may call the agent endpoint"
 )
 
 /** Networks beside the public ones to which webhooks may go, over plain http too. `fallback` where nothing is set. */

@@ -152,6 +152,16 @@ export const call = <Output, R>(
     onFailure: (cause) => refuse(operation.name, request.request_id, cause)
   })
 
+/**
+ * Tells who calls, without calling anything: what a host offers can depend on it.
+ *
+ * It refuses as `call` does.
+ */
+export const identify = (
+  request: Pick<Request, "request_id" | "credentials">
+): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
+  Effect.catchCause(authenticate(request.credentials), (cause) => refuse("identify", request.request_id, cause))
+
 const admit = Effect.fnUntraced(function* <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request

@@ -136,6 +136,22 @@ export const carrierCallback = (
     )
   )
 
+/**
+ * Signs text that a host hands out and wants to know again, on whatever host it comes back.
+ *
+ * `purpose` separates uses: what was signed for one purpose is worthless for another.
+ */
+export const sign = (purpose: string, text: string): Effect.Effect<string, never, Seal> =>
+  Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
+
+/** Whether a signature was made by `sign` for this purpose and text, with a seal key that is still in the settings. */
+export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Seal> =>
+  Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
+    Effect.map((mac) => mac !== null && Mac.timingSafeEqual(bytesOf(mac), bytesOf(signature)))
+  )
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
 /** Whether storage answers and has the schema that this program needs. */
 export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(
   Effect.match({ onFailure: () => false, onSuccess: () => true })

@@ -123,6 +123,7 @@ const unsafeMake = <R>(
       query,
       headers: request.headers,
       address: addressOf(request),
+      docs_url: settings.docs_url,
       read: (max_bytes) => Body.read(request, max_bytes)
     })
   }

@@ -16,6 +16,8 @@ export interface Incoming {
   readonly headers: IncomingHttpHeaders
   /** The address of the other side. */
   readonly address: string
+  /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
+  readonly docs_url: string
   /** Reads the body, which may have at most this many bytes; a larger one is refused with `request_too_large`. */
   readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
 }

@@ -1,1 +1,14 @@
-export {}
+/**
+ * The quoting service for agents: the Model Context Protocol over HTTP and over standard input and output.
+ *
+ * `Tools.of(operations)` are the tools; `Endpoint.make` answers `POST /v1/mcp` on any HTTP server.
+ */
+
+export * as Endpoint from "./Endpoint.ts"
+export * as JsonRpc from "./JsonRpc.ts"
+export * as Origins from "./Origins.ts"
+export * as Protocol from "./Protocol.ts"
+export * as RenamedArgument from "./RenamedArgument.ts"
+export * as Server from "./Server.ts"
+export * as Tool from "./Tool.ts"
+export * as Tools from "./Tools.ts"

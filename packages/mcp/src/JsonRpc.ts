@@ -1,0 +1,69 @@
+import { Predicate, Result } from "effect"
+
+/** What names a request in its answer. */
+export type Id = string | number
+
+/** The members of a JSON object. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A request or a notification. An endpoint that asks nothing takes no answers. */
+export interface Message {
+  /** Null for a notification, which is not answered. */
+  readonly id: Id | null
+  readonly method: string
+  readonly params: Fields
+}
+
+/** The codes of JSON-RPC 2.0, and those that MCP adds. */
+export const codes = {
+  parse_error: -32700,
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal_error: -32603,
+  header_mismatch: -32020,
+  unsupported_version: -32022
+} as const
+
+/** An error of the protocol: the message was not understood. Refusals of the service are results instead. */
+export interface RpcError {
+  readonly code: (typeof codes)[keyof typeof codes]
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** A message that cannot be answered, under the id that it has, if it has one. */
+export interface Unreadable {
+  readonly id: Id | null
+  readonly error: RpcError
+}
+
+/** Reads text as one message: what is not JSON is a parse error, what is no single message an invalid request. */
+export const parse = (text: string): Result.Result<Message, Unreadable> =>
+  Result.flatMap(Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson }), read)
+
+/** The answer to what is not JSON. */
+export const notJson: Unreadable = { id: null, error: { code: codes.parse_error, message: "This is not valid JSON." } }
+
+const read = (value: unknown): Result.Result<Message, Unreadable> => {
+  if (Array.isArray(value)) return invalid(null, "Batches are not served: send one message at a time.")
+  if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
+  const { jsonrpc, id, method, params = {} } = value
+  const known = isId(id) ? id : null
+  if (jsonrpc !== "2.0") return invalid(known, 'The member jsonrpc must be "2.0".')
+  if (id !== undefined && known === null) return invalid(null, "The member id must be a string or a whole number.")
+  if (typeof method !== "string") return invalid(known, "The member method must be a string.")
+  if (!Predicate.isObject(params)) return invalid(known, "The member params must be an object.")
+  return Result.succeed({ id: known, method, params })
+}
+
+const isId = (id: unknown): id is Id => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id))
+
+const invalid = (id: Id | null, message: string): Result.Result<never, Unreadable> =>
+  Result.fail({ id, error: { code: codes.invalid_request, message } })
+
+/** The text of an answer whose result is encoded already. */
+export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+
+/** The text of an error's answer. */
+export const failure = ({ id, error }: Unreadable): string => JSON.stringify({ jsonrpc: "2.0", id, error })

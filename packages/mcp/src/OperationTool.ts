@@ -1,0 +1,130 @@
+import { ApiError, Json, Operation } from "@quotewire/core"
+import { Clock, Effect } from "effect"
+import * as RenamedArgument from "./RenamedArgument.ts"
+import * as Summary from "./Summary.ts"
+import type { Annotations, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
+import * as ToolInput from "./ToolInput.ts"
+import * as ToolSchemas from "./ToolSchemas.ts"
+
+/** How an operation is shown to models. The tool has the operation's name. */
+export interface Definition {
+  readonly name: string
+  readonly title: string
+  /** When to use it, what to ask the person first, and how to read the answer. */
+  readonly description: (listener: Listener) => string
+  readonly annotations: Annotations
+  readonly arguments: ToolInput.Arguments
+  /** What to know of single arguments, in place of what the operation says of them. */
+  readonly notes: Readonly<Record<string, string>>
+  /** Arguments that this caller must not send. */
+  readonly hidden?: (listener: Listener) => ReadonlyArray<string>
+  /** Arguments that this caller must send, beyond those that everybody must. */
+  readonly required?: (listener: Listener) => ReadonlyArray<string>
+  readonly summarize: Summary.Summary
+}
+
+/** Projects an operation onto a tool. */
+export const make = <R>(
+  definition: Definition,
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
+): Tool<R | Operation.PipelineServices> => {
+  const show = lister(definition, operation)
+  const renames = renamed.filter(({ tool }) => tool === definition.name)
+  return {
+    name: definition.name,
+    isOffered: Operation.isOffered(operation),
+    list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
+    call: (call) =>
+      renames.length === 0
+        ? run(definition, operation, call, ToolInput.take(definition.arguments, call.args))
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
+            const taken = ToolInput.take(definition.arguments, args)
+            return run(definition, operation, call, { ...taken, wrong: [...wrong, ...taken.wrong] })
+          })
+  }
+}
+
+/** The tool as it is listed: the operation's own input, by the names that the tool gives its fields. */
+const lister = (definition: Definition, operation: Pick<Operation.Operation, "input" | "output">) => {
+  const { name, title, annotations, notes } = definition
+  const spec = definition.arguments
+  const { properties, required } = ToolSchemas.argumentsOf(operation)
+  const outputSchema = ToolSchemas.resultOf(operation)
+  const own: Record<string, object> = {}
+  for (const [field, schema] of Object.entries(properties)) own[ToolInput.pathHere(spec, field)] = schema
+  if (spec.read_handle) own.read_handle = { type: "string" }
+  if (spec.request_key) own.request_key = { type: "string", minLength: 1, maxLength: 255 }
+  const always = [
+    ...required.map((field) => ToolInput.pathHere(spec, field)),
+    ...(spec.request_key ? ["request_key"] : [])
+  ]
+  return (listener: Listener): Listed => {
+    const hidden = definition.hidden?.(listener) ?? []
+    const shown = Object.entries(own)
+      .filter(([field]) => !hidden.includes(field))
+      .map(([field, schema]) => {
+        const description = notes[field]
+        return [field, description === undefined ? schema : { ...schema, description }]
+      })
+    return {
+      name,
+      title,
+      description: definition.description(listener),
+      inputSchema: {
+        type: "object",
+        properties: Object.fromEntries(shown),
+        required: [...always, ...(definition.required?.(listener) ?? [])],
+        additionalProperties: false
+      },
+      outputSchema,
+      annotations
+    }
+  }
+}
+
+const run = <R>(
+  { arguments: spec, summarize }: Definition,
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  call: ToolCall,
+  taken: ToolInput.Taken
+): Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R | Operation.PipelineServices> => {
+  const { credentials, docs_url, request_id, via } = call
+  const { idempotency_key, input, read_handle, wrong } = taken
+  return Operation.call(operation, {
+    request_id,
+    credentials: { ...credentials, read_handle },
+    // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
+    revision: null,
+    idempotency_key,
+    via,
+    input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
+  }).pipe(
+    Effect.map((reply) => resultOf(summarize(reply.json), reply.json, false)),
+    Effect.catch((error) => {
+      if (error._tag === "authentication_failed") return Effect.fail(error)
+      const envelope = ApiError.envelope(inTermsOf(spec, error), request_id, docs_url)
+      return Effect.succeed(resultOf(Summary.refusal(envelope, error.retry_after_seconds), Json.encode(envelope), true))
+    })
+  )
+}
+
+/** A refusal that speaks of the tool's arguments instead of headers and paths. */
+const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
+  const { field_errors, message, retry_action, retry_after_seconds } = error
+  return ApiError.make(error._tag, {
+    message: spec.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
+    retry_action,
+    ...(field_errors !== null && {
+      field_errors: field_errors.map((one) => ({ ...one, path: ToolInput.pathHere(spec, one.path) }))
+    }),
+    ...(retry_after_seconds !== null && { retry_after_seconds })
+  })
+}
+
+/** First the text for a model, then the same JSON as text, and as an object. */
+const resultOf = (summary: string, { text }: Json.Json<unknown>, isError: boolean): Json.Json<ToolResult> =>
+  Json.fromText(
+    `{"content":[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text},"isError":${isError}}`
+  )

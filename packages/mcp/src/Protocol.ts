@@ -1,0 +1,115 @@
+import { Predicate, Result } from "effect"
+import { Base64 } from "effect/encoding"
+import { codes, type Fields, type Message, type RpcError } from "./JsonRpc.ts"
+
+/** The revisions of MCP without a handshake, newest first: every request says all that is to be known of it. */
+export const modern = ["2026-07-28"] as const
+
+/** The revisions with an `initialize` handshake, newest first. Older ones want batches, and are not served. */
+export const legacy = ["2025-11-25", "2025-06-18"] as const
+
+/** The revisions that are served, newest first. */
+export const supported: ReadonlyArray<string> = [...modern, ...legacy]
+
+/** How a message wants to be understood. A plain `tools/call` without any handshake is of the legacy era. */
+export type Era = "modern" | "legacy"
+
+const versionKey = "io.modelcontextprotocol/protocolVersion"
+const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
+const clientKey = "io.modelcontextprotocol/clientInfo"
+
+/** The name of the member of a result's `_meta` that names the server. */
+export const serverKey = "io.modelcontextprotocol/serverInfo"
+
+const metaOf = ({ params }: Pick<Message, "params">): Fields =>
+  Predicate.isObject(params._meta) ? params._meta : noFields
+const noFields: Fields = {}
+
+const isModern = (version: unknown): boolean => typeof version === "string" && version >= modern[0]
+
+/** Tells the era of a message by what it says of itself, or else by the `MCP-Protocol-Version` that came with it. */
+export const eraOf = (message: Message, version: string | null): Era => {
+  const claim = metaOf(message)[versionKey]
+  if (claim !== undefined && typeof claim !== "string") return "modern"
+  return isModern(claim) || isModern(version) ? "modern" : "legacy"
+}
+
+/** Who the client says that it is. */
+export interface Client {
+  readonly name: string
+  readonly version: string | null
+}
+
+const longest = 200
+
+/** Reads what a client says of itself; null where that is no name. */
+export const clientOf = (info: unknown): Client | null => {
+  if (!Predicate.isObject(info) || typeof info.name !== "string" || info.name === "") return null
+  const version = typeof info.version === "string" ? info.version.slice(0, longest) : null
+  return { name: info.name.slice(0, longest), version }
+}
+
+/** The client that a modern message names. */
+export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
+
+/** The headers that repeat what a message says, so that proxies need not read it; null where one was not sent. */
+export interface RoutingHeaders {
+  readonly version: string | null
+  readonly method: string | null
+  readonly name: string | null
+}
+
+/** The envelope of a modern request: which revision it speaks, and what its client can do. */
+export const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
+  const meta = metaOf(message)
+  const version = meta[versionKey]
+  if (typeof version !== "string") return wrongMeta(versionKey, "a revision of the protocol")
+  if (!Predicate.isObject(meta[capabilitiesKey])) return wrongMeta(capabilitiesKey, "an object")
+  return Result.succeed(version)
+}
+
+const wrongMeta = (key: string, expected: string): Result.Result<never, RpcError> =>
+  Result.fail({ code: codes.invalid_params, message: `params._meta must hold ${key}: ${expected}.` })
+
+/** Refuses a revision that is not served; `data` says which are. */
+export const checkVersion = (requested: string): Result.Result<void, RpcError> =>
+  supported.includes(requested)
+    ? Result.void
+    : Result.fail({
+        code: codes.unsupported_version,
+        message: "This revision of the protocol is not served.",
+        data: { supported, requested }
+      })
+
+/** The headers of a modern request must be there and say what the message says. */
+export const checkHeaders = (
+  message: Message,
+  headers: RoutingHeaders,
+  version: string
+): Result.Result<void, RpcError> => {
+  if (headers.version !== version) return mismatch("MCP-Protocol-Version", `params._meta["${versionKey}"]`)
+  if (headers.method !== message.method) return mismatch("Mcp-Method", "method")
+  if (message.method !== "tools/call") return Result.void
+  const name = headers.name === null ? null : decodeHeader(headers.name)
+  return name === message.params.name ? Result.void : mismatch("Mcp-Name", "params.name")
+}
+
+/** A notification need not say what it is in headers; where it does, that must be true. */
+export const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
+  method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
+
+const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
+  Result.fail({ code: codes.header_mismatch, message: `The header ${header} must be sent and equal ${member}.` })
+
+const wrapped = /^=\?base64\?(.*)\?=$/
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** What a header stands for: itself, or what `=?base64?…?=` wraps. Null where the wrapping is broken. */
+const decodeHeader = (value: string): string | null => {
+  const inside = wrapped.exec(value)?.[1]
+  if (inside === undefined) return value
+  return Result.getOrNull(Result.flatMap(Base64.decode(inside), (bytes) => Result.try(() => utf8.decode(bytes))))
+}
+
+/** The revision that `initialize` agrees on: the one that was asked for, or the newest with a handshake. */
+export const negotiate = (requested: unknown): string => legacy.find((version) => version === requested) ?? legacy[0]

@@ -1,0 +1,109 @@
+import { type ApiError, type Caller, Json } from "@quotewire/core"
+import { Effect, Predicate } from "effect"
+import { codes, type Message, type RpcError } from "./JsonRpc.ts"
+import * as Protocol from "./Protocol.ts"
+import type { Listener, Tool, ToolCall } from "./Tool.ts"
+
+/** What a server needs to know. */
+export interface Settings<R> {
+  readonly tools: ReadonlyArray<Tool<R>>
+  /** The version that the server gives as its own. */
+  readonly version: string
+}
+
+/** Who sends a message, and how. */
+export interface Sender extends Omit<ToolCall, "args"> {
+  readonly era: Protocol.Era
+  readonly caller: Caller.Caller
+}
+
+/** What a message came to: the text of a result, an error of the protocol, or nothing to say. */
+export type Outcome =
+  | { readonly _tag: "result"; readonly text: string }
+  | { readonly _tag: "error"; readonly error: RpcError }
+  | { readonly _tag: "nothing" }
+
+/** Answers messages, one by one, and keeps nothing between them: any host can answer the next one. */
+export interface Server<R> {
+  readonly answer: (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>
+}
+
+/** What the server tells a model of itself before the first call. */
+export const instructions =
+  "Insurance price quotes for cars (personal_auto), rented homes (renters) and pets (pet). Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown."
+
+/** A server of these tools. */
+export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
+  const tail = { resultType: "complete", _meta: { [Protocol.serverKey]: info } }
+  const complete = ({ text }: Json.Json<object>, era: Protocol.Era): Outcome => ({
+    _tag: "result",
+    text: era === "modern" ? Json.extend(Json.fromText<object>(text), tail).text : text
+  })
+  const known = new Map<string, Json.Json<object>>()
+  const list = Effect.fnUntraced(function* ({ environment, kind }: Listener) {
+    const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
+    const key = [environment, kind, ...offered.map(({ name }) => name)].join(" ")
+    const listed =
+      known.get(key) ??
+      Json.encode({ tools: offered.map((tool) => tool.list({ environment, kind })).filter(Predicate.isNotNull) })
+    known.set(key, listed)
+    return listed
+  })
+  const call = Effect.fnUntraced(function* ({ params }: Message, sender: Sender) {
+    const { arguments: args = {}, name } = params
+    const tool = typeof name === "string" ? byName.get(name) : undefined
+    if (tool === undefined || !(yield* tool.isOffered)) {
+      return invalid("The member params.name must name a tool of tools/list.")
+    }
+    if (!Predicate.isObject(args)) return invalid("The member params.arguments must be an object.")
+    return complete(yield* tool.call({ ...sender, args }), sender.era)
+  })
+  const modern: Methods<R> = {
+    "server/discover": (_message, { era }) =>
+      Effect.succeed(
+        complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
+      ),
+    "tools/list": (_message, { caller, era }) =>
+      Effect.map(list(caller), (listed) => complete(Json.extend(listed, cached), era)),
+    "tools/call": call
+  }
+  const legacy: Methods<R> = {
+    initialize: ({ params }, { era }) => {
+      const protocolVersion = Protocol.negotiate(params.protocolVersion)
+      return Effect.succeed(
+        complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
+      )
+    },
+    ping: (_message, { era }) => Effect.succeed(complete(Json.encode({}), era)),
+    "tools/list": (_message, { caller, era }) => Effect.map(list(caller), (listed) => complete(listed, era)),
+    "tools/call": call
+  }
+  return {
+    answer: (message, sender) => {
+      if (message.id === null) return nothing
+      const methods = sender.era === "modern" ? modern : legacy
+      const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined
+      return method === undefined ? unknownMethod : method(message, sender)
+    }
+  }
+}
+
+type Methods<R> = Readonly<
+  Record<string, (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>>
+>
+
+const capabilities = { tools: {} }
+
+/** How long a client may keep a list, and for whom: it depends on the caller. */
+const cached = { ttlMs: 300_000, cacheScope: "private" }
+
+const nothing: Effect.Effect<Outcome> = Effect.succeed({ _tag: "nothing" })
+
+const invalid = (message: string): Outcome => ({ _tag: "error", error: { code: codes.invalid_params, message } })
+
+const unknownMethod: Effect.Effect<Outcome> = Effect.succeed({
+  _tag: "error",
+  error: { code: codes.method_not_found, message: "This method is not served." }
+})

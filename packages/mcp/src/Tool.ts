@@ -1,0 +1,57 @@
+import type { ApiError, Caller, Json, Operation } from "@quotewire/core"
+import type { Effect } from "effect"
+import type { Fields } from "./JsonRpc.ts"
+
+/** What a program may know of a tool before it calls it. */
+export interface Annotations {
+  /** It changes nothing. */
+  readonly readOnlyHint: boolean
+  /** It can remove or undo something. */
+  readonly destructiveHint: boolean
+  /** A repeat with the same arguments changes nothing more. */
+  readonly idempotentHint: boolean
+  /** It reaches somebody outside the service: carriers, or a subscriber's endpoint. */
+  readonly openWorldHint: boolean
+}
+
+/** What a tool list depends on. */
+export type Listener = Pick<Caller.Caller, "kind" | "environment">
+
+/** A tool as `tools/list` shows it. */
+export interface Listed {
+  readonly name: string
+  readonly title?: string
+  readonly description: string
+  readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown }
+  readonly outputSchema?: { readonly type: "object"; readonly [key: string]: unknown }
+  readonly annotations?: Annotations
+}
+
+/** One call of a tool, whatever way it came. */
+export interface ToolCall {
+  readonly request_id: string
+  readonly credentials: Omit<Operation.Request["credentials"], "read_handle">
+  /** Where the documentation stands: `doc_url` of a refusal begins with it. */
+  readonly docs_url: string
+  /** How the call came in, for the request log. */
+  readonly via: Operation.Via
+  readonly args: Fields
+}
+
+/** What a call came to (api.md, Agent endpoint): texts for a model, and the same as an object. */
+export interface ToolResult {
+  readonly content: ReadonlyArray<{ readonly type: string; readonly [key: string]: unknown }>
+  readonly structuredContent?: unknown
+  readonly isError: boolean
+}
+
+/** Something that an agent can call. The service's own tools are projections of its operations. */
+export interface Tool<out R = never> {
+  readonly name: string
+  /** Whether the host's settings offer it; else it is neither listed nor known. */
+  readonly isOffered: Effect.Effect<boolean, never, R>
+  /** The tool as this caller sees it; null where it may not call it. */
+  readonly list: (listener: Listener) => Listed | null
+  /** Calls it. Refusals are results; it fails only where the caller is not let in at all. */
+  readonly call: (call: ToolCall) => Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R>
+}

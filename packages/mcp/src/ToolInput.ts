@@ -1,0 +1,62 @@
+import type { ApiError } from "@quotewire/core"
+import type { Fields } from "./JsonRpc.ts"
+
+/** How the arguments of a tool become the parts of a call. */
+export interface Arguments {
+  /** Names of arguments that the operation calls otherwise, by their names here. */
+  readonly named: Readonly<Record<string, string>>
+  /** Whether `read_handle` is taken: over HTTP it travels in a header. */
+  readonly read_handle: boolean
+  /** Whether `request_key` is the `Idempotency-Key`. */
+  readonly request_key: boolean
+}
+
+/** The parts of a call that its arguments make, and what is wrong with them. */
+export interface Taken {
+  readonly input: Fields
+  readonly read_handle: string | null
+  readonly idempotency_key: string | null
+  readonly wrong: ReadonlyArray<ApiError.FieldError>
+}
+
+/** Takes arguments apart: what travels in headers over HTTP, and the operation's input. */
+export const take = (spec: Arguments, args: Fields): Taken => {
+  const { read_handle, request_key, ...others } = args
+  const inner = new Set(Object.values(spec.named))
+  const input = Object.fromEntries(
+    Object.entries({
+      ...others,
+      ...(!spec.read_handle && read_handle !== undefined && { read_handle }),
+      ...(!spec.request_key && request_key !== undefined && { request_key })
+    }).map(([name, value]) => [named(spec, name), value])
+  )
+  const wrong = [
+    ...Object.keys(args)
+      .filter((name) => inner.has(name))
+      .map((path) => ({ path, message: "This field is not known." })),
+    ...(spec.read_handle ? notText("read_handle", read_handle) : []),
+    ...(spec.request_key ? notText("request_key", request_key) : [])
+  ]
+  return {
+    input,
+    read_handle: spec.read_handle ? textOf(read_handle) : null,
+    idempotency_key: spec.request_key ? textOf(request_key) : null,
+    wrong
+  }
+}
+
+const named = (spec: Arguments, name: string): string =>
+  Object.hasOwn(spec.named, name) ? (spec.named[name] ?? name) : name
+
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
+
+const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldError> =>
+  value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
+
+/** The path of a refused field as the tool's arguments name it. */
+export const pathHere = (spec: Arguments, path: string): string => {
+  if (spec.request_key && path === "Idempotency-Key") return "request_key"
+  const [first = "", ...rest] = path.split(".")
+  const [name = first] = Object.entries(spec.named).find(([, inner]) => inner === first) ?? []
+  return [name, ...rest].join(".")
+}

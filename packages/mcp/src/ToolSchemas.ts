@@ -1,0 +1,69 @@
+import { ApiError, type Operation } from "@quotewire/core"
+import { type JsonSchema, Predicate, Schema } from "effect"
+
+/** A JSON Schema of an object, as MCP wants those of arguments and results. */
+export type ObjectSchema = { readonly type: "object"; readonly [key: string]: unknown }
+
+/** The arguments of an operation, each by its name, and those without which no call is complete. */
+export interface Arguments {
+  readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
+  readonly required: ReadonlyArray<string>
+}
+
+/** Derives the arguments that an operation takes; alternatives of an input are put together. */
+export const argumentsOf = (operation: Pick<Operation.Operation, "input">): Arguments => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(operation.input)
+  return fieldsOf(schema, definitions)
+}
+
+const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): Arguments => {
+  if (typeof schema.$ref === "string") {
+    return fieldsOf(definitions[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {}, definitions)
+  }
+  const properties = Predicate.isObject(schema.properties) ? schema.properties : {}
+  return {
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => [name, Predicate.isObject(property) ? plain(property) : {}])
+    ),
+    required: Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
+  }
+}
+
+/**
+ * Derives the schema of a tool's results: the operation's answer or the envelope of a refusal, since clients check
+ * both against it.
+ */
+export const resultOf = (operation: Pick<Operation.Operation, "output">): ObjectSchema => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.Union([operation.output, ApiError.ErrorEnvelope]))
+  const { anyOf } = plain(schema)
+  return { type: "object", anyOf, $defs: mapped(definitions) }
+}
+
+const mapped = (schemas: Readonly<Record<string, JsonSchema.JsonSchema>>) =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema)]))
+
+/** A schema without what every reader takes for granted, its descriptions beside what they describe. */
+const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  const parts = Array.isArray(schema.allOf) ? schema.allOf.filter(Predicate.isObject) : []
+  const notes = parts.filter(isNote)
+  const conditions = parts.filter((part) => !isNote(part))
+  const { allOf: _, ...rest } = { ...Object.assign({}, ...notes), ...schema }
+  return Object.fromEntries(
+    Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
+      .filter(([key, value]) => !isTakenForGranted(key, value))
+      .map(([key, value]) => [key, inside(value)])
+  )
+}
+
+const inside = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inside)
+  return Predicate.isObject(value) ? plain(value) : value
+}
+
+const isNote = (part: { readonly [key: PropertyKey]: unknown }): boolean =>
+  Object.keys(part).every((key) => key === "description" || key === "title")
+
+const isTakenForGranted = (key: string, value: unknown): boolean =>
+  (key === "additionalProperties" && value === true) ||
+  (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
+  (key === "maximum" && value === Number.MAX_SAFE_INTEGER)

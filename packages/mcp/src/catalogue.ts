@@ -1,0 +1,245 @@
+import type { Definition } from "./OperationTool.ts"
+import * as Summary from "./Summary.ts"
+import type { Annotations, Listener } from "./Tool.ts"
+import type { Arguments } from "./ToolInput.ts"
+
+const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const sends: Annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+
+const asSent: Arguments = { named: {}, read_handle: false, request_key: false }
+const ofRequest: Arguments = { ...asSent, read_handle: true }
+const ofSubscription: Arguments = { ...asSent, named: { subscription_id: "id" } }
+const toSubscription: Arguments = { ...ofSubscription, request_key: true }
+
+/** All but a server's key open a request with its read handle (api.md, Authentication 4). */
+const needsHandle = ({ kind }: Listener): boolean => kind !== "server"
+const handleOf = (listener: Listener) => (needsHandle(listener) ? ["read_handle"] : [])
+const noHandleOf = (listener: Listener) => (needsHandle(listener) ? [] : ["read_handle"])
+
+const pageNotes = {
+  limit: "How many to list, 1 to 100; 10 unless told.",
+  cursor: "The next_cursor of the page before, with the same other arguments; leave it out for the first page."
+}
+const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
+const handleNote = "The read_handle that start_quote_request returned for this request."
+
+const getCapabilities: Definition = {
+  name: "get_capabilities",
+  title: "See what an insurance line offers",
+  description: ({ kind }) =>
+    [
+      "Reads what one insurance line offers: the states, the facts that a price needs (required_facts, and required_facts_schema, the JSON Schema of application), the consents and the disclosures. Call it first for a line, before you ask the person anything, and ask only for what it lists.",
+      kind === "keyless"
+        ? "Its quote_disclosure must be shown to the person word for word before start_quote_request; only the person can agree to it."
+        : "The consents it lists are given by the person and recorded by your own system; you cannot give them."
+    ].join(" "),
+  annotations: reads,
+  arguments: asSent,
+  notes: { line: "personal_auto (cars), renters (a rented home), or pet (dogs and cats)." },
+  summarize: Summary.capabilities
+}
+
+const receipts = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"]
+const agreement = ["quote_disclosure_version", "quote_disclosure_accepted"]
+
+const startQuoteRequest: Definition = {
+  name: "start_quote_request",
+  title: "Start a quote request",
+  description: ({ environment, kind }) =>
+    [
+      "Sends the facts about one person to insurance carriers, which then offer prices in the background. It buys nothing and binds nobody. Use it after get_capabilities, once the person has given the facts and the consent.",
+      kind === "keyless"
+        ? "First show the person quote_disclosure.text of get_capabilities word for word and ask whether they agree. Send quote_disclosure_accepted true only if the person said yes: you cannot agree for them."
+        : "Consent comes from the person and is recorded by your own system as a receipt: never invent a receipt, and never send one receipt in two fields.",
+      "Never guess a fact: leave out what the person does not know, and every quote then reports what was assumed (evidence.assumptions). Missing required facts are refused with needs_information before any carrier is asked.",
+      "The answer comes at once with status in_progress; then wait with get_quote_request.",
+      ...(kind === "server" ? [] : ["Keep the read_handle of the answer: only it opens this request."]),
+      ...(environment === "sandbox" ? ["This is a sandbox: carriers and prices are fictional."] : [])
+    ].join(" "),
+  annotations: sends,
+  arguments: asSent,
+  notes: {
+    line: "The line of get_capabilities.",
+    request_key:
+      "Your own ID of this start, a new UUID for each. To repeat a call that got no answer, send the same request_key and the same input: it gives the same request, not a second one.",
+    application: "The facts, shaped by required_facts_schema of get_capabilities for this line.",
+    consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
+    credit_disclosure_receipt_id:
+      "personal_auto only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.",
+    contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
+    contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
+    quote_disclosure_version: "quote_disclosure.version of get_capabilities, as the person has read it.",
+    quote_disclosure_accepted: "true once the person has agreed. You cannot agree for the person.",
+    scenario: "Sandbox only: plays a named outcome, for tests. Leave it out otherwise."
+  },
+  hidden: ({ environment, kind }) => [
+    ...(kind === "keyless" ? receipts : agreement),
+    ...(environment === "sandbox" ? [] : ["scenario"])
+  ],
+  required: ({ kind }) => (kind === "keyless" ? agreement : ["consent_receipt_id"]),
+  summarize: Summary.started
+}
+
+const getQuoteRequest: Definition = {
+  name: "get_quote_request",
+  title: "Wait for quotes and read them",
+  description: () =>
+    "Reads a quote request with what each carrier answered and the newest version of each quote. While it is in_progress the call waits for a change, up to wait_seconds: send since_version with the version you hold and let it wait, instead of calling again and again. Stop when status is completed or failed; completed can mean zero quotes. Show prices for the whole term as price says; do not rank, recommend or call a quote coverage. null means unknown: say so, never fill it in.",
+  annotations: reads,
+  arguments: ofRequest,
+  notes: {
+    id: "The quote request, qreq_…",
+    wait_seconds: "How long to wait for a change while it is in_progress, 0 to 20 seconds; 20 unless told.",
+    since_version: "quote_request.version that you have read: a newer one is answered at once.",
+    read_handle: handleNote
+  },
+  hidden: noHandleOf,
+  required: handleOf,
+  summarize: Summary.quoteRequest
+}
+
+const listQuoteRequests: Definition = {
+  name: "list_quote_requests",
+  title: "List quote requests",
+  description: () =>
+    "Lists the quote requests of this workspace, newest first, without quotes. Use it to find a request whose id you do not have; to follow one request use get_quote_request. A page can be short and yet have a next_cursor: read until it is null.",
+  annotations: reads,
+  arguments: asSent,
+  notes: {
+    ...pageNotes,
+    status: "Only those of this status.",
+    line: "Only those of this line.",
+    created_after: "RFC 3339 with offset, such as 2026-09-26T00:00:00Z.",
+    created_before: "RFC 3339 with offset.",
+    updated_since: "RFC 3339 with offset: those that have changed since."
+  },
+  summarize: Summary.quoteRequests
+}
+
+const getQuote: Definition = {
+  name: "get_quote",
+  title: "Read a quote",
+  description: () =>
+    "Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. On renters quotes the premium includes the fees; on other lines that is unknown. A quote is an offer of a price, not coverage and not a market comparison. null means unknown.",
+  annotations: reads,
+  arguments: ofRequest,
+  notes: {
+    id: "The quote, qt_…",
+    version: "A version to read; leave it out for the newest. Versions never change.",
+    read_handle: handleNote
+  },
+  hidden: noHandleOf,
+  required: handleOf,
+  summarize: Summary.quote
+}
+
+const sendFeedback: Definition = {
+  name: "send_feedback",
+  title: "Report a problem with this API",
+  description: () =>
+    "Tells the people who run this API of a bug, a missing feature, an unclear error or unclear documentation. Use it when a tool did not do what its description says. Write nothing about a person: a report that looks like it holds a national ID, driver's license or card number is refused. It changes no quote.",
+  annotations: { ...sends, idempotentHint: false, openWorldHint: false },
+  arguments: asSent,
+  notes: {
+    kind: "What the report is about.",
+    summary: "One sentence, at most 200 characters.",
+    expected: "What you expected, at most 2000 characters.",
+    actual: "What happened instead, at most 2000 characters.",
+    tried: "The operation or tool that you tried, and request_ids of its answers.",
+    agent: "Your name and version."
+  },
+  summarize: Summary.feedback
+}
+
+const listApiRequests: Definition = {
+  name: "list_api_requests",
+  title: "Read the request log",
+  description: () =>
+    "Lists the recent API calls of this organization, newest first, for 30 days: operation, status, error code and duration, never a body. Use it to find out why calls of an integration are refused.",
+  annotations: reads,
+  arguments: asSent,
+  notes: {
+    ...pageNotes,
+    status: "Only those with this HTTP status.",
+    operation: "Only those of this operation, such as start_quote_request.",
+    error_code: "Only those refused with this code.",
+    since: "RFC 3339 with offset: those at or after."
+  },
+  summarize: Summary.apiRequests
+}
+
+const requestKeyNote =
+  "Your own ID of this call, a new UUID for each. To repeat a call that got no answer, send the same request_key."
+
+const sendTestEvent: Definition = {
+  name: "send_test_event",
+  title: "Send a test event to a webhook",
+  description: () =>
+    "Sends a webhook.test event to one subscription's endpoint, to see whether it receives and confirms: ten a minute. Then read get_event_delivery with the event's id. The same request_key sends no second event.",
+  annotations: sends,
+  arguments: toSubscription,
+  notes: { ...subscriptionNotes, request_key: requestKeyNote },
+  summarize: Summary.testSent
+}
+
+const listEventDeliveries: Definition = {
+  name: "list_event_deliveries",
+  title: "Read a webhook's delivery log",
+  description: () =>
+    "Lists the deliveries to one subscription in the last 30 days, newest first, test events included. Use it to see which events did not arrive. A page can be empty and yet have a next_cursor: read until it is null.",
+  annotations: reads,
+  arguments: ofSubscription,
+  notes: { ...pageNotes, ...subscriptionNotes },
+  summarize: Summary.deliveries
+}
+
+const eventNotes = { ...subscriptionNotes, event_id: "The event, evt_…, as the delivery log names it." }
+
+const getEventDelivery: Definition = {
+  name: "get_event_delivery",
+  title: "Read one webhook delivery",
+  description: () =>
+    "Reads the delivery of one event to one subscription with up to 20 attempts, newest first: the HTTP status that the endpoint gave and how long it took. A response_status_code of null means that there was no HTTP answer.",
+  annotations: reads,
+  arguments: ofSubscription,
+  notes: eventNotes,
+  summarize: Summary.delivery
+}
+
+const replayEventDelivery: Definition = {
+  name: "replay_event_delivery",
+  title: "Send an event to a webhook again",
+  description: () =>
+    "Sends an event of the delivery log to its subscription again, with the same id and body: at most five times a day for an event. Use it after the endpoint was repaired.",
+  annotations: sends,
+  arguments: toSubscription,
+  notes: { ...eventNotes, request_key: requestKeyNote },
+  summarize: Summary.replayed
+}
+
+const getEventSubscriptionHealth: Definition = {
+  name: "get_event_subscription_health",
+  title: "Read a webhook's health",
+  description: () =>
+    "Tells how one subscription's endpoint does: healthy, failing, disabled or no_endpoint, with the reason and the newest attempt. Look here first when events do not arrive.",
+  annotations: reads,
+  arguments: ofSubscription,
+  notes: subscriptionNotes,
+  summarize: Summary.health
+}
+
+/** Every tool, in the order of the list (api.md, Agent endpoint). Its name is that of its operation. */
+export const catalogue: ReadonlyArray<Definition> = [
+  getCapabilities,
+  startQuoteRequest,
+  getQuoteRequest,
+  listQuoteRequests,
+  getQuote,
+  sendFeedback,
+  listApiRequests,
+  sendTestEvent,
+  listEventDeliveries,
+  getEventDelivery,
+  replayEventDelivery,
+  getEventSubscriptionHealth
+]

@@ -1,0 +1,136 @@
+import { Access, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
+import { Endpoint, type Origins, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Layer } from "effect"
+
+type Services = Quotewire.Services | Storage.Storage
+
+/** A request as a test writes it. */
+export interface Sent {
+  readonly method?: string
+  /** The kind of sandbox key to call with, or a text that is no key; nobody's unless told. */
+  readonly as?: "server" | "widget" | "platform" | { readonly authorization: string }
+  readonly headers?: Readonly<Record<string, string>>
+  /** The message, or a body as it is. */
+  readonly message?: unknown
+  readonly body?: string | Uint8Array
+  readonly address?: string
+}
+
+/** An answer as a test reads it. */
+export interface Got {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  // A test reads answers as a program in another language would.
+  // biome-ignore lint/suspicious/noExplicitAny: what stands in it is what the test is about
+  readonly body: any
+}
+
+/** The agent endpoint on a whole core, without a wire. */
+export class Agents extends Context.Service<
+  Agents,
+  {
+    /** Sends a request; one that is not let in is answered as an HTTP host would, with the envelope. */
+    readonly send: (sent: Sent) => Effect.Effect<Got>
+    /** Calls a tool without any handshake, and gives its result. */
+    readonly call: (name: string, args: unknown, as?: Sent["as"]) => Effect.Effect<Got["body"]>
+  }
+>()("test/Agents") {}
+
+/** What is unlike in another world of agents. */
+export interface AgentsOptions extends World.WorldOptions {
+  readonly keyless?: boolean
+  readonly origins?: Origins.Origins
+  readonly operations?: ReadonlyArray<Operation.Operation<string, unknown, unknown, Services>>
+  readonly renamed?: ReadonlyArray<RenamedArgument.RenamedArgument>
+  readonly tools?: ReadonlyArray<Tool.Tool<Services>>
+}
+
+const docs_url = "https://docs.example/docs"
+
+const make = (options: AgentsOptions) =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<Services>()
+    const ids = yield* Ids.Ids
+    const { keys, organization } = yield* World.World
+    const keyless = {
+      organization_id: organization.id,
+      workspace_id: organization.workspaces.sandbox,
+      environment: "sandbox"
+    } as const
+    const endpoint = Endpoint.make<Services>({
+      tools: [...Tools.of<Services>(options.operations ?? operations, options.renamed), ...(options.tools ?? [])],
+      version: "1.2.3",
+      origins: options.origins ?? { allowed: [], loopback: false },
+      sign: (text) => Quotewire.sign("test", text),
+      isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
+    })
+    const authorizationOf = (as: Sent["as"]) => {
+      if (as === undefined) return {}
+      return typeof as === "string" ? { authorization: `Bearer ${keys.sandbox[as]}` } : as
+    }
+    const send = ({ address = "127.0.0.1", as, body, headers, message, method = "POST" }: Sent): Effect.Effect<Got> => {
+      const text = body ?? JSON.stringify(message)
+      const request_id = ids.request()
+      return endpoint
+        .handle({
+          request_id,
+          method,
+          headers: { "content-type": "application/json", ...authorizationOf(as), ...headers },
+          address,
+          docs_url,
+          body: Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
+        })
+        .pipe(
+          Effect.map(({ body, headers, status }) => ({
+            status,
+            headers,
+            body: body === null ? null : JSON.parse(body)
+          })),
+          Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
+          Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
+          Effect.provideContext(context)
+        )
+    }
+    const call = (name: string, args: unknown, as?: Sent["as"]) =>
+      Effect.map(
+        send({ ...(as !== undefined && { as }), message: toolsCall(name, args) }),
+        ({ body }) => body.result ?? body
+      )
+    return Agents.of({ send, call })
+  })
+
+/** Agents in a world of their own, on a storage in memory. */
+export const layer = (options: AgentsOptions = {}) =>
+  Layer.provideMerge(Layer.effect(Agents, make(options)), World.World.layer(MemoryStorage.layer, options))
+
+/** The plain call of a tool, as it stands in the contract. */
+export const toolsCall = (name: string, args: unknown = {}) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name, arguments: args }
+})
+
+/** A modern request, which says all that is to be known of it. */
+export const modern = (method: string, params: object = {}) => ({
+  jsonrpc: "2.0",
+  id: "m-1",
+  method,
+  params: {
+    ...params,
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "a-client", version: "9" },
+      "io.modelcontextprotocol/clientCapabilities": {}
+    }
+  }
+})
+
+/** The headers that a modern request must bring. */
+export const modernHeaders = (method: string, name?: string): Record<string, string> => ({
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": method,
+  ...(name !== undefined && { "mcp-name": name })
+})

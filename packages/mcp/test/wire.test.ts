@@ -1,0 +1,347 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Agents, layer, modern, modernHeaders, type Sent, toolsCall } from "./support/agents.ts"
+
+const rpc = (method: string, params?: unknown) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method,
+  ...(params !== undefined && { params })
+})
+const notification = (method: string) => ({ jsonrpc: "2.0", method, params: {} })
+
+const renters = toolsCall("get_capabilities", { line: "renters" })
+
+const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send(sent))
+
+describe("POST /v1/mcp", () => {
+  it.effect("serves a plain tools/call, with no handshake and no header of the protocol", () =>
+    Effect.gen(function* () {
+      const { body, headers, status } = yield* send({ as: "server", message: renters })
+      assert.strictEqual(status, 200)
+      assert.strictEqual(headers["content-type"], "application/json")
+      assert.strictEqual(headers["service-version"], "2026-09-26")
+      assert.deepStrictEqual(Object.keys(body), ["jsonrpc", "id", "result"])
+      assert.deepStrictEqual(Object.keys(body.result), ["content", "structuredContent", "isError"])
+      assert.isFalse(body.result.isError)
+      assert.deepStrictEqual(JSON.parse(body.result.content[1].text), body.result.structuredContent)
+      assert.strictEqual(body.result.structuredContent.capabilities.line, "renters")
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("ignores Service-Version, whatever it says", () =>
+    Effect.gen(function* () {
+      const { body } = yield* send({ as: "server", headers: { "service-version": "1999-01-01" }, message: renters })
+      assert.isFalse(body.result.isError)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("answers a wrong key with 401, and takes a caller without an Authorization header for keyless", () =>
+    Effect.gen(function* () {
+      for (const authorization of ["Bearer sandbox_server_x", "Bearer", "Basic abc", ""]) {
+        for (const message of [renters, rpc("tools/list"), rpc("initialize", {}), rpc("unknown"), notification("n")]) {
+          const { body, status } = yield* send({ as: { authorization }, message })
+          assert.deepStrictEqual([status, body.error], [401, "authentication_failed"], authorization)
+        }
+      }
+      assert.strictEqual((yield* send({ message: renters })).status, 200)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("answers 401 to callers without a key where the host names no keyless workspace", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* send({ message: renters })).status, 401)
+      assert.strictEqual((yield* send({ message: rpc("tools/list") })).status, 401)
+      assert.strictEqual((yield* send({ as: "platform", message: rpc("tools/list") })).status, 200)
+    }).pipe(Effect.provide(layer({ keyless: false })))
+  )
+
+  it.effect("answers GET and DELETE with 405", () =>
+    Effect.gen(function* () {
+      for (const method of ["GET", "DELETE"]) {
+        const { headers, status } = yield* send({ method, message: renters })
+        assert.deepStrictEqual([status, headers.allow], [405, "POST"])
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("answers a notification with 202 and nothing else", () =>
+    Effect.gen(function* () {
+      for (const method of ["notifications/initialized", "notifications/cancelled", "tools/call", "whatever"]) {
+        const { body, status } = yield* send({ as: "server", message: notification(method) })
+        assert.deepStrictEqual([status, body], [202, null])
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("refuses what is not JSON, in UTF-8 and uncompressed, with 400 and -32700", () =>
+    Effect.gen(function* () {
+      const wrong: ReadonlyArray<Sent> = [
+        { body: "" },
+        { body: "{" },
+        { body: "{'jsonrpc': 1}" },
+        { body: new Uint8Array([0x22, 0xff, 0x22]) },
+        { message: renters, headers: { "content-type": "text/plain" } },
+        { message: renters, headers: { "content-type": "application/json; charset=latin1" } },
+        { message: renters, headers: { "content-encoding": "gzip" } }
+      ]
+      for (const sent of wrong) {
+        const { body, status } = yield* send(sent)
+        assert.deepStrictEqual([status, body.id, body.error.code], [400, null, -32700], JSON.stringify(sent))
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("refuses what is no single request with 400 and -32600, batches too", () =>
+    Effect.gen(function* () {
+      const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
+        [[], null],
+        [[renters], null],
+        ["tools/call", null],
+        [null, null],
+        [7, null],
+        [{}, null],
+        [{ ...renters, jsonrpc: "1.0" }, 1],
+        [{ ...renters, jsonrpc: undefined }, 1],
+        [{ ...renters, id: null }, null],
+        [{ ...renters, id: 1.5 }, null],
+        [{ ...renters, id: {} }, null],
+        [{ ...renters, id: true }, null],
+        [{ ...renters, method: 3 }, 1],
+        [{ ...renters, method: undefined }, 1],
+        [{ ...renters, params: [] }, 1],
+        [{ ...renters, params: null }, 1],
+        [{ jsonrpc: "2.0", id: 1, result: {} }, 1]
+      ]
+      for (const [message, id] of wrong) {
+        const { body, status } = yield* send({ message })
+        assert.deepStrictEqual([status, body.id, body.error.code], [400, id, -32600], JSON.stringify(message))
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("takes ids that are strings or whole numbers, and gives them back as they came", () =>
+    Effect.gen(function* () {
+      for (const id of ["", "a", "1", 0, -1, 9_007_199_254_740_991]) {
+        const { body } = yield* send({ message: { ...renters, id } })
+        assert.strictEqual(body.id, id)
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("refuses an unknown tool and arguments that are no object with -32602", () =>
+    Effect.gen(function* () {
+      const calls = [
+        { name: "buy_quote", arguments: {} },
+        { name: "toString" },
+        { name: "constructor" },
+        { name: 7 },
+        { arguments: {} },
+        ...["x", 1, [], null, true].map((args) => ({ name: "get_quote", arguments: args }))
+      ]
+      for (const params of calls) {
+        const { body, status } = yield* send({ as: "server", message: rpc("tools/call", params) })
+        assert.deepStrictEqual([status, body.error.code], [200, -32602], JSON.stringify(params))
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("answers an unknown method of the handshake's era with 200 and -32601", () =>
+    Effect.gen(function* () {
+      for (const method of ["resources/list", "server/discover", "toString", ""]) {
+        const { body, status } = yield* send({ message: rpc(method) })
+        assert.deepStrictEqual([status, body.error.code], [200, -32601], method)
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("refuses pages of other origins with 403, and pages of this machine unless it is told to take them", () =>
+    Effect.gen(function* () {
+      const statusOf = (origin: string) =>
+        Effect.map(send({ headers: { origin }, message: renters }), ({ status }) => status)
+      for (const origin of [
+        "https://evil.example",
+        "null",
+        "",
+        "http://127.0.0.1.evil.example",
+        "https://a.example:1"
+      ]) {
+        assert.strictEqual(yield* statusOf(origin), 403, origin)
+      }
+      assert.strictEqual(yield* statusOf("https://a.example"), 200)
+      assert.strictEqual(yield* statusOf("http://localhost:5173"), 403)
+      assert.strictEqual(yield* statusOf("http://127.0.0.1"), 403)
+    }).pipe(Effect.provide(layer({ origins: { allowed: ["https://a.example"], loopback: false } })))
+  )
+
+  it.effect("takes pages of this machine, at any port, where it is told to", () =>
+    Effect.gen(function* () {
+      for (const origin of [
+        "http://localhost",
+        "http://localhost:6274",
+        "https://127.0.0.1:8443",
+        "http://[::1]:3000"
+      ]) {
+        assert.strictEqual((yield* send({ headers: { origin }, message: renters })).status, 200, origin)
+      }
+      for (const origin of ["http://localhost.evil.example", "http://localhost:1@evil.example", "file://localhost"]) {
+        assert.strictEqual((yield* send({ headers: { origin }, message: renters })).status, 403, origin)
+      }
+    }).pipe(Effect.provide(layer({ origins: { allowed: [], loopback: true } })))
+  )
+})
+
+describe("a client with a handshake", () => {
+  const initialize = (protocolVersion: unknown) =>
+    rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
+
+  it.effect("gets the revision that it asks for, or else the newest with a handshake", () =>
+    Effect.gen(function* () {
+      const agreed = (asked: unknown) =>
+        Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
+      assert.strictEqual(yield* agreed("2025-06-18"), "2025-06-18")
+      assert.strictEqual(yield* agreed("2025-11-25"), "2025-11-25")
+      for (const asked of ["2025-03-26", "2024-11-05", "2026-07-28", "", 5, undefined]) {
+        assert.strictEqual(yield* agreed(asked), "2025-11-25", String(asked))
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is told who serves, what it can do, and how to go about it", () =>
+    Effect.gen(function* () {
+      const { body } = yield* send({ message: initialize("2025-11-25") })
+      assert.deepStrictEqual(body.result.capabilities, { tools: {} })
+      assert.deepStrictEqual(body.result.serverInfo, {
+        name: "quotewire",
+        title: "Quotewire insurance quotes",
+        version: "1.2.3"
+      })
+      assert.include(body.result.instructions, "not coverage")
+      assert.deepStrictEqual((yield* send({ message: rpc("ping") })).body.result, {})
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("need not come back with its session or a version, and is refused a version that is not served", () =>
+    Effect.gen(function* () {
+      const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
+      assert.match(session, /^[\x21-\x7e]+$/)
+      for (const headers of [
+        { "mcp-session-id": session },
+        { "mcp-session-id": "made.up" },
+        { "mcp-session-id": "" }
+      ]) {
+        assert.strictEqual((yield* send({ headers, message: rpc("tools/list") })).status, 200)
+      }
+      const { body, status } = yield* send({
+        headers: { "mcp-protocol-version": "2025-03-26" },
+        message: rpc("tools/list")
+      })
+      assert.deepStrictEqual([status, body.error.code], [400, -32022])
+    }).pipe(Effect.provide(layer()))
+  )
+})
+
+describe("a client of the revision without a handshake", () => {
+  const discover = modern("server/discover")
+
+  it.effect("discovers the revisions that are served", () =>
+    Effect.gen(function* () {
+      const { body, status } = yield* send({ message: discover, headers: modernHeaders("server/discover") })
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(body.result.supportedVersions, ["2026-07-28", "2025-11-25", "2025-06-18"])
+      assert.strictEqual(body.result.resultType, "complete")
+      assert.strictEqual(body.result.cacheScope, "private")
+      assert.isAbove(body.result.ttlMs, 0)
+      assert.strictEqual(body.result._meta["io.modelcontextprotocol/serverInfo"].name, "quotewire")
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("lists and calls tools, whose results are complete", () =>
+    Effect.gen(function* () {
+      const { body } = yield* send({ message: modern("tools/list"), headers: modernHeaders("tools/list") })
+      assert.strictEqual(body.result.resultType, "complete")
+      assert.strictEqual(body.result.cacheScope, "private")
+      const call = modern("tools/call", { name: "get_capabilities", arguments: { line: "pet" } })
+      for (const name of ["get_capabilities", "=?base64?Z2V0X2NhcGFiaWxpdGllcw==?="]) {
+        const called = yield* send({ message: call, headers: modernHeaders("tools/call", name) })
+        assert.strictEqual(called.body.result.resultType, "complete")
+        assert.strictEqual(called.body.result.structuredContent.capabilities.line, "pet")
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is refused with 400 and -32020 where a header is missing or says something else", () =>
+    Effect.gen(function* () {
+      const call = modern("tools/call", { name: "get_capabilities", arguments: { line: "pet" } })
+      const right = modernHeaders("tools/call", "get_capabilities")
+      const wrong = [
+        {},
+        { ...right, "mcp-protocol-version": "2025-11-25" },
+        { ...right, "mcp-protocol-version": "2026-07-28, 2026-07-28" },
+        { ...right, "mcp-method": "tools/list" },
+        { ...right, "mcp-method": "TOOLS/CALL" },
+        { ...right, "mcp-name": "get_quote" },
+        { ...right, "mcp-name": "=?base64?!!?=" },
+        { ...right, "mcp-name": "=?base64?/w==?=" },
+        modernHeaders("tools/call")
+      ]
+      for (const headers of wrong) {
+        const { body, status } = yield* send({ message: call, headers })
+        assert.deepStrictEqual([status, body.id, body.error.code], [400, "m-1", -32020], JSON.stringify(headers))
+      }
+      const note = { ...modern("notifications/initialized"), id: undefined }
+      const mismatched = yield* send({ message: note, headers: modernHeaders("tools/call") })
+      assert.strictEqual(mismatched.body.error.code, -32020)
+      assert.strictEqual((yield* send({ message: note })).status, 202)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is refused with 400 and -32602 where _meta does not say its revision and capabilities", () =>
+    Effect.gen(function* () {
+      const { _meta } = discover.params
+      const headers = modernHeaders("server/discover")
+      const { "io.modelcontextprotocol/protocolVersion": version, ...withoutVersion } = _meta
+      const { "io.modelcontextprotocol/clientCapabilities": _, ...withoutCapabilities } = _meta
+      for (const params of [
+        undefined,
+        {},
+        { _meta: 7 },
+        { _meta: withoutVersion },
+        { _meta: withoutCapabilities },
+        { _meta: { ..._meta, "io.modelcontextprotocol/protocolVersion": 7 } },
+        { _meta: { ..._meta, "io.modelcontextprotocol/clientCapabilities": [] } }
+      ]) {
+        const { body, status } = yield* send({ message: { ...discover, params }, headers })
+        assert.deepStrictEqual([status, body.id, body.error.code], [400, "m-1", -32602], JSON.stringify(params))
+      }
+      const { "io.modelcontextprotocol/clientInfo": __, ...nameless } = _meta
+      const { status } = yield* send({ message: { ...discover, params: { _meta: nameless } }, headers })
+      assert.strictEqual(status, 200)
+      assert.strictEqual(version, "2026-07-28")
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is told which revisions are served where it asks for another one", () =>
+    Effect.gen(function* () {
+      for (const requested of ["2027-01-01", "v999.0.0"]) {
+        const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }
+        const headers = { ...modernHeaders("server/discover"), "mcp-protocol-version": requested }
+        const { body, status } = yield* send({ message: { ...discover, params }, headers })
+        assert.deepStrictEqual([status, body.error.code], [400, -32022])
+        assert.deepStrictEqual(body.error.data, {
+          supported: ["2026-07-28", "2025-11-25", "2025-06-18"],
+          requested
+        })
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("gets 404 and -32601 for methods that its revision does not have", () =>
+    Effect.gen(function* () {
+      for (const method of ["initialize", "ping", "resources/list", "unknown/method"]) {
+        const { body, status } = yield* send({ message: modern(method), headers: modernHeaders(method) })
+        assert.deepStrictEqual([status, body.error.code], [404, -32601], method)
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+})
