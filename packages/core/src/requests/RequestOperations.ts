@@ -27,7 +27,7 @@ export const listApiRequests = Operation.make({
     status: 200
   },
   authority,
-  cost: "read",
+  cost: { read: 1 },
   idempotent: false,
   input: ListInput,
   output: RequestLogPage,
@@ -44,7 +44,7 @@ export const getApiRequest = Operation.make({
   tag: "Requests",
   route: { method: "GET", path: "/v1/requests/{id}", query: {}, status: 200 },
   authority,
-  cost: "read",
+  cost: { read: 1 },
   idempotent: false,
   input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The request, `req_…`" }) }),
   output: RequestLogEntry,
