@@ -58,7 +58,7 @@ export const call = <Output, R>(
   Operation.call(operation, {
     request_id: "req_00000000000000000000000000",
     credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
-    revision: null,
+    revision: { header: null },
     idempotency_key: operation.idempotent ? `bench-${++calls}` : null,
     input: Effect.succeed(input)
   }).pipe(

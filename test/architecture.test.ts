@@ -156,7 +156,7 @@ describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
     "ApiError Input Json Page Timestamp",
-    "access/ApiKey access/Caller access/Limits access/Revision",
+    "access/ApiKey access/Caller access/Limits access/Organization access/Revision",
     "carriers/CarrierReply carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
     "carriers/autoCovers carriers/autoFees carriers/calendar carriers/fictionalOffer carriers/rateAuto",
     "carriers/ratePet carriers/rateRenters carriers/script carriers/underwriting",
@@ -217,7 +217,15 @@ describe("modules of the core", () => {
   it("that are services meet in changes and jobs, not in one another", () => {
     // What every service may stand on: ports, and those that know nothing of quoting.
     const ground = [
-      ...["Ids", "access/Seal", "quoting/Carrier", "sandbox/Workspaces", "storage/Storage", "storage/Waiters"],
+      ...[
+        "Ids",
+        "access/Revisions",
+        "access/Seal",
+        "quoting/Carrier",
+        "sandbox/Workspaces",
+        "storage/Storage",
+        "storage/Waiters"
+      ],
       "webhooks/WebhookSender"
     ]
     const edges = [
@@ -252,7 +260,7 @@ describe("modules of the core", () => {
 describe("hosts", () => {
   /** What a host needs to pass calls on. */
   const calling = ["ApiError", "Caller", "Event", "Ids", "Json", "Line", "Operation", "operations", "OperationServices"]
-  const speaking = [...calling, "Quote", "QuoteRequest", "Revision", "Timestamp"]
+  const speaking = [...calling, "Quote", "QuoteRequest", "Revision", "ServedRevisions", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     ...[

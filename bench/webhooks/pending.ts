@@ -67,7 +67,7 @@ const samplePayload: Effect.Effect<string> = Effect.gen(function* () {
   const key = yield* Service.makeKey
   yield* Service.call(Service.start_quote_request, key, starts.smallest("pending"))
   const [event] = Json.decode(yield* Service.call(Service.list_events, key, { limit: 1 })).events
-  return JSON.stringify({ ...event, schema_version: Revision.current })
+  return JSON.stringify({ ...event, schema_version: Revision.served[0].date })
 }).pipe(Effect.provide(Service.layer))
 
 const jobOf = (delivery: Delivery.KeptDelivery): Job.NewJob => ({

@@ -7,6 +7,8 @@ import {
   Ids,
   Json,
   Quotewire,
+  Revision,
+  Revisions,
   Seal,
   Signature,
   Storage,
@@ -85,7 +87,10 @@ const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.New
 }
 
 /** The body that is posted without a core: as long as the core's. */
-const body = payloadOf(Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body))
+const body = payloadOf(
+  Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
+  Revision.served[0]
+)
 
 /** Times some work in this process. */
 const timed = async (work: () => Promise<unknown>): Promise<Took> => {
@@ -207,7 +212,7 @@ type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
 const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
-  const storage = publishing(yield* Storage.Storage)
+  const storage = publishing(yield* Storage.Storage, yield* Revisions.Revisions)
   const ids = yield* Ids.Ids
   let published = 0
   while (published < deliveries) {

@@ -142,6 +142,8 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly field_errors: ReadonlyArray<FieldError> | null
   readonly retry_action: RetryActionType
   readonly retry_after_seconds: number | null
+  /** The revision that it is told in; null for the current one, which a 404 and early refusals use. */
+  readonly revision: string | null
 }> {
   declare readonly _tag: Code
   /** The HTTP status of this refusal. */
@@ -166,7 +168,19 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     message: details.message ?? definitions[code].meaning,
     field_errors: details.field_errors ?? null,
     retry_action: details.retry_action ?? definitions[code].retry_action,
-    retry_after_seconds: details.retry_after_seconds ?? null
+    retry_after_seconds: details.retry_after_seconds ?? null,
+    revision: null
+  })
+
+/** The refusal told in a revision, with the paths of its fields as that revision spells them. */
+export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
+  new ApiError({
+    _tag: error._tag,
+    message: error.message,
+    field_errors: error.field_errors?.map((field) => ({ ...field, path: path(field.path) })) ?? null,
+    retry_action: error.retry_action,
+    retry_after_seconds: error.retry_after_seconds,
+    revision
   })
 
 /** Refuses an input whose fields are wrong. */

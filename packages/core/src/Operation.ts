@@ -1,10 +1,11 @@
-import { Cause, Clock, Effect, identity, Option, Result, type Schema } from "effect"
+import { Cause, Clock, Effect, Exit, identity, Option, Result, type Schema } from "effect"
 import * as ApiError from "./ApiError.ts"
 import { Access, type Credentials } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import type { Caller, CallerKind } from "./access/Caller.ts"
 import type { Cost } from "./access/Limits.ts"
 import * as Revision from "./access/Revision.ts"
+import { type AskedRevision, Revisions } from "./access/Revisions.ts"
 import { reader } from "./Input.ts"
 import * as Json from "./Json.ts"
 import { Answers, keyErrors } from "./requests/Answers.ts"
@@ -43,6 +44,10 @@ export interface Call {
   readonly moment: Moment
   /** The `Idempotency-Key` that came with the call, if any. */
   readonly idempotency_key: string | null
+  /** The date of the revision that the answer is told in. What `run` answers is in the newest form, whatever stands here. */
+  readonly revision: string
+  /** The input as it was sent, in the caller's revision: what repeats are compared by. */
+  readonly sent: unknown
 }
 
 /** What the definition of an operation says. */
@@ -113,8 +118,12 @@ export const isOffered = <R>(operation: Operation<string, unknown, unknown, R>):
 export interface Request {
   readonly request_id: string
   readonly credentials: Credentials
-  /** The `Service-Version` that was asked for; null where none was sent. */
-  readonly revision: string | null
+  /**
+   * `{ header }` with the `Service-Version` that was sent, null where none was: without one the pin decides, and the
+   * first call of a workspace stores it. `"current"` where a host always answers in the newest revision, as the agent
+   * endpoint and embedded clients do: it touches no pin.
+   */
+  readonly revision: AskedRevision
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
   /** How the call came in; the operation's own route stands for it where a program calls without a wire. */
@@ -129,17 +138,21 @@ export interface Request {
 
 /** A successful answer. */
 export interface Reply<out Output = unknown> {
+  /** The answer in the newest form. */
   readonly json: Json.Json<Output>
-  readonly revision: Revision.Revision
+  /** The same in the form of the caller's revision, as JSON text: what a host sends. */
+  readonly text: string
+  /** The date of that revision, for the header `Service-Version`. */
+  readonly revision: string
   /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
 
 /** The services that the pipeline itself needs. */
-export type PipelineServices = Access | Allowance | Answers | RequestLog | Workspaces
+export type PipelineServices = Access | Allowance | Answers | RequestLog | Revisions | Workspaces
 
 /**
- * Calls an operation: caller, revision, authority, allowance, run, log, in this order.
+ * Calls an operation: caller, revision, authority, allowance, input, run, log, in this order.
  *
  * It fails with an `ApiError` and nothing else. A defect is logged with the request id and answered as `internal_error`.
  */
@@ -189,7 +202,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
     log.note(finished)
     onFinished(finished)
   }
-  return yield* Effect.matchCauseEffect(run(operation, request, caller, seen), {
+  return yield* Effect.matchCauseEffect(run({ operation, request, caller, seen }), {
     onSuccess: (reply) => {
       finish(null, reply.json.text)
       return Effect.succeed(reply)
@@ -206,7 +219,16 @@ export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{i
 
 /** What of a call is known only once it runs. */
 interface Seen {
+  /** In the newest form. */
   input: unknown
+}
+
+/** A call of somebody who is known. */
+interface KnownCall<Output, R> {
+  readonly operation: Operation<string, unknown, Output, R>
+  readonly request: Request
+  readonly caller: Caller
+  readonly seen: Seen
 }
 
 const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
@@ -249,41 +271,86 @@ const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
   )
 })
 
-const run = Effect.fnUntraced(function* <Output, R>(
-  operation: Operation<string, unknown, Output, R>,
-  request: Request,
-  caller: Caller,
-  seen: Seen
-) {
-  const revision = yield* Effect.fromResult(Revision.choose(request.revision))
+const run = Effect.fnUntraced(function* <Output, R>(known: KnownCall<Output, R>) {
+  const { caller, operation, request } = known
   if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
+  const revisions = yield* Revisions
+  const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
+  const entering = enter(known)
+  if (chosen !== null) return yield* answerIn(chosen, known, entering)
+  // The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted.
+  const entered = yield* Effect.exit(entering)
+  if (Exit.isFailure(entered) && isTooLarge(entered.cause)) return yield* Effect.failCause(entered.cause)
+  return yield* answerIn(yield* revisions.pin(caller.workspace_id), known, entered)
+})
+
+/** Lets a call in, and reads its input as it was sent. */
+const enter = Effect.fnUntraced(function* ({ caller, operation, request }: KnownCall<unknown, unknown>) {
   if (!hasAuthority(operation.authority, caller)) return yield* ApiError.make("forbidden")
   yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
-  // A slow body takes its time: the call happens when it is there.
-  const input = yield* request.input
+  return yield* request.input
+})
+
+const isTooLarge = (cause: Cause.Cause<Refusal>): boolean => toApiError(cause)?._tag === "request_too_large"
+
+/** Answers in a revision, and refuses in it. */
+const answerIn = <Output, R>(
+  revision: Revision.Revision,
+  known: KnownCall<Output, R>,
+  entering: Effect.Effect<unknown, Refusal, Allowance>
+) => {
+  const { name } = known.operation
+  return Effect.flatMap(entering, (sent) => perform(revision, known, sent)).pipe(
+    Effect.catchCause((cause) => refuse(name, known.request.request_id, cause)),
+    Effect.mapError((error) => (isInCurrent(error) ? error : Revision.refusal(revision, name, error)))
+  )
+}
+
+/** Whether a refusal is told in the current revision, whichever was asked for (api.md, Versioning 11). */
+const isInCurrent = ({ _tag }: ApiError.ApiError): boolean => _tag === "not_found" || _tag === "request_too_large"
+
+const perform = Effect.fnUntraced(function* <Output, R>(
+  revision: Revision.Revision,
+  { caller, operation, request, seen }: KnownCall<Output, R>,
+  sent: unknown
+) {
+  const { idempotency_key } = request
+  const input = Revision.input(revision, operation.name, sent)
   seen.input = input
+  // A slow body takes its time: the call happens when it is there.
   const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
-  const call: Call = { caller, moment, idempotency_key: request.idempotency_key }
-  const key = operation.idempotent ? keyErrors(request.idempotency_key) : []
+  const call: Call = { caller, moment, idempotency_key, revision: revision.date, sent }
+  const key = operation.idempotent ? keyErrors(idempotency_key) : []
   const prepared = operation.prepare(call, input)
   if (Result.isFailure(prepared) || key.length > 0) {
     const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
     const others = operation.alsoWrong === undefined ? [] : yield* operation.alsoWrong(call, input, refused)
     return yield* ApiError.invalidInput([...refused, ...others])
   }
-  if (!operation.idempotent) {
-    const reply: Reply<Output> = { json: yield* prepared.success, revision, replayed: false }
-    return reply
-  }
+  if (!operation.idempotent) return replyOf(revision, operation, yield* prepared.success, false)
   const answers = yield* Answers
+  const newest = (yield* Revisions).current.date
   const { shown_once } = operation
-  const { json, replayed } = yield* answers.once(
-    { call, operation: operation.name, key: request.idempotency_key, input },
+  const { json, form, replayed } = yield* answers.once(
+    { call, operation: operation.name, key: idempotency_key, form: newest },
     prepared.success,
     shown_once === undefined ? identity : (answer) => Json.withNull(answer, shown_once)
   )
-  const reply: Reply<Output> = { json, revision, replayed }
-  return reply
+  // An answer that was kept before the newest revision came is given as it was first given.
+  const told = form === newest ? revision : { date: form, differences: [] }
+  return replyOf(told, operation, json, replayed)
+})
+
+const replyOf = <Output>(
+  revision: Revision.Revision,
+  operation: Operation,
+  json: Json.Json<Output>,
+  replayed: boolean
+): Reply<Output> => ({
+  json,
+  text: Revision.answer(revision, operation.name, json),
+  revision: revision.date,
+  replayed
 })
 
 const hasAuthority = (authority: Authority, caller: Caller): boolean =>

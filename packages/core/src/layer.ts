@@ -3,6 +3,7 @@ import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import * as ApiError from "./ApiError.ts"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
+import { Revisions } from "./access/Revisions.ts"
 import { Seal, type SealKeys } from "./access/Seal.ts"
 import { fictionalCarriers } from "./carriers/fictional.ts"
 import { Events } from "./events/Events.ts"
@@ -57,6 +58,7 @@ export type Services =
   | Quotes
   | RequestLog
   | Retention
+  | Revisions
   | Runner
   | Sandbox
   | Seal
@@ -81,7 +83,12 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
   )
 
 // Events are committed with their deliveries, whichever service commits them.
-const publishingStorage: Layer.Layer<Storage, never, Storage> = Layer.effect(Storage, Effect.map(Storage, publishing))
+const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions> = Layer.effect(
+  Storage,
+  Effect.gen(function* () {
+    return publishing(yield* Storage, yield* Revisions)
+  })
+)
 
 /**
  * The whole core, on a storage.
@@ -100,9 +107,10 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
     Layer.provideMerge(
       Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
     ),
-    Layer.provideMerge(Workspaces.layer),
     Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
     Layer.provide(publishingStorage),
+    Layer.provideMerge(Revisions.layer),
+    Layer.provideMerge(Workspaces.layer),
     Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
   )
 

@@ -51,10 +51,10 @@ export const getCapabilities = Operation.make({
   input: Schema.Struct({ line: Line }),
   output: Capabilities.CapabilitiesAnswer,
   errors: [],
-  run: Effect.fnUntraced(function* ({ caller }, { line }) {
+  run: Effect.fnUntraced(function* ({ caller, revision }, { line }) {
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
-    const capabilities = Capabilities.of(line, caller.environment, adapters)
+    const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
     if (caller.kind !== "keyless") return Json.encode({ capabilities })
     const quote_disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
     return Json.encode({ capabilities, quote_disclosure })

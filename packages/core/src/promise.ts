@@ -1,7 +1,8 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
-import { Access, type IssuedKey, type Organization } from "./access/Access.ts"
+import { Access, type IssuedKey } from "./access/Access.ts"
 import { AllowanceLimits, type Limits, standardLimits } from "./access/Allowance.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
+import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
 import { Ids, type OrganizationId } from "./Ids.ts"
 import * as Json from "./Json.ts"
@@ -43,7 +44,6 @@ type OutputOf<Op> = Op extends Operation.Operation<string, unknown, infer Output
 export interface CallOptions {
   readonly read_handle?: string
   readonly idempotency_key?: string
-  readonly service_version?: string
   /** Ends the call, also while it waits. */
   readonly signal?: AbortSignal
 }
@@ -172,7 +172,8 @@ const callWith = <Output>(
     const reply = yield* Operation.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
-      revision: options.service_version ?? null,
+      // The types of a method are those of the newest revision.
+      revision: "current",
       idempotency_key: options.idempotency_key ?? null,
       input: Effect.succeed(input)
     })

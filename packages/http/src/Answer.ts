@@ -1,4 +1,4 @@
-import { ApiError, Revision } from "@quotewire/core"
+import { ApiError } from "@quotewire/core"
 
 /** An HTTP answer before it is sent: a status, headers with lower-case names, and a body or none. */
 export interface Answer {
@@ -18,13 +18,21 @@ export const json = (
   headers: Readonly<Record<string, string>> = {}
 ): Answer => ({ status, headers: { ...apiHeaders, "service-version": revision, ...headers }, body: text })
 
+/** What the refusals of a host have in common. */
+export interface Refusals {
+  /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
+  readonly docs_url: string
+  /** The newest revision: what is refused before another was chosen is told in it. */
+  readonly revision: string
+}
+
 /**
- * The answer of a refusal: the whole envelope (api.md, Error envelope), in the current revision.
+ * The answer of a refusal: the whole envelope (api.md, Error envelope), in the revision that the refusal names.
  *
  * It carries `Retry-After` (seconds) where the refusal names a time, and `WWW-Authenticate` with a 401.
  */
-export const refusal = (error: ApiError.ApiError, request_id: string, docs_url: string): Answer => {
-  const headers: Record<string, string> = { ...apiHeaders, "service-version": Revision.current }
+export const refusal = (error: ApiError.ApiError, request_id: string, { docs_url, revision }: Refusals): Answer => {
+  const headers: Record<string, string> = { ...apiHeaders, "service-version": error.revision ?? revision }
   if (error.retry_after_seconds !== null) headers["retry-after"] = String(error.retry_after_seconds)
   if (error.status === 401) headers["www-authenticate"] = "Bearer"
   return { status: error.status, headers, body: JSON.stringify(ApiError.envelope(error, request_id, docs_url)) }

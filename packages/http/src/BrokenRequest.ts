@@ -1,7 +1,10 @@
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Predicate } from "effect"
-import * as Answer from "./Answer.ts"
+import type { Answer } from "./Answer.ts"
+
+/** Gives the answer of a refusal. */
+type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
  * Answers what is not HTTP, is too long or never arrives, with the envelope, and ends the connection.
@@ -9,22 +12,21 @@ import * as Answer from "./Answer.ts"
  * The table of errors has no code of its own for these: an address or headers over Node's limit of 16 KiB are
  * `request_too_large`, everything else is `invalid_json`.
  */
-export const answer = (error: Error, socket: Duplex, request_id: string, docs_url: string): void => {
+export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   const code = Predicate.hasProperty(error, "code") ? error.code : undefined
   if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy()
     return
   }
-  refuse(refusalOf(code), socket, request_id, docs_url)
+  refuse(refusal(refusalOf(code)), socket)
 }
 
 const reasons: Readonly<Record<number, string>> = { 400: "Bad Request", 404: "Not Found", 413: "Payload Too Large" }
 
-/** Writes a refusal on a bare socket, and ends the connection. */
-export const refuse = (error: ApiError.ApiError, socket: Duplex, request_id: string, docs_url: string): void => {
-  const { status, headers, body } = Answer.refusal(error, request_id, docs_url)
+/** Writes the answer of a refusal on a bare socket, and ends the connection. */
+export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
-  const lines = Object.entries({ ...headers, "request-id": request_id, connection: "close" })
+  const lines = Object.entries({ ...headers, connection: "close" })
   socket.end(
     [
       `HTTP/1.1 ${status} ${reasons[status] ?? ""}`,

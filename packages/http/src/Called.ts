@@ -12,7 +12,7 @@ export const of = (incoming: Incoming, via: Operation.Via): Omit<Operation.Reque
     address: incoming.address,
     keyless: false
   },
-  revision: header(incoming.headers, "service-version"),
+  revision: { header: header(incoming.headers, "service-version") },
   idempotency_key: header(incoming.headers, "idempotency-key"),
   via
 })

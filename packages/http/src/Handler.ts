@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { ApiError, Ids, type Operation } from "@quotewire/core"
+import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, FiberSet, Option, References, type Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
@@ -27,8 +27,8 @@ export interface Handler {
    * Where `next` is given, as Express does, a path that the handler does not know is left to it.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
-  /** The identifier of a request that never became one, for its answer. */
-  readonly newRequestId: () => string
+  /** The answer to a request that never became one, with its identifier as `request-id`. */
+  readonly refusal: (error: ApiError.ApiError) => Answer.Answer
   /** From now on every answer ends its connection. */
   readonly close: Effect.Effect<void>
   /** Waits until every request that was taken has been answered. */
@@ -47,14 +47,15 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Handler, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
   const fibers = yield* FiberSet.make<Answer.Answer, ApiError.ApiError>()
-  return unsafeMake(routes, settings, context, fibers)
+  const [newest] = yield* ServedRevisions.ServedRevisions
+  return unsafeMake(routes, { ...settings, revision: newest.date }, context, fibers)
 })
 
 type Running = FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>
 
 const unsafeMake = <R>(
   routes: ReadonlyArray<Route<R>>,
-  settings: Settings,
+  settings: Settings & Answer.Refusals,
   context: Context.Context<Services<R>>,
   running: Running
 ): Handler => {
@@ -66,7 +67,7 @@ const unsafeMake = <R>(
   let isClosing = false
 
   const refused = (exchange: Exchange, error: ApiError.ApiError): Answer.Answer =>
-    Answer.refusal(error, exchange.request_id, settings.docs_url)
+    Answer.refusal(error, exchange.request_id, settings)
 
   /** What a caller is told of a failure: the refusal, that the host is closing, or nothing of what is inside. */
   const failed = (exchange: Exchange, cause: Cause.Cause<ApiError.ApiError>): Answer.Answer => {
@@ -78,8 +79,8 @@ const unsafeMake = <R>(
   }
 
   const sendTo = (exchange: Exchange, answer: Answer.Answer): void => {
-    const { request, response, request_id, cors } = exchange
-    const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...cors }
+    const { headers, request, response, request_id } = exchange
+    const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...headers }
     try {
       send(request, response, answer, extra)
     } catch (defect) {
@@ -111,7 +112,10 @@ const unsafeMake = <R>(
     if (found === null && preflight === null && next !== undefined) return next()
     const request_id = ids.request()
     const match = found ?? NotFound.match(paths, path)
-    const exchange = { request, response, request_id, cors: cors.headers(request, match.value.cors) }
+    // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
+    const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
+    const headers = { ...version, ...cors.headers(request, match.value.cors) }
+    const exchange = { request, response, request_id, headers }
     if (preflight !== null) {
       sendTo(exchange, preflight)
       return
@@ -130,7 +134,11 @@ const unsafeMake = <R>(
 
   return {
     handle,
-    newRequestId: ids.request,
+    refusal: (error) => {
+      const request_id = ids.request()
+      const answer = Answer.refusal(error, request_id, settings)
+      return { ...answer, headers: { ...answer.headers, "request-id": request_id } }
+    },
     close: Effect.sync(() => {
       isClosing = true
     }),
@@ -144,7 +152,8 @@ interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly request_id: string
-  readonly cors: Readonly<Record<string, string>>
+  /** What its answer carries, whoever gives it. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 const closing = { connection: "close" }

@@ -60,8 +60,6 @@ const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
     )
   )
   const base_url = settings.base_url ?? server.url
-  const docs_url = settings.docs_url ?? `${base_url}/docs`
-  const api = yield* handler({ ...settings, base_url, docs_url })
-  yield* server.attach(api, docs_url)
+  yield* server.attach(yield* handler({ ...settings, base_url }))
   return Host.of({ host: server.host, port: server.port, base_url })
 })

@@ -1,4 +1,4 @@
-import { type Operation, Revision } from "@quotewire/core"
+import { type Operation, Revision, ServedRevisions } from "@quotewire/core"
 import { Effect } from "effect"
 import * as OpenApiOperation from "./OpenApiOperation.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
@@ -14,9 +14,14 @@ export type AnyOperation = Omit<Operation.Operation, "execute">
 /**
  * Writes the OpenAPI document of operations (api.md, Endpoints).
  *
- * It is made from what runs: the schemas that read inputs and write answers, the routes, and the table of errors.
+ * It is made from what runs: the schemas that read inputs and write answers, the routes, and the table of errors. It
+ * describes the newest revision, and names those that are served.
  */
-export const document = (operations: ReadonlyArray<AnyOperation>, base_url: string): Document => {
+export const document = (
+  operations: ReadonlyArray<AnyOperation>,
+  base_url: string,
+  served: Revision.Served = Revision.served
+): Document => {
   const schemas = OpenApiSchemas.of(operations)
   const byPath = Map.groupBy(operations, (operation) => operation.route.path)
   const refusals = operations.flatMap((operation) => Array.from(OpenApiOperation.refusals(operation).values()))
@@ -24,7 +29,7 @@ export const document = (operations: ReadonlyArray<AnyOperation>, base_url: stri
     openapi: "3.1.0",
     info: {
       title: "Quotewire",
-      version: Revision.current,
+      version: served[0].date,
       summary: "Insurance quotes from several carriers.",
       description: "A caller sends facts about one person for one insurance line; carriers answer with offers.",
       contact: { name: "Quotewire", url: base_url },
@@ -44,10 +49,10 @@ export const document = (operations: ReadonlyArray<AnyOperation>, base_url: stri
     components: {
       schemas: schemas.components,
       responses: Object.fromEntries(
-        refusals.map((codes) => [OpenApiParts.refusalName(codes), OpenApiParts.refusal(codes)])
+        refusals.map((codes) => [OpenApiParts.refusalName(codes), OpenApiParts.refusal(codes, served)])
       ),
-      parameters: OpenApiParts.parameters,
-      headers: OpenApiParts.headers,
+      parameters: OpenApiParts.parameters(served),
+      headers: OpenApiParts.headers(served),
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key; its prefix selects the environment." }
       }
@@ -59,8 +64,8 @@ export const document = (operations: ReadonlyArray<AnyOperation>, base_url: stri
 export const route = (operations: ReadonlyArray<AnyOperation>, base_url: string): Route.Route => {
   let text: string | undefined
   return Route.make("GET", "/openapi.json", () =>
-    Effect.sync(() => {
-      text ??= JSON.stringify(document(operations, base_url))
+    Effect.map(ServedRevisions.ServedRevisions, (served) => {
+      text ??= JSON.stringify(document(operations, base_url, served))
       return { status: 200, headers: { "content-type": "application/json", "cache-control": "no-cache" }, body: text }
     })
   )

@@ -1,13 +1,13 @@
 import { ApiError, Revision } from "@quotewire/core"
 
 /** The header parameters that operations share (api.md, Endpoints: general rules). */
-export const parameters = {
+export const parameters = (served: Revision.Served) => ({
   "Service-Version": {
     name: "Service-Version",
     in: "header",
     required: false,
     description: "The revision of the contract for this call; without it, the pinned revision.",
-    schema: { type: "string", enum: Revision.served, default: Revision.current }
+    schema: { type: "string", enum: served.map(({ date }) => date), default: served[0].date }
   },
   "Idempotency-Key": {
     name: "Idempotency-Key",
@@ -23,10 +23,12 @@ export const parameters = {
     description: "The handle that the start of the quote request returned; platform and widget keys read by it.",
     schema: { type: "string" }
   }
-} as const
+})
 
 /** The headers of answers. */
-export const headers: Readonly<Record<string, { description: string; required: boolean; schema: object }>> = {
+export const headers = (
+  served: Revision.Served
+): Readonly<Record<string, { description: string; required: boolean; schema: object }>> => ({
   "Request-Id": {
     description: "The identifier of this call; support asks for it.",
     required: true,
@@ -35,7 +37,7 @@ export const headers: Readonly<Record<string, { description: string; required: b
   "Service-Version": {
     description: "The revision that the answer is written in.",
     required: true,
-    schema: { type: "string", enum: Revision.served }
+    schema: { type: "string", enum: served.map(({ date }) => date) }
   },
   Location: { description: "Where what was made can be read.", required: true, schema: { type: "string" } },
   "Idempotent-Replayed": {
@@ -53,7 +55,7 @@ export const headers: Readonly<Record<string, { description: string; required: b
     required: true,
     schema: { type: "string", enum: ["Bearer"] }
   }
-}
+})
 
 /** Names headers of an answer. */
 export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<string, { $ref: string }>> =>
@@ -63,7 +65,7 @@ export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<
 export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
 
 /** The response that refuses with one of these codes of the same HTTP status, with an example of each. */
-export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>): object => {
+export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revision.Served): object => {
   const waits = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
   return {
     description: codes.map((code) => `\`${code}\`: ${ApiError.definitions[code].meaning}`).join(" "),
@@ -76,21 +78,22 @@ export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>): object => {
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/ErrorEnvelope" },
-        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code) }]))
+        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code, served) }]))
       }
     }
   }
 }
 
 const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
-  invalid_version: {
-    field_errors: [{ path: "Service-Version", message: "Must be a served revision.", allowed_values: Revision.served }]
-  },
   invalid_input: { field_errors: [{ path: "limit", message: "Must be between 1 and 100." }] },
   needs_information: {
     field_errors: [{ path: "application.vehicles.0.vin", message: "This fact is required." }]
   }
 }
 
-const example = (code: ApiError.ErrorCode): ApiError.ErrorEnvelope =>
-  ApiError.envelope(ApiError.make(code, details[code]), "req_01k6a0000000000000000000000", "https://docs.quotewire.dev")
+const example = (code: ApiError.ErrorCode, served: Revision.Served): ApiError.ErrorEnvelope =>
+  ApiError.envelope(
+    code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),
+    "req_01k6a0000000000000000000000",
+    "https://docs.quotewire.dev"
+  )

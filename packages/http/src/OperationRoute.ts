@@ -31,7 +31,7 @@ export const make = <R>(
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
       const called = Called.of(incoming, Called.via(incoming, logged))
       return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
-        Answer.json(operation.route.status, reply.json.text, reply.revision, headersOf(operation.route, reply))
+        Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, reply))
       )
     }
   }

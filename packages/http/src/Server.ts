@@ -27,7 +27,7 @@ export interface Server {
   /** The bound address as callers on this machine write it. */
   readonly url: string
   /** Lets a handler answer until the scope ends; then the server stops. */
-  readonly attach: (handler: Handler, docs_url: string) => Effect.Effect<void, never, Scope.Scope>
+  readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Binds a server to its address; it answers nothing before a handler is attached. */
@@ -55,19 +55,19 @@ export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
           host: bound.address,
           port: bound.port,
           url: `http://${name}:${bound.port}`,
-          attach: (handler, docs_url) => attach(server, settings, handler, docs_url)
+          attach: (handler) => attach(server, settings, handler)
         })
       )
     })
   })
 
-const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_url: string) =>
+const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       server.on("request", handler.handle)
       server.on("checkExpectation", handler.handle)
       server.on("connect", (_request: Http.IncomingMessage, socket: Duplex) =>
-        BrokenRequest.refuse(ApiError.make("not_found"), socket, handler.newRequestId(), docs_url)
+        BrokenRequest.refuse(handler.refusal(ApiError.make("not_found")), socket)
       )
       const answered = answeredEarly(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
@@ -78,7 +78,7 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler, docs_
       server.on("clientError", (error: Error, socket) => {
         // Its request has its answer: a second one would be taken for that of the next request.
         if (answered.has(socket)) socket.destroy()
-        else BrokenRequest.answer(error, socket, handler.newRequestId(), docs_url)
+        else BrokenRequest.answer(error, socket, handler.refusal)
       })
     }),
     () => stop(server, handler, settings)

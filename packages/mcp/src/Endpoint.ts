@@ -1,4 +1,4 @@
-import { ApiError, type Caller, Operation, Revision } from "@quotewire/core"
+import { ApiError, type Caller, Operation, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Origins from "./Origins.ts"
@@ -94,11 +94,19 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   })
   return {
     handle: (incoming) =>
-      Effect.tapError(handle(incoming), (error) =>
-        note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag)
+      handle(incoming).pipe(
+        Effect.flatMap(inCurrent),
+        Effect.tapError((error) => note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag))
       )
   }
 }
+
+/** Every answer is in the current revision, and says so (api.md, Versioning 6). */
+const inCurrent = (outgoing: Outgoing): Effect.Effect<Outgoing> =>
+  Effect.map(ServedRevisions.ServedRevisions, ([newest]) => ({
+    ...outgoing,
+    headers: { ...outgoing.headers, "service-version": newest.date }
+  }))
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
 const note = (incoming: Incoming, via: Operation.Missed["via"], error_code: ApiError.ErrorCode | null) => {
@@ -166,13 +174,12 @@ const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i
 
 const noHeaders: Readonly<Record<string, string>> = {}
 
-/** Answers belong to one caller, are never cached, and are in the current revision (api.md, Versioning 6). */
+/** Answers belong to one caller and are never cached. */
 const json = (status: number, body: string, headers: Readonly<Record<string, string>> = noHeaders): Outgoing => ({
   status,
   headers: {
     "content-type": "application/json",
     "cache-control": "no-store",
-    "service-version": Revision.current,
     ...headers
   },
   body

@@ -96,7 +96,7 @@ const run = <R>(
     request_id,
     credentials: { ...credentials, read_handle },
     // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
-    revision: null,
+    revision: "current",
     idempotency_key,
     via,
     input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)

@@ -9,6 +9,7 @@ import * as Change from "../storage/Change.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
+import type { Organization } from "./Organization.ts"
 import { Seal } from "./Seal.ts"
 
 /** What a call brings along to say who calls. */
@@ -21,14 +22,6 @@ export interface Credentials {
   readonly address: string
   /** Whether this door admits callers without a key (only the agent endpoint does). */
   readonly keyless: boolean
-}
-
-/** An organization: one partner, with a workspace in each environment. */
-export interface Organization {
-  readonly id: OrganizationId
-  readonly name: string
-  readonly created_at: number
-  readonly workspaces: { readonly [E in Environment]: WorkspaceId }
 }
 
 /** A key as it is made: the only time that it is shown. */

@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import * as Revision from "../access/Revision.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
 import { neededFact, requiredFacts, requiring, schemaOf } from "./Application.ts"
 import type { CarrierAdapter } from "./Carrier.ts"
@@ -63,11 +62,12 @@ export const CapabilitiesAnswer = Schema.Struct({
 })
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
-/** What a line offers in an environment, given the carriers of the host. */
+/** What a line offers in an environment, given the carriers of the host, told in a revision. */
 export const of = (
   line: Line,
   environment: Environment,
-  adapters: ReadonlyArray<CarrierAdapter>
+  adapters: ReadonlyArray<CarrierAdapter>,
+  revision: string
 ): typeof Capabilities.Encoded => {
   const offered = candidates(adapters, environment, line)
   const codes = codesOf(line)
@@ -75,7 +75,7 @@ export const of = (
   return {
     line,
     environment,
-    revision: Revision.current,
+    revision,
     states: State.servedStates.map((code) => stateOf(line, code, offered)),
     required_facts: [...requiredFacts(line), ...needs.map((need) => neededFact(line, need))],
     required_facts_schema: { ...requiring(schemaOf(line), needs) },

@@ -84,7 +84,7 @@ const start = Effect.fnUntraced(function* (means: Means, call: Call, input: Star
   const stored = yield* storage.get({ workspace_id, kind: "request_key", id: key })
   const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
-  const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(input))
+  const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
   if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 

@@ -11,16 +11,19 @@ import { fingerprintLike } from "./Fingerprint.ts"
 
 /** A call that must run once, however often it is sent. */
 export interface KeyedCall {
-  readonly call: { readonly caller: Caller; readonly moment: Moment }
+  /** Who calls, when, and with what: repeats are compared by the input as it was sent. */
+  readonly call: { readonly caller: Caller; readonly moment: Moment; readonly sent: unknown }
   readonly operation: string
   /** The `Idempotency-Key`, which `keyErrors` has found right. */
   readonly key: string | null
-  readonly input: unknown
+  /** The revision in whose form this release answers: the newest. */
+  readonly form: string
 }
 
-/** An answer, and whether it was given before. */
+/** An answer, the revision in whose form it is, and whether it was given before. */
 export interface Answer<A> {
   readonly json: Json.Json<A>
+  readonly form: string
   readonly replayed: boolean
 }
 
@@ -30,7 +33,7 @@ export interface Answer<A> {
  */
 type Kept =
   | { readonly state: "running"; readonly fingerprint: string; readonly until: number }
-  | { readonly state: "done"; readonly fingerprint: string; readonly body: string }
+  | { readonly state: "done"; readonly fingerprint: string; readonly form: string; readonly body: string }
   | { readonly state: "free"; readonly fingerprint: string }
 
 /** Remembers the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
@@ -85,7 +88,7 @@ export class Answers extends Context.Service<
         const stored = yield* storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name })
         const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
-        const text = Json.canonical([keyed.operation, keyed.input])
+        const text = Json.canonical([keyed.operation, keyed.call.sent])
         // What is free is not compared with, so its seal key may be gone.
         const older = Option.isSome(kept) && kept.value.state !== "free" ? kept.value.fingerprint : null
         const fingerprint = yield* fingerprintLike(seal, older, text)
@@ -94,7 +97,9 @@ export class Answers extends Context.Service<
           const real_now = yield* Clock.currentTimeMillis
           const before = kept.value
           if (before.state !== "free" && before.fingerprint !== fingerprint) return yield* usedOtherwise
-          if (before.state === "done") return { json: Json.fromText<A>(before.body), replayed: true }
+          if (before.state === "done") {
+            return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
+          }
           if (before.state === "running" && real_now < before.until) return yield* stillRunning
         }
 
@@ -104,8 +109,8 @@ export class Answers extends Context.Service<
             Effect.catchTag("VersionConflict", () => stillRunning)
           )
           const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
-          yield* conclude(id, { state: "done", fingerprint, body: remember(json).text })
-          return { json, replayed: false }
+          yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: remember(json).text })
+          return { json, form: keyed.form, replayed: false }
         })
         // A caller that hangs up leaves nothing half done: what has begun is brought to its end and can be replayed.
         return yield* Effect.uninterruptible(first)

@@ -3,6 +3,7 @@ import type { ApiError } from "../ApiError.ts"
 import * as Access from "../access/Access.ts"
 import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
+import type { Organization } from "../access/Organization.ts"
 import { SealKeys } from "../access/Seal.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
@@ -19,7 +20,7 @@ export interface CallOptions {
   readonly environment?: Environment
   readonly read_handle?: string
   readonly idempotency_key?: string
-  /** The revision to ask for; none unless told. */
+  /** The `Service-Version` to send; none unless told, so that the pin decides. */
   readonly revision?: string
   /** The address of the other side. */
   readonly address?: string
@@ -45,7 +46,7 @@ export interface WorldOptions {
 export class World extends Context.Service<
   World,
   {
-    readonly organization: Access.Organization
+    readonly organization: Organization
     readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
     /** Calls an operation as a host would, and decodes its answer. */
     readonly call: <Output, R>(
@@ -99,7 +100,7 @@ const makeWorld = Effect.gen(function* () {
           address: options.address ?? "127.0.0.1",
           keyless: true
         },
-        revision: options.revision ?? null,
+        revision: { header: options.revision ?? null },
         idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
         ...(options.via !== undefined && { via: options.via }),
         input: Effect.succeed(input)

@@ -4,6 +4,7 @@ import * as ApiError from "../ApiError.ts"
 import { Allowance } from "../access/Allowance.ts"
 import * as Cursor from "../access/Cursor.ts"
 import * as Revision from "../access/Revision.ts"
+import { Revisions } from "../access/Revisions.ts"
 import { Seal } from "../access/Seal.ts"
 import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
@@ -72,37 +73,42 @@ export class Deliveries extends Context.Service<
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, Storage | Seal | Ids | Allowance | Mac.Mac | WebhookSender> =
-    Layer.effect(
-      Deliveries,
-      Effect.gen(function* () {
-        const means: Means = {
-          storage: yield* Storage,
-          seal: yield* Seal,
-          ids: yield* Ids,
-          allowance: yield* Allowance,
-          mac: yield* Mac.Mac,
-          sender: yield* WebhookSender,
-          header_prefix: yield* WebhookHeaderPrefix,
-          keys: new Map(),
-          opened: new Map()
-        }
-        return Deliveries.of({
-          list: (call, input) => list(means, call, input),
-          get: (call, input) => get(means, call, input),
-          health: (call, id) => health(means, call, id),
-          test: (call, id) => deciding(test(means, call, id)),
-          replay: (call, input) => deciding(replay(means, call, input)),
-          jobs: { deliver: (job, at) => attempt(means, job, at) },
-          abandon: (job, at) => abandon(means, job, at)
-        })
+  static readonly layer: Layer.Layer<
+    Deliveries,
+    never,
+    Storage | Seal | Ids | Allowance | Revisions | Mac.Mac | WebhookSender
+  > = Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const means: Means = {
+        storage: yield* Storage,
+        seal: yield* Seal,
+        ids: yield* Ids,
+        allowance: yield* Allowance,
+        revisions: yield* Revisions,
+        mac: yield* Mac.Mac,
+        sender: yield* WebhookSender,
+        header_prefix: yield* WebhookHeaderPrefix,
+        keys: new Map(),
+        opened: new Map()
+      }
+      return Deliveries.of({
+        list: (call, input) => list(means, call, input),
+        get: (call, input) => get(means, call, input),
+        health: (call, id) => health(means, call, id),
+        test: (call, id) => deciding(test(means, call, id)),
+        replay: (call, input) => deciding(replay(means, call, input)),
+        jobs: { deliver: (job, at) => attempt(means, job, at) },
+        abandon: (job, at) => abandon(means, job, at)
       })
-    )
+    })
+  )
 }
 
 interface Means extends AttemptMeans {
   readonly ids: Ids["Service"]
   readonly allowance: Allowance["Service"]
+  readonly revisions: Revisions["Service"]
 }
 
 /** Tests of a subscription in a minute, and replays of an event in a day (api.md, Limits). */
@@ -160,10 +166,11 @@ const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) 
   if (recent.length >= max_tests) {
     return yield* limited(`${max_tests} tests of a subscription a minute`, (recent[0] ?? 0) + minute_ms - real_now)
   }
+  const revision = yield* means.revisions.pin(workspace.id)
   const event: TestEvent = {
     id: means.ids.test_event(),
     type: "webhook.test",
-    schema_version: Revision.current,
+    schema_version: revision.date,
     occurred_at: fromMillis(now),
     environment: workspace.environment,
     subscription_id: subscription.id
@@ -172,7 +179,7 @@ const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) 
     subscription_id: subscription.id,
     event_id: event.id,
     event_type: event.type,
-    payload: JSON.stringify(event),
+    payload: Revision.event(revision, Json.encode(event)).text,
     at: now
   })
   const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(EndpointHealth.tested(kept, real_now), now)]

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import * as Revision from "../access/Revision.ts"
+import type { Revisions } from "../access/Revisions.ts"
 import type { Event } from "../events/Event.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
@@ -16,17 +17,28 @@ type StorageService = Storage["Service"]
  * A storage that commits events together with their deliveries.
  *
  * Whoever commits an event need not know of subscriptions: the delivery log shows a delivery the moment its event can
- * be read in the feed, and neither can be there without the other.
+ * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of
+ * its workspace, if no call did (api.md, Versioning 3).
  */
-export const publishing = (storage: StorageService): StorageService => ({
-  ...storage,
-  commit: (change) =>
-    change.events.length === 0
-      ? storage.commit(change)
-      : Effect.flatMap(receivers(storage, change.workspace_id), (subscriptions) =>
-          storage.commit(subscriptions.length === 0 ? change : withDeliveries(change, subscriptions))
-        )
-})
+export const publishing = (storage: StorageService, revisions: Revisions["Service"]): StorageService => {
+  const withDeliveries = Effect.fnUntraced(function* (change: Change) {
+    const subscriptions = yield* receivers(storage, change.workspace_id)
+    const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
+    if (wanted.length === 0) return change
+    const revision = yield* revisions.pin(change.workspace_id)
+    const deliveries = wanted.flatMap((event) => deliveriesOf(event, revision))
+    return {
+      ...change,
+      writes: [...change.writes, ...deliveries.map((delivery) => Delivery.toStored(delivery, delivery.created_at))],
+      jobs: [...change.jobs, ...deliveries.map((delivery) => attemptJob(delivery, "scheduled"))]
+    }
+  })
+  return {
+    ...storage,
+    commit: (change) =>
+      change.events.length === 0 ? storage.commit(change) : Effect.flatMap(withDeliveries(change), storage.commit)
+  }
+}
 
 /** The subscriptions of a workspace that receive events now. */
 export const receivers = (
@@ -35,25 +47,28 @@ export const receivers = (
 ): Effect.Effect<ReadonlyArray<EventSubscription.KeptSubscription>, StorageUnavailable> =>
   Effect.map(activeSubscriptions(storage, workspace_id), (active) => active.filter(EventSubscription.receives))
 
-const withDeliveries = (change: Change, subscriptions: ReadonlyArray<EventSubscription.KeptSubscription>): Change => {
-  const deliveries = change.events.flatMap((event) => deliveriesOf(event, subscriptions))
-  return {
-    ...change,
-    writes: [...change.writes, ...deliveries.map((delivery) => Delivery.toStored(delivery, delivery.created_at))],
-    jobs: [...change.jobs, ...deliveries.map((delivery) => attemptJob(delivery, "scheduled"))]
-  }
+/** An event that is to be delivered, and to whom. */
+interface Wanted {
+  readonly stored: NewEvent
+  readonly json: Json.Json<Event>
+  readonly type: string
+  readonly subscriptions: ReadonlyArray<EventSubscription.KeptSubscription>
+}
+
+const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSubscription>): ReadonlyArray<Wanted> => {
+  if (all.length === 0) return []
+  const json = Json.fromText<Event>(stored.body)
+  const { type } = Json.decode(json)
+  const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
+  return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
 
 const deliveriesOf = (
-  stored: NewEvent,
-  subscriptions: ReadonlyArray<EventSubscription.KeptSubscription>
+  { stored, json, type, subscriptions }: Wanted,
+  revision: Revision.Revision
 ): ReadonlyArray<Delivery.KeptDelivery> => {
-  const json = Json.fromText<Event>(stored.body)
-  const { type } = Json.decode(json)
-  const wanting = subscriptions.filter(({ event_types }) => event_types.includes(type))
-  if (wanting.length === 0) return []
-  const payload = payloadOf(json)
-  return wanting.map(({ id }) =>
+  const payload = payloadOf(json, revision)
+  return subscriptions.map(({ id }) =>
     Delivery.handOver({
       subscription_id: id,
       event_id: stored.id,
@@ -64,6 +79,6 @@ const deliveriesOf = (
   )
 }
 
-/** The body of a webhook: the event and the revision that it is written in. Made once, sent at every attempt. */
-export const payloadOf = (event: Json.Json<Event>): string =>
-  Json.extend(event, { schema_version: Revision.current }).text
+/** The body of a webhook: the event in a revision, and its date. Made once, sent at every attempt. */
+export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
+  Json.extend(Revision.event(revision, event), { schema_version: revision.date }).text

@@ -1,4 +1,5 @@
 import { Effect, Schema } from "effect"
+import type { Revisions } from "../access/Revisions.ts"
 import type { Event } from "../events/Event.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
@@ -38,20 +39,27 @@ export const tellings: {
 export const max_replayed = 1_000
 const delay_ms = 15 * minute_ms
 
+/** What a replay works with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly revisions: Revisions["Service"]
+}
+
 /** Sends the recorded events of a sandbox again, to every subscription that wants them; answers how many attempts. */
 export const replayEvents = Effect.fnUntraced(function* (
-  storage: Storage["Service"],
+  means: Means,
   workspace_id: WorkspaceId,
   code: ReplayCode,
   now: number
 ) {
+  const { storage } = means
   const events = arrange(code, yield* newestEvents(storage, workspace_id))
   const subscriptions = yield* receivers(storage, workspace_id)
   const when: When = { now, due_at: code === "delayed" ? now + delay_ms : now }
   let deliveries = 0
   for (const subscription of subscriptions) {
     for (const event of events.filter(({ type }) => subscription.event_types.includes(type))) {
-      yield* deciding(sendAgain(storage, workspace_id, subscription, event, when))
+      yield* deciding(sendAgain(means, workspace_id, subscription, event, when))
       deliveries++
     }
   }
@@ -102,7 +110,7 @@ const arrange = (code: ReplayCode, events: ReadonlyArray<Recorded>): ReadonlyArr
 
 /** One more attempt of an event, whatever has become of its delivery; one that was never handed over is now. */
 const sendAgain = Effect.fnUntraced(function* (
-  storage: Storage["Service"],
+  { storage, revisions }: Means,
   workspace_id: WorkspaceId,
   { id }: KeptSubscription,
   event: Recorded,
@@ -113,7 +121,7 @@ const sendAgain = Effect.fnUntraced(function* (
     subscription_id: id,
     event_id: event.id,
     event_type: event.type,
-    payload: payloadOf(event.json),
+    payload: payloadOf(event.json, yield* revisions.pin(workspace_id)),
     at: now,
     due_at
   })

@@ -94,7 +94,7 @@ const call = <Output, R>(
   Operation.call(operation, {
     request_id: "req_1",
     credentials: { key, read_handle: more.read_handle ?? null, address: "", keyless: false },
-    revision: null,
+    revision: { header: null },
     idempotency_key: more.idempotency_key ?? null,
     input: Effect.succeed(input)
   }).pipe(Effect.map((reply) => Json.decode(reply.json)))

@@ -5,6 +5,8 @@ import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { ApiError } from "../../src/ApiError.ts"
 import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
+import type { Served } from "../../src/access/Revision.ts"
+import { ServedRevisions } from "../../src/access/ServedRevisions.ts"
 import type { Services } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
 import type { Line } from "../../src/quoting/Line.ts"
@@ -35,15 +37,18 @@ export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | 
 interface StoryOptions extends WorldOptions {
   /** What stands between the service and its storage. */
   readonly around?: (storage: Storage["Service"]) => Storage["Service"]
+  /** Other revisions than those of this release. */
+  readonly served?: Served
 }
 
 /** A world whose clock is the test's, from its beginning on. */
-export const world = ({ around, ...options }: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
+export const world = ({ around, served, ...options }: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
   const storage =
     around === undefined
       ? MemoryStorage.layer
       : Layer.effect(Storage, Effect.map(Storage, around)).pipe(Layer.provide(MemoryStorage.layer))
-  return World.layer(storage, { cryptography: NodeCrypto.layer, ...options })
+  const whole = World.layer(storage, { cryptography: NodeCrypto.layer, ...options })
+  return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }
 
 /** A sentence of the specification, and the story that shows it. */

@@ -1,8 +1,7 @@
-import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Logger, References, Result } from "effect"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import * as ApiError from "../../src/ApiError.ts"
-import * as Revision from "../../src/access/Revision.ts"
 import type { FinishedCall } from "../../src/requests/FinishedCall.ts"
 import { OnFinishedCall } from "../../src/requests/FinishedCall.ts"
 import { StorageUnavailable } from "../../src/storage/Storage.ts"
@@ -17,23 +16,6 @@ const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
     notes
   )
 }
-
-describe("the revision of a call", () => {
-  it("is the newest where none is asked for, and the one asked for where it is served", () => {
-    assert.deepStrictEqual(Revision.choose(null), Result.succeed("2026-09-26"))
-    assert.deepStrictEqual(Revision.choose("2026-09-26"), Result.succeed("2026-09-26"))
-  })
-
-  it("is refused with the served ones where it is empty, repeated or not served", () => {
-    for (const wrong of ["", "2020-01-01", "2026-09-26, 2026-09-26", " 2026-09-26", "2026-9-26", "latest"]) {
-      const chosen = Revision.choose(wrong)
-      const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
-      assert.deepStrictEqual([error._tag, error.status], ["invalid_version", 400])
-      assert.deepStrictEqual(error.field_errors?.[0]?.allowed_values, ["2026-09-26"])
-      assert.strictEqual(error.field_errors?.[0]?.path, "Service-Version")
-    }
-  })
-})
 
 describe("a call", () => {
   story(
@@ -173,6 +155,8 @@ describe("a call", () => {
     "whose host dies while it runs may be made again after two minutes, and no sooner",
     Effect.gen(function* () {
       const once = { idempotency_key: "once" }
+      // The workspace has been called before, and has its pin.
+      yield* list()
       dies = true
       assert.strictEqual((yield* refusal(select("zero_quotes", once)))._tag, "internal_error")
       dies = false

@@ -35,7 +35,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
     const reply = yield* Operation.call(operations.advanceTime, {
       request_id: "req_1",
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
-      revision: null,
+      revision: { header: null },
       idempotency_key,
       input: Effect.succeed({ seconds })
     })

@@ -16,7 +16,7 @@ const slowStart = (after_ms: number) =>
     const reply = yield* Operation.call(operations.startQuoteRequest, {
       request_id: "req_1",
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
-      revision: null,
+      revision: { header: null },
       idempotency_key: null,
       input: Effect.delay(Effect.succeed(startOf({ request_key: "slow" })), after_ms)
     })

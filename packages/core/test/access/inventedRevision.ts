@@ -1,0 +1,28 @@
+import type { Difference, Fields, Served } from "../../src/access/Revision.ts"
+import { renamed, renamedInput } from "../../src/access/Revision.ts"
+
+const olderQuote = renamed("proof", "evidence")
+
+const withQuotes = (answer: Fields): Fields => ({
+  ...answer,
+  quotes: Array.isArray(answer.quotes) ? answer.quotes.map(olderQuote) : answer.quotes
+})
+
+/** What an invented revision has changed: a field of quotes, one of an input, and one of events. */
+export const invented: Difference = {
+  summary: "A quote's evidence was its proof, a consent's receipt its paper, and the line of an event its product.",
+  inputs: { start_quote_request: renamedInput("paper", "consent_receipt_id") },
+  answers: { get_quote: olderQuote, get_quote_request: withQuotes },
+  event: renamed("product", "line")
+}
+
+/** The first revision as the older of two. */
+export const older = "2026-09-26"
+/** A newer revision, which is invented. */
+export const newer = "2027-01-15"
+
+/** Two revisions that are served at once: the form of this release, under a newer date, and an older one. */
+export const two: Served = [
+  { date: newer, differences: [] },
+  { date: older, differences: [invented] }
+]
