@@ -13,6 +13,7 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/test/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["test/support/postgresOfRun.ts"],
     testTimeout: 30_000
   }
 })

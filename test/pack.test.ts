@@ -76,7 +76,8 @@ const exported: Readonly<Record<string, string>> = {
   "@quotewire/core/testing": "StorageContract",
   "@quotewire/http": "Http",
   "@quotewire/http/testing": "NodeReceiver",
-  "@quotewire/storage-memory": "MemoryStorage"
+  "@quotewire/storage-memory": "MemoryStorage",
+  "@quotewire/storage-pg": "PgStorage"
 }
 
 describe("a published package", () => {

@@ -1,6 +1,5 @@
-import { type Change, Storage } from "@quotewire/core"
+import { type Change, Hints, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
-import { Hints, hintsOf } from "./Hints.ts"
 import { Store } from "./Store.ts"
 
 /**
@@ -11,7 +10,7 @@ import { Store } from "./Store.ts"
  */
 export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, () => {
   const store = new Store()
-  const hints = new Hints()
+  const hints = new Hints.Hints()
   const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
     const thrown = hints.tell(told)
     return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
@@ -21,7 +20,7 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
       Effect.suspend(() => {
         const refusal = store.commit(change)
         if (refusal !== null) return Effect.fail(refusal)
-        return tell(hintsOf(change))
+        return tell(Hints.hintsOf(change))
       }),
     get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
     page: (query) => Effect.sync(() => store.page(query)),

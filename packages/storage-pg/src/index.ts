@@ -1,1 +1,1 @@
-export {}
+export * as PgStorage from "./PgStorage.ts"

@@ -1,18 +1,20 @@
 import type { WorkspaceId } from "../Ids.ts"
 
 /** The kinds of due work. Storage does not care what they mean. */
-export type JobKind =
-  | "collect"
-  | "ask_carrier"
-  | "poll_carrier"
-  | "carrier_callback"
-  | "close_request"
-  | "end_action"
-  | "expire_quote"
-  | "refresh_quote"
-  | "deliver"
-  | "cancel_deliveries"
-  | "drop_subscription"
+export const jobKinds = [
+  "collect",
+  "ask_carrier",
+  "poll_carrier",
+  "carrier_callback",
+  "close_request",
+  "end_action",
+  "expire_quote",
+  "refresh_quote",
+  "deliver",
+  "cancel_deliveries",
+  "drop_subscription"
+] as const
+export type JobKind = (typeof jobKinds)[number]
 
 /**
  * A line in which jobs of a workspace wait: at most `limit` of them are leased at once, whatever else is due.

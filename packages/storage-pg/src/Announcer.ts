@@ -1,0 +1,88 @@
+import { type Change, Ids, Storage } from "@quotewire/core"
+import { Effect, Option, Queue, Schema, type Scope } from "effect"
+import { texts } from "./columns.ts"
+import { type Database, inRealTime } from "./Database.ts"
+
+/** The channel on which hosts tell each other of their commits. */
+export const channel = "quotewire"
+
+/** How often a host tells others, at most. */
+const every_ms = 50
+// PostgreSQL takes fewer than 8,000 bytes in a notification.
+const max_payload = 7_500
+const max_payloads = 8
+const longest_line = 200
+const max_told = 2_000
+
+const lineOf = (hint: Change.Hint): string =>
+  hint.about === "quote_request" ? `quote_request ${hint.id}` : `${hint.about} ${hint.workspace_id}`
+
+/** What makes everybody look at everything: hints may have been lost. */
+export const everything: ReadonlyArray<Change.Hint> = [
+  { about: "workspace", workspace_id: Storage.directory },
+  { about: "jobs", workspace_id: Storage.directory }
+]
+
+const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
+
+/** Reads what another host tells; nothing where it is this host's own. */
+export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
+  const [from, ...lines] = payload.split("\n")
+  if (from === host) return []
+  return lines.flatMap((line): ReadonlyArray<Change.Hint> => {
+    const space = line.indexOf(" ")
+    const about = line.slice(0, space)
+    const id = line.slice(space + 1)
+    if (about === "quote_request") return [{ about, id }]
+    // Anything else is a newer host's.
+    if (about !== "jobs" && about !== "workspace") return []
+    return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
+  })
+}
+
+/** Packs lines into as few payloads as hold them; what is too much is left out, since it is only a hint. */
+const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> => {
+  const packed: Array<string> = []
+  let payload = host
+  for (const line of lines) {
+    if (line.length > longest_line) continue
+    // Four bytes a character at most.
+    if (payload.length + line.length + 1 > max_payload / (isAscii(line) ? 1 : 4)) {
+      packed.push(payload)
+      payload = host
+    }
+    payload += `\n${line}`
+  }
+  return [...packed, payload].slice(0, max_payloads)
+}
+
+const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
+
+/** Tells other hosts, after the commit: at once, but no more often than every 50 milliseconds, each thing once. */
+export const make = Effect.fnUntraced(function* (
+  host: string,
+  database: Database
+): Effect.fn.Return<(hints: ReadonlyArray<Change.Hint>) => void, never, Scope.Scope> {
+  const wake = yield* Queue.sliding<void>(1)
+  let told = new Set<string>()
+
+  const announce = Effect.gen(function* () {
+    yield* Queue.take(wake)
+    const lines = told
+    told = new Set()
+    // Hints that cannot be told are lost: whoever waits for them looks again by itself.
+    yield* Effect.ignore(
+      database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
+        channel,
+        texts(payloads(host, lines))
+      ])
+    )
+    yield* Effect.sleep(every_ms)
+  })
+  yield* Effect.forkScoped(inRealTime(Effect.forever(announce)))
+
+  return (hints) => {
+    if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))
+    if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
+  }
+})

@@ -1,0 +1,96 @@
+import { type PgConnection, PgPool } from "@effect/sql-pg"
+import type { Storage } from "@quotewire/core"
+import { Clock, Effect, Fiber, type Redacted, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { types } from "./columns.ts"
+import { refused, unavailable } from "./refused.ts"
+
+/** Where the database is, and how much of it a process may take. */
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: Redacted.Redacted<string>
+  /** Connections for single reads, which share them; 2. */
+  readonly read_connections?: number
+  /** Connections for everything else; 6. */
+  readonly write_connections?: number
+  /** The longest a call waits for the database, for a connection and an answer together; 10. */
+  readonly call_seconds?: number
+  /** The longest the server works at a statement; 8. */
+  readonly statement_seconds?: number
+  /** The longest that opening a connection takes; 5. */
+  readonly connect_seconds?: number
+}
+
+type Rows = ReadonlyArray<PgConnection.Row>
+
+/** Statements to one database: each answers, or fails with `StorageUnavailable`, within a bound. */
+export interface Database {
+  /** A statement that only reads; many share a connection. */
+  readonly read: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+  /** A statement that has a connection of its own while it runs. */
+  readonly write: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+}
+
+/** What every connection has in common. */
+export const connectionOf = (options: DatabaseOptions): PgConnection.Config => ({
+  url: options.url,
+  types,
+  applicationName: "quotewire",
+  connectTimeout: `${options.connect_seconds ?? 5} seconds`,
+  keepAlive: "10 seconds",
+  startupParameters: { statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}` },
+  // A page of the feed can be large.
+  maxMessageSize: 256 * 1_024 * 1_024
+})
+
+// The wire keeps real time, also where a test clock moves everything else.
+export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+
+/** Opens pools; connections are made when they are needed, and made again when they are lost. */
+export const make = Effect.fnUntraced(function* (
+  options: DatabaseOptions
+): Effect.fn.Return<Database, SqlError, Scope.Scope> {
+  const connection = connectionOf(options)
+  const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
+  const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
+  const call_ms = (options.call_seconds ?? 10) * 1_000
+  const scope = yield* Effect.scope
+
+  const bounded = (
+    statement: Effect.Effect<PgConnection.Result, SqlError>,
+    giveUp: Effect.Effect<unknown>
+  ): Effect.Effect<Rows, Storage.StorageUnavailable> =>
+    Effect.timeoutOrElse(statement, {
+      duration: call_ms,
+      orElse: () => Effect.andThen(giveUp, Effect.fail(unavailable))
+    }).pipe(
+      Effect.map(({ rows }) => rows),
+      Effect.catchTag("SqlError", refused),
+      inRealTime
+    )
+
+  return {
+    read: (sql, params) =>
+      Effect.suspend(() => {
+        let used: PgConnection.PgConnection | null = null
+        const statement = reads.use((connection) => {
+          used = connection
+          return connection.query(sql, params)
+        })
+        // The server ends a statement sooner than that: this connection is dead, and nobody else should get it.
+        return bounded(
+          statement,
+          Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
+        )
+      }),
+    write: (sql, params) =>
+      Effect.flatMap(
+        Effect.forkIn(
+          writes.use((connection) => connection.query(sql, params)),
+          scope
+        ),
+        // Whoever gives up does not wait until the statement is called off, and the connection with it.
+        (fiber) => bounded(Fiber.join(fiber), Effect.forkIn(Fiber.interrupt(fiber), scope))
+      )
+  }
+})

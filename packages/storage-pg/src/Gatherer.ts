@@ -1,0 +1,115 @@
+import { Effect, FiberSet, type Scope } from "effect"
+
+/** What a gatherer has to know of its items. */
+export interface Gathering<A, R> {
+  /** Items of one lane are sent one batch after the other, in their order. */
+  readonly laneOf: (item: A) => number
+  /** What an item has for itself: two that claim the same are never in one batch. */
+  readonly claimsOf: (item: A) => ReadonlyArray<string>
+  /** About how many bytes an item takes. */
+  readonly sizeOf: (item: A) => number
+  /** Sends a batch, and answers for each item, in order. It does not fail. */
+  readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<R>>
+  /** The answer to an item that finds its lane full, or that was not sent to the end when the scope closes. */
+  readonly refusal: R
+}
+
+interface Waiting<A, R> {
+  readonly item: A
+  readonly claims: ReadonlyArray<string>
+  readonly size: number
+  readonly resume: (answer: R) => void
+}
+
+interface Lane<A, R> {
+  waiting: Array<Waiting<A, R>>
+  busy: boolean
+}
+
+const max_batch = 200
+const max_bytes = 4_000_000
+const max_waiting = 5_000
+
+/**
+ * Gathers what is to be sent while something is under way.
+ *
+ * An item that finds its lane idle is sent at once: nobody ever waits for company. What comes while a batch is under way
+ * goes together when it has returned.
+ */
+export const make = Effect.fnUntraced(function* <A, R>(
+  lanes: number,
+  { laneOf, claimsOf, sizeOf, send, refusal }: Gathering<A, R>
+): Effect.fn.Return<(item: A) => Effect.Effect<R>, never, Scope.Scope> {
+  const run = yield* FiberSet.makeRuntime()
+  const queues = Array.from({ length: lanes }, (): Lane<A, R> => ({ waiting: [], busy: false }))
+  let closed = false
+
+  const drain = (lane: Lane<A, R>): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      // Whoever else wants to send something in this turn of the process comes along.
+      yield* Effect.yieldNow
+      while (true) {
+        const batch = takeBatch(lane)
+        if (batch.length === 0) return
+        const answers = yield* Effect.onInterrupt(send(batch.map(({ item }) => item)), () =>
+          Effect.sync(() => answer(batch, []))
+        )
+        answer(batch, answers)
+      }
+    }).pipe(
+      Effect.onInterrupt(() =>
+        Effect.sync(() => {
+          closed = true
+          answer(lane.waiting, [])
+        })
+      )
+    )
+
+  const answer = (batch: ReadonlyArray<Waiting<A, R>>, answers: ReadonlyArray<R>): void => {
+    for (const [index, { resume }] of batch.entries()) resume(answers[index] ?? refusal)
+  }
+
+  return (item) =>
+    Effect.callback<R>((resume) => {
+      const lane = queues[laneOf(item) % lanes]
+      if (closed || lane === undefined || lane.waiting.length >= max_waiting) return resume(Effect.succeed(refusal))
+      const waiting = {
+        item,
+        claims: claimsOf(item),
+        size: sizeOf(item),
+        resume: (given: R) => resume(Effect.succeed(given))
+      }
+      lane.waiting.push(waiting)
+      if (!lane.busy) {
+        lane.busy = true
+        run(drain(lane))
+      }
+      // What has not been sent yet is forgotten with the caller that gives up.
+      return Effect.sync(() => {
+        const place = lane.waiting.indexOf(waiting)
+        if (place >= 0) lane.waiting.splice(place, 1)
+      })
+    })
+})
+
+/** Takes the next batch out of a queue: in order, but for items that claim what one before them claims. */
+const takeBatch = <A, R>(lane: Lane<A, R>): ReadonlyArray<Waiting<A, R>> => {
+  const batch: Array<Waiting<A, R>> = []
+  const left: Array<Waiting<A, R>> = []
+  const claimed = new Set<string>()
+  let bytes = 0
+  for (const waiting of lane.waiting) {
+    const fits = batch.length < max_batch && (batch.length === 0 || bytes + waiting.size <= max_bytes)
+    const isFree = waiting.claims.every((claim) => !claimed.has(claim))
+    // Also what is left behind keeps its claims: items with the same go in the order in which they came.
+    for (const claim of waiting.claims) claimed.add(claim)
+    if (fits && isFree) {
+      batch.push(waiting)
+      bytes += waiting.size
+    } else left.push(waiting)
+  }
+  lane.waiting = left
+  // In the same breath: what comes from now on finds the lane idle.
+  lane.busy = batch.length > 0
+  return batch
+}

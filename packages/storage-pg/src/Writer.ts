@@ -1,0 +1,76 @@
+import { type Change, Storage } from "@quotewire/core"
+import { Effect, Schema, type Scope } from "effect"
+import * as changes from "./changes.ts"
+import type { Database } from "./Database.ts"
+import * as Gatherer from "./Gatherer.ts"
+import { unavailable } from "./refused.ts"
+
+/** What becomes of a change. */
+type Outcome = Effect.Effect<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
+
+const RefusedRow = Schema.Struct({ change: Schema.Int, write: Schema.NullOr(Schema.Int) })
+const decodeRefused = Schema.decodeUnknownSync(Schema.Array(RefusedRow))
+
+/** Reads what refuses which change; writes are counted over all changes. */
+const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: unknown): ReadonlyArray<Outcome> => {
+  const outcomes = batch.map((): Outcome => Effect.void)
+  const writes = batch.flatMap((change) => change.writes)
+  for (const { change, write } of decodeRefused(rows)) {
+    const lease = batch[change - 1]?.finish ?? null
+    const record = write === null ? undefined : writes[write - 1]
+    if (record !== undefined) {
+      outcomes[change - 1] = Effect.fail(new Storage.VersionConflict({ kind: record.kind, id: record.id }))
+    } else if (lease !== null) {
+      const { workspace_id, number } = lease
+      outcomes[change - 1] = Effect.fail(new Storage.LeaseLost({ lease: { workspace_id, number, lease: lease.lease } }))
+    }
+  }
+  return outcomes
+}
+
+/** Spreads workspaces over the lanes. */
+const hash = ({ workspace_id }: Change.Change): number => {
+  let sum = 0
+  for (let index = 0; index < workspace_id.length; index++) sum = (sum * 31 + workspace_id.charCodeAt(index)) >>> 0
+  return sum
+}
+
+// What a row takes besides its texts.
+const row_bytes = 200
+
+const sizeOf = ({ writes, events, jobs }: Change.Change): number =>
+  writes.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  events.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
+
+/** Writes changes: one at a time while there is one at a time, and else many in one statement. */
+export const make = Effect.fnUntraced(function* (
+  database: Database,
+  lanes: number
+): Effect.fn.Return<(change: Change.Change) => Outcome, never, Scope.Scope> {
+  const write = (batch: ReadonlyArray<Change.Change>) =>
+    Effect.map(database.write(changes.statement, changes.parameters(batch)), (rows) => outcomesOf(batch, rows))
+
+  const writeOne = (change: Change.Change): Effect.Effect<Outcome> =>
+    write([change]).pipe(
+      Effect.map(([outcome]) => outcome ?? Effect.void),
+      Effect.catchTag("StorageUnavailable", (error) => Effect.succeed(Effect.fail(error))),
+      Effect.catchDefect((defect) => Effect.succeed(Effect.die(defect)))
+    )
+
+  const send = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<Outcome>> =>
+    write(batch).pipe(
+      Effect.catchTag("StorageUnavailable", (error) => Effect.succeed(batch.map(() => Effect.fail(error)))),
+      // Nothing of the batch is stored. Who has caused it is found one by one; its neighbours are not to blame.
+      Effect.catchDefect(() => Effect.forEach(batch, writeOne))
+    )
+
+  const gather = yield* Gatherer.make<Change.Change, Outcome>(lanes, {
+    laneOf: hash,
+    claimsOf: changes.claimsOf,
+    sizeOf,
+    send,
+    refusal: Effect.fail(unavailable)
+  })
+  return (change) => Effect.flatten(gather(change))
+})

@@ -1,0 +1,34 @@
+import { settings } from "./settings.ts"
+
+/** Adds to counts. A crash may lose the last half second of them: nobody waits for the disk to count. */
+export const tally: ReadonlyArray<string> = [
+  `create function quotewire.tally_1(
+    at bigint, t_workspace text[], t_name text[], t_start bigint[], t_ms bigint[], t_added bigint[]
+  ) returns table (place bigint, total bigint)
+  language plpgsql ${settings} as $body$
+  #variable_conflict use_column
+  begin
+    perform set_config('synchronous_commit', 'off', true);
+    return query
+    with given as (
+      select * from unnest(t_workspace, t_name, t_start, t_ms, t_added)
+        with ordinality g (workspace_id, name, window_start, window_ms, added, place)
+    ), counted as (
+      insert into quotewire.tally as t (workspace_id, name, window_start, window_ms, total)
+      select g.workspace_id, g.name, g.window_start, g.window_ms, g.added from given g
+      where g.added <> 0 and g.window_start + g.window_ms > at order by 1, 2, 3, 4
+      on conflict (workspace_id, name, window_start, window_ms) do update set total = t.total + excluded.total
+      returning t.*
+    )
+    select g.place, case
+      when g.window_start + g.window_ms <= at then g.added
+      else coalesce(c.total, t.total, 0)
+    end
+    from given g
+    left join counted c on c.workspace_id = g.workspace_id and c.name = g.name
+      and c.window_start = g.window_start and c.window_ms = g.window_ms
+    left join quotewire.tally t on g.added = 0 and t.workspace_id = g.workspace_id and t.name = g.name
+      and t.window_start = g.window_start and t.window_ms = g.window_ms
+    order by g.place;
+  end $body$`
+]

