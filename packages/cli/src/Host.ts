@@ -6,7 +6,10 @@ import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
 
 /** What the settings say of the host. */
-export type Listening = Pick<HostSettings, "port" | "host" | "base_url" | "cors_origins" | "mcp_origins">
+export type Listening = Pick<
+  HostSettings,
+  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
+>
 
 /** Serves everything that the service has, until the scope ends; answers with the address that it is bound to. */
 export const serve = (settings: Listening): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
@@ -28,6 +31,9 @@ const layerOf = (settings: Listening) =>
         port: settings.port,
         cors_origins: settings.cors_origins,
         wake: Effect.provideContext(Quotewire.wake, context),
+        ...(Option.isSome(settings.trust_proxy) && {
+          proxies: { trusted: settings.trust_proxy.value, header: settings.proxy_header }
+        }),
         ...(Option.isSome(settings.base_url) && { base_url: settings.base_url.value })
       })
     )

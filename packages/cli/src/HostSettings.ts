@@ -1,4 +1,5 @@
-import type { WebhookAddress } from "@quotewire/core"
+import type { Allowance, WebhookAddress } from "@quotewire/core"
+import type { ClientAddress } from "@quotewire/http"
 import type { Option } from "effect"
 import * as Settings from "./Settings.ts"
 
@@ -10,7 +11,10 @@ export interface HostSettings {
   readonly cors_origins: ReadonlyArray<string>
   readonly mcp_origins: ReadonlyArray<string>
   readonly json: boolean
+  readonly limits: Allowance.Limits
   readonly no_limits: boolean
+  readonly trust_proxy: Option.Option<ClientAddress.TrustedProxies>
+  readonly proxy_header: ClientAddress.ProxyHeader
   readonly request_log: boolean
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
@@ -24,7 +28,10 @@ export const flags = (networks: string) => ({
   cors_origins: Settings.cors_origins,
   mcp_origins: Settings.mcp_origins,
   json: Settings.json,
+  limits: Settings.limits,
   no_limits: Settings.no_limits,
+  trust_proxy: Settings.trust_proxy,
+  proxy_header: Settings.proxy_header,
   request_log: Settings.request_log,
   webhook_allow: Settings.webhook_allow(networks),
   webhook_header_prefix: Settings.webhook_header_prefix

@@ -6,7 +6,7 @@ import type { HostSettings } from "./HostSettings.ts"
 /** What the settings say of the core. */
 export type ServiceSettings = Pick<
   HostSettings,
-  "no_limits" | "request_log" | "webhook_allow" | "webhook_header_prefix"
+  "limits" | "no_limits" | "request_log" | "webhook_allow" | "webhook_header_prefix"
 >
 
 /** What a service stands on. */
@@ -35,7 +35,5 @@ export const layer = <E>(
     Layer.provide(Layer.succeed(RequestLog.KeepsRequestLog, settings.request_log)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
-    Layer.provide(
-      Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : Allowance.standardLimits)
-    )
+    Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))
   )

@@ -1,5 +1,6 @@
-import { Signature, WebhookAddress } from "@quotewire/core"
-import { Config, Option } from "effect"
+import { Allowance, Signature, WebhookAddress } from "@quotewire/core"
+import { ClientAddress } from "@quotewire/http"
+import { Config, Option, Result } from "effect"
 import { Flag } from "effect/cli"
 
 /** The environment variable of a setting: `--base-url` is `QUOTEWIRE_BASE_URL`. */
@@ -99,6 +100,41 @@ export const json = toggle("json", "Print one line of JSON when ready, and nothi
 
 /** No limits on the number of calls. */
 export const no_limits = toggle("no-limits", "Admit calls without limits, for load tests")
+
+/** What of the contract's limits is otherwise here. */
+export const limits = text("limits", "Limits as JSON; what it leaves out is as in the contract").pipe(
+  Flag.withDefault("{}"),
+  Flag.filterMap(
+    (json) => Result.getSuccess(Allowance.readLimits(json)),
+    (json) => must("limits", `be JSON that names limits; ${wrongIn(json)}`)
+  )
+)
+
+const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.readLimits(json), () => ""))
+
+/** The proxies whose word is taken for a caller's address. */
+export const trust_proxy = text(
+  "trust-proxy",
+  "Proxies in front of the host: how many, or their networks; none unless told"
+).pipe(
+  Flag.filterMap(
+    (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
+    () => must("trust-proxy", "be a number from 1 to 16, or networks separated by commas, such as 10.0.0.0/8")
+  ),
+  Flag.optional
+)
+
+/** The header in which those proxies tell a caller's address. */
+export const proxy_header = text(
+  "proxy-header",
+  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for unless told"
+).pipe(
+  Flag.withDefault("x-forwarded-for"),
+  Flag.filterMap(
+    (name) => Option.fromUndefinedOr(ClientAddress.proxyHeaders.find((header) => header === name.toLowerCase())),
+    () => must("proxy-header", "be x-forwarded-for or forwarded")
+  )
+)
 
 /** Whether calls are logged for `GET /v1/requests`. */
 export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)

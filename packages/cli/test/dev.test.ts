@@ -106,6 +106,24 @@ describe("quotewire dev", () => {
     })
   )
 
+  it.live("holds callers to the limits of its settings, by the address that a trusted proxy tells", () =>
+    Effect.gen(function* () {
+      const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
+      const started = yield* host(["dev", "--port", "0", "--json", "--trust-proxy", "1"], { QUOTEWIRE_LIMITS: limits })
+      const { base_url } = JSON.parse(started.output())
+      const statusFor = (client: string) =>
+        Effect.promise(async () => {
+          const headers = { authorization: "Bearer wrong", "x-forwarded-for": `198.51.100.1, ${client}` }
+          const response = await fetch(`${base_url}/v1/sandbox`, { headers })
+          return response.status
+        })
+      // Clients that call within one minute; where the minute turns between two calls, the next two are in one.
+      const statuses = yield* Effect.forEach(["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"], statusFor)
+      assert.include(statuses.slice(0, 3), 429)
+      assert.deepStrictEqual([statuses[0], statuses[3]], [401, 401])
+    })
+  )
+
   it.live("says in one sentence that its port is taken, and ends with exit code 1", () =>
     Effect.gen(function* () {
       const first = yield* host(["dev", "--port", "0", "--json"])
@@ -126,6 +144,9 @@ describe("quotewire", () => {
     { args: ["dev", "--base-url", "https://user:secret@example.com"], names: "--base-url" },
     { args: ["dev", "--base-url", "https://example.com?a=b"], names: "--base-url" },
     { args: ["dev", "--cors-origins", "https://example.com/"], names: "--cors-origins" },
+    { args: ["dev", "--limits", '{"keys":{"live":{"start":{"per_minute":0}}}}'], names: "keys.live.start.per_minute" },
+    { args: ["dev", "--trust-proxy", "secret"], names: "--trust-proxy" },
+    { args: ["dev", "--proxy-header", "secret"], names: "--proxy-header" },
     { args: ["dev", "--unknown"], names: "--unknown" },
     { args: ["serf"], names: "serf" }
   ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>

@@ -3,6 +3,7 @@ import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, FiberSet, Option, References, type Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
+import * as ClientAddress from "./ClientAddress.ts"
 import * as Cors from "./Cors.ts"
 import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
@@ -15,8 +16,8 @@ export interface Settings {
   readonly docs_url: string
   /** Origins whose pages may call what a widget key can call. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** The caller's address, for limits; the other side of the connection where this is left out. */
-  readonly address?: (request: IncomingMessage) => string
+  /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
+  readonly proxies?: ClientAddress.Proxies
 }
 
 /** Answers the requests of a `node:http` server. */
@@ -62,7 +63,7 @@ const unsafeMake = <R>(
   const ids = Context.get(context, Ids.Ids)
   const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
   const cors = Cors.make(settings.cors_origins ?? [], paths)
-  const addressOf = settings.address ?? remoteAddress
+  const addressOf = ClientAddress.of(settings.proxies ?? null)
   const fork = Effect.runForkWith(quiet(context))
   let isClosing = false
 
@@ -163,8 +164,6 @@ const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   Context.get(context, Tracer.Tracer) === Tracer.nativeTracer
     ? Context.add(context, References.TracerEnabled, false)
     : context
-
-const remoteAddress = (request: IncomingMessage): string => request.socket.remoteAddress ?? ""
 
 /** Splits a request's target; one that names the whole address, as proxies send it, counts by its path. */
 const targetOf = (url: string): { readonly path: string; readonly query: string } => {

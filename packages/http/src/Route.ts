@@ -14,7 +14,7 @@ export interface Incoming {
   readonly query: string
   /** Header names are in lower case. */
   readonly headers: IncomingHttpHeaders
-  /** The address of the other side. */
+  /** The caller's address, as limits count it. */
   readonly address: string
   /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
   readonly docs_url: string

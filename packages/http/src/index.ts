@@ -1,6 +1,8 @@
 export * as Answer from "./Answer.ts"
 export * as Api from "./Api.ts"
 export * as CarrierCallbacks from "./CarrierCallbacks.ts"
+export type { TrustedProxies } from "./ClientAddress.ts"
+export * as ClientAddress from "./ClientAddress.ts"
 export * as Go from "./Go.ts"
 export * as Handler from "./Handler.ts"
 export * as Http from "./Http.ts"

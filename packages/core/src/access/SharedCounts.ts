@@ -5,9 +5,9 @@ import type { Storage, Tally } from "../storage/Storage.ts"
 import { minute_ms, second_ms } from "../Timestamp.ts"
 
 /** What is counted here is told to the other hosts after this long at most. */
-const interval_ms = second_ms / 2
-/** What the others have counted is known for this long; then it is asked for again before anything is decided by it. */
-const fresh_ms = second_ms
+const interval_ms = second_ms / 4
+/** What the others have told is known for this long; then it is asked for again before anything is decided by it. */
+const fresh_ms = second_ms - interval_ms
 /** A call waits at most this long to learn of it, and is then decided by what is known here. */
 const longest_wait_ms = 250
 /** Clocks of hosts may differ by this much: no window ends in storage while a slow clock still counts in it. */
@@ -39,9 +39,10 @@ export interface Counter {
 /**
  * Counts that all hosts on one storage share.
  *
- * A host adds to what it knows, and tells storage in the background; nobody waits for that. It asks before it decides by
- * knowledge older than a second: those who wait share one question. Where storage is away, a host goes on with what it
- * knows, and tells later. A question whose answer is lost may have been counted: it then counts twice.
+ * A host adds to what it knows, and tells storage in the background; no call waits for that. Yet none is decided without
+ * what the others had counted a second before: a call of a key that was not met since waits for one question, which all who
+ * wait share. Where storage is away, a host goes on with what it knows, and tells later. A question whose answer is lost
+ * may have been counted, and then counts twice.
  */
 export interface SharedCounts {
   readonly counter: (name: string, window_ms: number) => Counter

@@ -1,7 +1,10 @@
-import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
 import type { ApiError } from "../../src/ApiError.ts"
-import { type Limits, standardLimits } from "../../src/access/Allowance.ts"
+import { type Limits, readLimits, standardLimits } from "../../src/access/Limits.ts"
+import type { Operation } from "../../src/Operation.ts"
+import { World } from "../../src/testing/World.ts"
+import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import {
   advance,
   agreed,
@@ -29,6 +32,42 @@ const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, at_most = 10_000) =>
     }
     return assert.fail("no limit was reached")
   })
+
+describe("the limits of a host", () => {
+  it("are those of the contract, but for what a setting changes", () => {
+    const setting = {
+      keys: { live: { start: { per_minute: 600, per_day: null } }, sandbox: { read: { per_day: 7 } } },
+      keyless: { start: { per_minute: 1 } },
+      organization_factor: 2
+    }
+    const { sandbox, live } = standardLimits.keys
+    assert.deepStrictEqual(
+      readLimits(JSON.stringify(setting)),
+      Result.succeed({
+        ...standardLimits,
+        keys: {
+          live: { ...live, start: { per_minute: 600, per_day: null } },
+          sandbox: { ...sandbox, read: { per_minute: 600, per_day: 7 } }
+        },
+        keyless: { ...standardLimits.keyless, start: { per_minute: 1, per_day: null } },
+        organization_factor: 2
+      })
+    )
+    assert.deepStrictEqual(readLimits("{}"), Result.succeed(standardLimits))
+  })
+
+  it.each([
+    ["many", "is not JSON"],
+    [
+      '{"keys":{"live":{"start":{"per_minute":0}}}}',
+      "keys.live.start.per_minute: Must be a whole number of at least 1, or null."
+    ],
+    ['{"keys":{"test":{}}}', "keys.test: This field is not known."],
+    ['{"organization_factor":null,"keyless":7}', "organization_factor: Must be number. keyless: Must be object."]
+  ])("cannot be %s", (setting, wrong) => {
+    assert.deepStrictEqual(readLimits(setting), Result.fail(wrong))
+  })
+})
 
 describe("the allowance", () => {
   story(
@@ -133,6 +172,46 @@ describe("the allowance", () => {
   )
 
   story(
+    "of reads is taken by what an operation costs: a read of health or of one delivery takes two, a replay too",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const unknown = { id: "sub_x", event_id: "evt_x" }
+      const passes = Effect.fnUntraced(function* <Output, R>(
+        operation: Operation<string, unknown, Output, R>,
+        input: object
+      ) {
+        const found = Effect.catchTag(call(operation, input, live), "not_found", () => Effect.void)
+        const { passed, refused } = yield* exhaust(found)
+        assert.strictEqual(refused.message, "The limit of 12 reads of a key a minute was reached.")
+        yield* pass(60_000)
+        return passed
+      })
+      assert.strictEqual(yield* passes(Webhooks.getEventSubscriptionHealth, { id: "sub_x" }), 6)
+      assert.strictEqual(yield* passes(Webhooks.getEventDelivery, unknown), 6)
+      assert.strictEqual(yield* passes(Webhooks.listEventDeliveries, { id: "sub_x" }), 12)
+      // The checks before a test and a replay; neither takes anything of the starts.
+      assert.strictEqual(yield* passes(Webhooks.sendTestEvent, { id: "sub_x" }), 12)
+      assert.strictEqual(yield* passes(Webhooks.replayEventDelivery, unknown), 6)
+      yield* exhaust(
+        Effect.catchTag(call(Webhooks.sendTestEvent, { id: "sub_x" }, live), "not_found", () => Effect.void)
+      )
+      yield* start({}, live)
+    }),
+    { limits: withLive({ read: { per_minute: 12, per_day: null }, start: { per_minute: 1, per_day: null } }) }
+  )
+
+  story(
+    "is taken by a repeat as by the first call",
+    Effect.gen(function* () {
+      const again = { ...live, idempotency_key: "again" }
+      const { call } = yield* World
+      const test = Effect.catchTag(call(Webhooks.sendTestEvent, { id: "sub_x" }, again), "not_found", () => Effect.void)
+      assert.strictEqual((yield* exhaust(test)).passed, 3)
+    }),
+    { limits: withLive({ read: { per_minute: 3, per_day: null } }) }
+  )
+
+  story(
     "of an address whose keys are refused: 60 a minute, whatever the key, and good keys go on from there",
     Effect.gen(function* () {
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
@@ -175,4 +254,8 @@ let made = 0
 function withStarts(start: { per_minute: number; per_day: number | null }, organization_factor: number): Limits {
   const keys = { ...standardLimits.keys.live, start }
   return { ...standardLimits, keys: { live: keys, sandbox: keys }, organization_factor }
+}
+
+function withLive(kinds: Partial<Limits["keyless"]>): Limits {
+  return { ...standardLimits, keys: { ...standardLimits.keys, live: { ...standardLimits.keys.live, ...kinds } } }
 }

@@ -1,0 +1,150 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import type { Cost } from "../../src/access/Limits.ts"
+import { caller, host, shared } from "./support.ts"
+
+/*
+ * Several hosts on one storage, each an allowance of its own.
+ */
+
+const start: Cost = { start: 1 }
+const reconciled = TestClock.adjust(1_000)
+
+describe("hosts on one storage", () => {
+  it.effect("share one count: sixty starts on one, and the other refuses, at once and with the same words", () =>
+    Effect.gen(function* () {
+      const { service } = yield* shared
+      const [a, b] = [yield* host(service), yield* host(service)]
+      yield* TestClock.adjust(5_000)
+      assert.strictEqual(yield* a.exhaust(start), 60)
+      yield* reconciled
+      const error = yield* Effect.flip(b.spend(start))
+      assert.strictEqual(error.message, "The limit of 60 quote request starts of a key a minute was reached.")
+      assert.strictEqual(error.retry_after_seconds, 54)
+      assert.strictEqual(yield* b.exhaust(start, caller(2)), 60)
+      yield* TestClock.adjust(54_000)
+      yield* b.spend(start)
+    })
+  )
+
+  it.effect("learn of each other's calls within a second, also of keys that they have seen before", () =>
+    Effect.gen(function* () {
+      const { service } = yield* shared
+      const [a, b] = [yield* host(service), yield* host(service)]
+      yield* a.spend(start)
+      yield* b.spend(start)
+      for (let i = 0; i < 29; i++) {
+        yield* a.spend(start)
+        yield* b.spend(start)
+      }
+      yield* reconciled
+      assert.strictEqual((yield* Effect.flip(a.spend(start)))._tag, "rate_limited")
+      assert.strictEqual((yield* Effect.flip(b.spend(start)))._tag, "rate_limited")
+    })
+  )
+
+  it.effect("hold an organization and an address to one count as well", () =>
+    Effect.gen(function* () {
+      const { service } = yield* shared
+      const [a, b] = [yield* host(service), yield* host(service)]
+      for (const digit of [1, 2, 3, 4]) assert.strictEqual(yield* a.exhaust(start, caller(digit)), 60)
+      yield* reconciled
+      assert.strictEqual(yield* b.exhaust(start, caller(5)), 60)
+      const error = yield* Effect.flip(b.spend(start, caller(6)))
+      assert.strictEqual(
+        error.message,
+        "The limit of 300 quote request starts of an organization a minute was reached."
+      )
+      yield* b.spend(start, caller(6, 7))
+      for (let i = 0; i < 60; i++) yield* a.failed("192.0.2.9")
+      yield* reconciled
+      assert.strictEqual((yield* Effect.flip(b.failed("192.0.2.9")))._tag, "rate_limited")
+      yield* b.failed("192.0.2.8")
+    })
+  )
+
+  it.effect("ask storage once in a while and not at each call, however many calls and keys there are", () =>
+    Effect.gen(function* () {
+      const { state, service } = yield* shared
+      const a = yield* host(service)
+      for (const digit of [1, 2, 3]) {
+        for (let i = 0; i < 200; i++) yield* a.spend({ read: 1 }, caller(digit))
+      }
+      // One question for each key when it is met, and nothing else before time passes.
+      assert.strictEqual(state.told.length, 3)
+      yield* reconciled
+      assert.strictEqual(state.told.length, 4)
+      // Each call is told once, for its key and for the organization.
+      assert.strictEqual(
+        state.told.flat().reduce((sum, { added }) => sum + added, 0),
+        2 * 600
+      )
+      yield* TestClock.adjust(60_000)
+      assert.strictEqual(state.told.length, 4)
+    })
+  )
+
+  it.effect("go on by themselves while storage is away, and tell it later", () =>
+    Effect.gen(function* () {
+      const { state, service } = yield* shared
+      const [a, b] = [yield* host(service), yield* host(service)]
+      state.isAway = true
+      for (let i = 0; i < 40; i++) yield* a.spend(start)
+      yield* TestClock.adjust(10_000)
+      assert.strictEqual(yield* a.exhaust(start), 20)
+      for (let i = 0; i < 10; i++) yield* b.spend(start)
+      state.isAway = false
+      yield* TestClock.adjust(2_000)
+      assert.strictEqual((yield* Effect.flip(b.spend(start)))._tag, "rate_limited")
+    })
+  )
+
+  it.effect("decide by what they know where storage takes too long", () =>
+    Effect.gen(function* () {
+      const { state, service } = yield* shared
+      const a = yield* host(service)
+      state.delay_ms = 5_000
+      const first = yield* Effect.forkChild(a.spend(start))
+      yield* TestClock.adjust(249)
+      assert.isUndefined(first.pollUnsafe())
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(first)
+      assert.strictEqual(yield* a.exhaust(start), 59)
+      yield* TestClock.adjust(20_000)
+      assert.strictEqual(
+        state.told.flat().reduce((sum, { added }) => sum + added, 0),
+        120
+      )
+    })
+  )
+
+  it.effect("tell what is left when they stop, and begin where the others are", () =>
+    Effect.gen(function* () {
+      const { service } = yield* shared
+      const a = yield* host(service)
+      for (let i = 0; i < 45; i++) yield* a.spend(start)
+      yield* a.stop
+      const b = yield* host(service)
+      assert.strictEqual(yield* b.exhaust(start), 15)
+    })
+  )
+
+  it.effect("whose clocks differ by half a minute admit no more than twice a minute's calls, and lose no count", () =>
+    Effect.gen(function* () {
+      const { service } = yield* shared
+      const [a, fast] = [yield* host(service), yield* host(service, { ahead_ms: 30_000 })]
+      yield* TestClock.adjust(40_000)
+      // The fast host is in the next minute already.
+      assert.strictEqual(yield* fast.exhaust(start), 60)
+      assert.strictEqual(yield* a.exhaust(start), 60)
+      yield* reconciled
+      assert.strictEqual((yield* Effect.flip(a.spend(start)))._tag, "rate_limited")
+      // The minute comes for the other one: the fast host's calls are in it.
+      yield* TestClock.adjust(20_000)
+      assert.strictEqual((yield* Effect.flip(a.spend(start)))._tag, "rate_limited")
+      yield* TestClock.adjust(30_000)
+      assert.strictEqual(yield* fast.exhaust(start), 60)
+    })
+  )
+})
