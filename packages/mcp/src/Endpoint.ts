@@ -150,7 +150,10 @@ const check = (
   message: JsonRpc.Message,
   headers: Protocol.RoutingHeaders
 ): Result.Result<void, JsonRpc.RpcError> => {
-  if (era === "legacy") return headers.version === null ? Result.void : Protocol.checkVersion(headers.version)
+  if (era === "legacy") {
+    const version = headers.version ?? Protocol.assumed
+    return version === Protocol.assumed ? Result.void : Protocol.checkVersion(version)
+  }
   if (message.id === null) return Protocol.checkNotification(message, headers)
   return Result.flatMap(Protocol.checkEnvelope(message), (version) =>
     Result.flatMap(Protocol.checkHeaders(message, headers, version), () => Protocol.checkVersion(version))

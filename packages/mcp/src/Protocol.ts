@@ -8,6 +8,9 @@ export const modern = ["2026-07-28"] as const
 /** The revisions with an `initialize` handshake, newest first. Older ones want batches, and are not served. */
 export const legacy = ["2025-11-25", "2025-06-18"] as const
 
+/** The revision that a message without a version stands for: it may also be named, though nothing agrees on it. */
+export const assumed = "2025-03-26"
+
 /** The revisions that are served, newest first. */
 export const supported: ReadonlyArray<string> = [...modern, ...legacy]
 

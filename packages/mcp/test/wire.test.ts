@@ -233,7 +233,7 @@ describe("a client with a handshake", () => {
         assert.strictEqual((yield* send({ headers, message: rpc("tools/list") })).status, 200)
       }
       const { body, status } = yield* send({
-        headers: { "mcp-protocol-version": "2025-03-26" },
+        headers: { "mcp-protocol-version": "2024-11-05" },
         message: rpc("tools/list")
       })
       assert.deepStrictEqual([status, body.error.code], [400, -32022])

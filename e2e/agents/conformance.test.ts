@@ -1,0 +1,31 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { passed, run, surprises } from "./conformance.ts"
+import { conformanceTools } from "./conformanceTools.ts"
+import { AgentHosts, agentHosts } from "./host.ts"
+
+/** What a server of tools must pass, whatever the revision. */
+const always = [
+  ...["tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"],
+  ...["tools-call-mixed-content", "tools-call-error", "json-schema-2020-12", "dns-rebinding-protection"]
+]
+
+const musts = {
+  "0.1.16": [...always, "server-initialize", "ping"],
+  "2025-11-25": [...always, "server-initialize", "ping", "server-session-lifecycle"],
+  "2026-07-28": [...always, "http-header-validation"]
+} as const
+
+layer(agentHosts({ tools: conformanceTools }), { excludeTestServices: true })(
+  "the official conformance suite",
+  (it) => {
+    it.effect.each(["0.1.16", "2025-11-25", "2026-07-28"] as const)("finds nothing unexpected: %s", (suite) =>
+      Effect.gen(function* () {
+        const { base_urls } = yield* AgentHosts
+        const scenarios = yield* Effect.promise(() => run(suite, `${base_urls[0]}/v1/mcp`))
+        assert.deepStrictEqual(surprises(suite, scenarios), [])
+        assert.includeMembers([...passed(scenarios)], [...musts[suite]])
+      })
+    )
+  }
+)

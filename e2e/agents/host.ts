@@ -1,0 +1,91 @@
+import {
+  Access,
+  Allowance,
+  operations,
+  PublicUrl,
+  Quotewire,
+  Seal,
+  type Storage,
+  type Waiters,
+  WebhookSender
+} from "@quotewire/core"
+import { Http, NodeCrypto, Route } from "@quotewire/http"
+import { Endpoint, type Tool, Tools } from "@quotewire/mcp"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Layer } from "effect"
+
+type Services = Quotewire.Services | Storage.Storage
+
+/** Hosts that share one storage, as behind a balancer, and one organization's keys. */
+export class AgentHosts extends Context.Service<
+  AgentHosts,
+  {
+    readonly base_urls: readonly [string, ...Array<string>]
+    readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
+  }
+>()("e2e/AgentHosts") {}
+
+/** What is unlike in other hosts. */
+export interface AgentHostOptions {
+  /** Tools beside those of the service. */
+  readonly tools?: ReadonlyArray<Tool.Tool>
+  /** How many hosts there are; one unless told. */
+  readonly hosts?: number
+}
+
+const routes = (tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<Route.Route<Services>> => {
+  const endpoint = Endpoint.make<Services>({
+    tools: [...Tools.of<Services>(operations), ...tools],
+    version: "0.0.0",
+    origins: { allowed: [], loopback: true },
+    sign: (text) => Quotewire.sign("mcp_session", text),
+    isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
+  })
+  return (["POST", "GET", "DELETE"] as const).map((method) =>
+    Route.make(method, Endpoint.path, (incoming) =>
+      endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
+    )
+  )
+}
+
+const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
+  Effect.gen(function* () {
+    const access = yield* Access.Access
+    const organization = yield* access.createOrganization("Agents")
+    const keyOf = (kind: "server" | "widget" | "platform") =>
+      Effect.map(access.createKey({ organization_id: organization.id, environment: "sandbox", kind }), ({ key }) => key)
+    const keys = yield* Effect.all({ server: keyOf("server"), widget: keyOf("widget"), platform: keyOf("platform") })
+    const keyless = {
+      organization_id: organization.id,
+      workspace_id: organization.workspaces.sandbox,
+      environment: "sandbox"
+    } as const
+    const wakes = yield* Effect.context<Waiters.Waiters>()
+    const serve = Layer.build(
+      Http.layer<Services>({
+        operations,
+        routes: routes(tools),
+        port: 0,
+        wake: Effect.provideContext(Quotewire.wake, wakes)
+      })
+    ).pipe(
+      Effect.map((context) => Context.get(context, Http.Host).base_url),
+      Effect.provideService(Access.KeylessWorkspace, keyless)
+    )
+    const first = yield* serve
+    const others = yield* Effect.all(Array.from({ length: hosts - 1 }, () => serve))
+    return AgentHosts.of({ base_urls: [first, ...others], keys })
+  })
+
+/** HTTP hosts with the agent endpoint on one storage in memory, keyless callers let in, without limits. */
+export const agentHosts = (options: AgentHostOptions = {}) =>
+  Layer.effect(AgentHosts, make(options)).pipe(
+    Layer.provide(Quotewire.worker),
+    Layer.provide(Quotewire.layer),
+    Layer.provide(MemoryStorage.layer),
+    Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, Seal.SealKeys.layerEphemeral)),
+    Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
+    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => "http://127.0.0.1:8787")),
+    Layer.provide(WebhookSender.WebhookSender.layerOff),
+    Layer.provide(NodeCrypto.layer)
+  )
