@@ -266,6 +266,7 @@ describe("hosts", () => {
     ...[
       "Access",
       "Allowance",
+      "ApiKey",
       "Carriers",
       "Fictional",
       "FinishedCall",

@@ -11,20 +11,26 @@ export type Listening = Pick<
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
 >
 
+/** What is served beside the agent endpoint and the links of quotes: every operation over REST, or nothing. */
+export type Rest = "rest" | "no_rest"
+
 /** Serves everything that the service has, until the scope ends; answers with the address that it is bound to. */
-export const serve = (settings: Listening): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
-  Layer.build(layerOf(settings)).pipe(
+export const serve = (
+  settings: Listening,
+  rest: Rest = "rest"
+): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
+  Layer.build(layerOf(settings, rest)).pipe(
     Effect.map(Context.get(Http.Host)),
     Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new Failed({ message })))
   )
 
 type Needs = Quotewire.Services | Storage.Storage
 
-const layerOf = (settings: Listening) =>
+const layerOf = (settings: Listening, rest: Rest) =>
   Layer.unwrap(
     Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
       Http.layer<Needs>({
-        operations,
+        operations: rest === "rest" ? operations : [],
         routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback), ...Agents.routes(settings)],
         ready: Quotewire.ready,
         host: settings.host,

@@ -1,6 +1,6 @@
-import { Allowance, Signature, WebhookAddress } from "@quotewire/core"
+import { Allowance, ApiKey, Signature, WebhookAddress } from "@quotewire/core"
 import { ClientAddress } from "@quotewire/http"
-import { Config, Option, Result } from "effect"
+import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 
 /** The environment variable of a setting: `--base-url` is `QUOTEWIRE_BASE_URL`. */
@@ -24,13 +24,16 @@ const must = (flag: string, what: string): string => `--${flag} (or ${variableOf
 
 const isPort = (port: number): boolean => port >= 0 && port <= 65_535
 
+const portOr = (unless_told: number) =>
+  Flag.Int("port").pipe(
+    Flag.withFallbackConfig(Config.Int(variableOf("port"))),
+    Flag.withDefault(unless_told),
+    Flag.filter(isPort, () => must("port", "be a whole number from 0 to 65535")),
+    Flag.withDescription(`Port to listen at; 0 takes a free one; ${unless_told} unless told [${variableOf("port")}]`)
+  )
+
 /** Where the host listens; 0 takes a free port. */
-export const port = Flag.Int("port").pipe(
-  Flag.withFallbackConfig(Config.Int(variableOf("port"))),
-  Flag.withDefault(8787),
-  Flag.filter(isPort, () => must("port", "be a whole number from 0 to 65535")),
-  Flag.withDescription(`Port to listen at; 0 takes a free one; 8787 unless told [${variableOf("port")}]`)
-)
+export const port = portOr(8787)
 
 /** The address at which the host listens. */
 export const host = text("host", "Address to listen at; 127.0.0.1 unless told").pipe(Flag.withDefault("127.0.0.1"))
@@ -50,6 +53,30 @@ export const base_url = text("base-url", "Address that callers use, without a sl
   ),
   Flag.optional
 )
+
+/** A host that runs already, where this process is to pass calls on. */
+export const host_url = base_url.pipe(
+  Flag.withDescription(
+    `Address of a running host to pass calls on to; all is in memory unless told [${variableOf("base-url")}]`
+  )
+)
+
+/** The key that an agent calls with. In a command line others can read it: the variable is the better place. */
+export const api_key = Flag.Redacted("api-key").pipe(
+  Flag.withFallbackConfig(Config.Redacted(variableOf("api-key"))),
+  Flag.filter(
+    (key) => ApiKey.isWellFormed(Redacted.value(key)),
+    () => must("api-key", "be a whole API key, such as sandbox_server_…")
+  ),
+  Flag.optional,
+  Flag.withDescription(`API key to call with; none unless told [${variableOf("api-key")}]`)
+)
+
+/** Agents over HTTP instead of standard input and output. */
+export const http = toggle("http", "Serve over HTTP instead of standard input and output")
+
+/** Where the pages behind the links of quotes are served, and agents with `http`. */
+export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>
   text(name, description).pipe(

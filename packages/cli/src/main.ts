@@ -2,6 +2,7 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { dev } from "./commands/dev.ts"
+import { mcp } from "./commands/mcp.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
@@ -9,7 +10,7 @@ import { version } from "./version.ts"
 const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev])
+  Command.withSubcommands([dev, mcp])
 )
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by signal is a done. */

@@ -71,7 +71,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       era === "modern" ? Protocol.clientNamedIn(message) : yield* clientOf(header(incoming, "mcp-session-id"))
     const via = viaOf(incoming, client)
     const noted = (outgoing: Outgoing) => Effect.as(note(incoming, { ...via, status: outgoing.status }, null), outgoing)
-    const checked = check(era, message, headers)
+    const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
     const outcome = yield* server.answer(message, { ...comingFrom(incoming), caller, era, via })
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
@@ -143,22 +143,6 @@ const comingFrom = (incoming: Incoming) => ({
 /** Null where no header was sent; a header without a bearer's key is a key that is wrong. */
 const keyOf = (authorization: string | null): string | null =>
   authorization === null ? null : (/^bearer +([^\s,]+)$/i.exec(authorization)?.[1] ?? "")
-
-/** The first thing that is wrong with a request before its method is looked at. */
-const check = (
-  era: Protocol.Era,
-  message: JsonRpc.Message,
-  headers: Protocol.RoutingHeaders
-): Result.Result<void, JsonRpc.RpcError> => {
-  if (era === "legacy") {
-    const version = headers.version ?? Protocol.assumed
-    return version === Protocol.assumed ? Result.void : Protocol.checkVersion(version)
-  }
-  if (message.id === null) return Protocol.checkNotification(message, headers)
-  return Result.flatMap(Protocol.checkEnvelope(message), (version) =>
-    Result.flatMap(Protocol.checkHeaders(message, headers, version), () => Protocol.checkVersion(version))
-  )
-}
 
 /** Errors of a method are answered with 200 (api.md, Agent endpoint); modern clients tell an unknown one by 404. */
 const statusOf = (era: Protocol.Era, { code }: JsonRpc.RpcError): number =>

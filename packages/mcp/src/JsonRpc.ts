@@ -14,13 +14,14 @@ export interface Message {
   readonly params: Fields
 }
 
-/** The codes of JSON-RPC 2.0, and those that MCP adds. */
+/** The codes of JSON-RPC 2.0, those that MCP adds, and our own for callers that are not let in where there is no HTTP. */
 export const codes = {
   parse_error: -32700,
   invalid_request: -32600,
   method_not_found: -32601,
   invalid_params: -32602,
   internal_error: -32603,
+  refused: -32000,
   header_mismatch: -32020,
   unsupported_version: -32022
 } as const

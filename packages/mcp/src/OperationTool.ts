@@ -16,6 +16,8 @@ export interface Definition {
   readonly arguments: ToolInput.Arguments
   /** What to know of single arguments, in place of what the operation says of them. */
   readonly notes: Readonly<Record<string, string>>
+  /** Schemas of single arguments in place of the operation's. */
+  readonly shapes?: Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
   readonly hidden?: (listener: Listener) => ReadonlyArray<string>
   /** Arguments that this caller must send, beyond those that everybody must. */
@@ -52,10 +54,14 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
   const spec = definition.arguments
   const { properties, required } = ToolSchemas.argumentsOf(operation)
   const outputSchema = ToolSchemas.resultOf(operation)
-  const own: Record<string, object> = {}
-  for (const [field, schema] of Object.entries(properties)) own[ToolInput.pathHere(spec, field)] = schema
-  if (spec.read_handle) own.read_handle = { type: "string" }
-  if (spec.request_key) own.request_key = { type: "string", minLength: 1, maxLength: 255 }
+  const own: Readonly<Record<string, object>> = {
+    ...Object.fromEntries(
+      Object.entries(properties).map(([field, schema]) => [ToolInput.pathHere(spec, field), schema])
+    ),
+    ...(spec.read_handle && { read_handle: { type: "string" } }),
+    ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
+    ...definition.shapes
+  }
   const always = [
     ...required.map((field) => ToolInput.pathHere(spec, field)),
     ...(spec.request_key ? ["request_key"] : [])
@@ -101,11 +107,13 @@ const run = <R>(
     via,
     input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
   }).pipe(
-    Effect.map((reply) => resultOf(summarize(reply.json), reply.json, false)),
+    Effect.map((reply) => resultOf(summarize(reply.json), reply.text, false)),
     Effect.catch((error) => {
       if (error._tag === "authentication_failed") return Effect.fail(error)
       const envelope = ApiError.envelope(inTermsOf(spec, error), request_id, docs_url)
-      return Effect.succeed(resultOf(Summary.refusal(envelope, error.retry_after_seconds), Json.encode(envelope), true))
+      return Effect.succeed(
+        resultOf(Summary.refusal(envelope, error.retry_after_seconds), JSON.stringify(envelope), true)
+      )
     })
   )
 }
@@ -124,7 +132,7 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
 }
 
 /** First the text for a model, then the same JSON as text, and as an object. */
-const resultOf = (summary: string, { text }: Json.Json<unknown>, isError: boolean): Json.Json<ToolResult> =>
+const resultOf = (summary: string, text: string, isError: boolean): Json.Json<ToolResult> =>
   Json.fromText(
     `{"content":[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text},"isError":${isError}}`
   )

@@ -62,8 +62,25 @@ export interface RoutingHeaders {
   readonly name: string | null
 }
 
+/**
+ * The first thing that is wrong with a message before its method is looked at. Where it did not come over HTTP, there are
+ * no headers to check.
+ */
+export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
+  if (era === "legacy") {
+    const version = headers?.version ?? assumed
+    return version === assumed ? Result.void : checkVersion(version)
+  }
+  if (message.id === null) return headers === null ? Result.void : checkNotification(message, headers)
+  return Result.flatMap(checkEnvelope(message), (version) =>
+    Result.flatMap(headers === null ? Result.void : checkHeaders(message, headers, version), () =>
+      checkVersion(version)
+    )
+  )
+}
+
 /** The envelope of a modern request: which revision it speaks, and what its client can do. */
-export const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
+const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
   const meta = metaOf(message)
   const version = meta[versionKey]
   if (typeof version !== "string") return wrongMeta(versionKey, "a revision of the protocol")
@@ -75,7 +92,7 @@ const wrongMeta = (key: string, expected: string): Result.Result<never, RpcError
   Result.fail({ code: codes.invalid_params, message: `params._meta must hold ${key}: ${expected}.` })
 
 /** Refuses a revision that is not served; `data` says which are. */
-export const checkVersion = (requested: string): Result.Result<void, RpcError> =>
+const checkVersion = (requested: string): Result.Result<void, RpcError> =>
   supported.includes(requested)
     ? Result.void
     : Result.fail({
@@ -85,11 +102,7 @@ export const checkVersion = (requested: string): Result.Result<void, RpcError> =
       })
 
 /** The headers of a modern request must be there and say what the message says. */
-export const checkHeaders = (
-  message: Message,
-  headers: RoutingHeaders,
-  version: string
-): Result.Result<void, RpcError> => {
+const checkHeaders = (message: Message, headers: RoutingHeaders, version: string): Result.Result<void, RpcError> => {
   if (headers.version !== version) return mismatch("MCP-Protocol-Version", `params._meta["${versionKey}"]`)
   if (headers.method !== message.method) return mismatch("Mcp-Method", "method")
   if (message.method !== "tools/call") return Result.void
@@ -98,11 +111,27 @@ export const checkHeaders = (
 }
 
 /** A notification need not say what it is in headers; where it does, that must be true. */
-export const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
+const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
   method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
 
 const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
   Result.fail({ code: codes.header_mismatch, message: `The header ${header} must be sent and equal ${member}.` })
+
+/** The headers that a message needs over HTTP: none in the era of handshakes. */
+export const headersFor = (message: Message): Readonly<Record<string, string>> => {
+  const version = metaOf(message)[versionKey]
+  if (typeof version !== "string" || eraOf(message, null) === "legacy") return {}
+  const { name } = message.params
+  return {
+    "mcp-protocol-version": version,
+    "mcp-method": encodeHeader(message.method),
+    ...(message.method === "tools/call" && typeof name === "string" && { "mcp-name": encodeHeader(name) })
+  }
+}
+
+/** What cannot stand in a header is wrapped. */
+const encodeHeader = (value: string): string =>
+  /^[\x21-\x7e]+$/.test(value) && !wrapped.test(value) ? value : `=?base64?${Base64.encode(value)}?=`
 
 const wrapped = /^=\?base64\?(.*)\?=$/
 const utf8 = new TextDecoder("utf-8", { fatal: true })

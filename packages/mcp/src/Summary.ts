@@ -257,6 +257,12 @@ interface Health {
 /** The health of an endpoint, and why it is so. */
 export const health = of(({ reason, state, subscription_id }: Health) => `${subscription_id} is ${state}: ${reason}`)
 
+/** What to do about refusals of which a model can say more than the retry action does. */
+const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
+  needs_information: "Ask the person for these facts, then call again. Never guess a fact.",
+  not_found: "Check the id, and the read_handle where the tool takes one."
+}
+
 /** A refusal: what was wrong, and what to do about it. */
 export const refusal = ({ error }: ApiError.ErrorEnvelope, retry_after_seconds: number | null): string => {
   const fields = (error.field_errors ?? []).map(({ path, message, allowed_values }) => {
@@ -267,8 +273,6 @@ export const refusal = ({ error }: ApiError.ErrorEnvelope, retry_after_seconds: 
     `Refused (${error.code}): ${error.message}`,
     ...(fields.length === 0 ? [] : [some(fields, "\n")]),
     ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
-    error.code === "needs_information"
-      ? "Ask the person for these facts, then call again. Never guess a fact."
-      : error.retry_action.summary
+    advice[error.code] ?? error.retry_action.summary
   ].join("\n")
 }

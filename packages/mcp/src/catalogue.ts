@@ -72,6 +72,8 @@ const startQuoteRequest: Definition = {
     quote_disclosure_accepted: "true once the person has agreed. You cannot agree for the person.",
     scenario: "Sandbox only: plays a named outcome, for tests. Leave it out otherwise."
   },
+  // Three lines have three schemas, each longer than all tools together: get_capabilities gives the one that is needed.
+  shapes: { application: { type: "object", additionalProperties: true } },
   hidden: ({ environment, kind }) => [
     ...(kind === "keyless" ? receipts : agreement),
     ...(environment === "sandbox" ? [] : ["scenario"])

@@ -4,9 +4,12 @@
  * `Tools.of(operations)` are the tools; `Endpoint.make` answers `POST /v1/mcp` on any HTTP server.
  */
 
+export * as Bridge from "./Bridge.ts"
 export * as Endpoint from "./Endpoint.ts"
 export * as JsonRpc from "./JsonRpc.ts"
+export * as Local from "./Local.ts"
 export * as Origins from "./Origins.ts"
+export * as Pipe from "./Pipe.ts"
 export * as Protocol from "./Protocol.ts"
 export * as RenamedArgument from "./RenamedArgument.ts"
 export * as Server from "./Server.ts"

@@ -1,11 +1,9 @@
-import { Access, Quotewire, Retention, Seal } from "@quotewire/core"
-import { NodeCrypto } from "@quotewire/http"
-import { MemoryStorage } from "@quotewire/storage-memory"
+import { Access } from "@quotewire/core"
 import { Console, Context, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
-import * as Service from "../Service.ts"
+import * as InMemory from "../InMemory.ts"
 import * as StartPage from "../StartPage.ts"
 
 /** `quotewire dev`: the whole service in this process, everything in memory, with one sandbox to try it in. */
@@ -13,18 +11,9 @@ export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128")
   Effect.scoped(serve(settings))
 ).pipe(Command.withDescription("Serve a sandbox with everything in memory"))
 
-// Memory ends somewhere: a process that runs for months holds a month.
-const periods: Retention.Periods = {
-  events_days: 30,
-  facts_days: 30,
-  quotes_days: 30,
-  consents_days: 30,
-  requests_days: 30
-}
-
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
   let base_url = Option.getOrElse(settings.base_url, () => "")
-  const core = yield* Layer.build(coreLayer(settings, () => base_url))
+  const core = yield* Layer.build(InMemory.layer(settings, () => base_url))
   const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
   const keyless = {
     organization_id: organization.id,
@@ -39,18 +28,6 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, bold))
   return yield* Effect.never
 })
-
-const coreLayer = (settings: Service.ServiceSettings, base_url: () => string) =>
-  Quotewire.worker.pipe(
-    Layer.provideMerge(
-      Service.layer(settings, {
-        storage: MemoryStorage.layer,
-        sealKeys: Layer.provide(Seal.SealKeys.layerEphemeral, NodeCrypto.layer),
-        base_url
-      })
-    ),
-    Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods))
-  )
 
 const makeSandbox = Effect.gen(function* () {
   const access = yield* Access.Access

@@ -43,11 +43,16 @@ export class Access extends Context.Service<
   {
     /** Makes an organization with its two workspaces. */
     readonly createOrganization: (name: string) => Effect.Effect<Organization, StorageUnavailable>
-    /** Makes a key; `not_found` where the organization does not exist. */
+    /**
+     * Makes a key; `not_found` where the organization does not exist.
+     *
+     * `key` is a key that exists already, of this environment and kind: for a storage that ends with the process.
+     */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
       readonly environment: Environment
       readonly kind: KeyKind
+      readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Tells who calls; `authentication_failed` where the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
@@ -90,6 +95,7 @@ export class Access extends Context.Service<
         readonly organization_id: OrganizationId
         readonly environment: Environment
         readonly kind: KeyKind
+        readonly key?: string
       }) {
         const stored = yield* storage.get({
           workspace_id: directory,
@@ -99,7 +105,7 @@ export class Access extends Context.Service<
         if (Option.isNone(stored)) return yield* ApiError.make("not_found")
         const organization = Json.decode(Json.fromText<Organization>(stored.value.body))
         const now = yield* Clock.currentTimeMillis
-        const key = write(options.environment, options.kind, yield* random.randomBytes(random_bytes))
+        const key = options.key ?? write(options.environment, options.kind, yield* random.randomBytes(random_bytes))
         const apiKey: ApiKey = {
           id: ids.key(),
           organization_id: organization.id,

@@ -1,0 +1,30 @@
+import { Quotewire, Retention, Seal, type Storage } from "@quotewire/core"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Layer } from "effect"
+import * as Service from "./Service.ts"
+
+// Memory ends somewhere: a process that runs for months holds a month.
+const periods: Retention.Periods = {
+  events_days: 30,
+  facts_days: 30,
+  quotes_days: 30,
+  consents_days: 30,
+  requests_days: 30
+}
+
+/** The whole service at work, with everything in the memory of this process. */
+export const layer = (
+  settings: Service.ServiceSettings,
+  base_url: () => string
+): Layer.Layer<Quotewire.Services | Storage.Storage> =>
+  Quotewire.worker.pipe(
+    Layer.provideMerge(
+      Service.layer(settings, {
+        storage: MemoryStorage.layer,
+        sealKeys: Layer.provide(Seal.SealKeys.layerEphemeral, NodeCrypto.layer),
+        base_url
+      })
+    ),
+    Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods))
+  )

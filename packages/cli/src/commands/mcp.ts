@@ -1,0 +1,81 @@
+import { Access, operations, Quotewire } from "@quotewire/core"
+import { Bridge, Local, Pipe, Tools } from "@quotewire/mcp"
+import { Console, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Command } from "effect/cli"
+import { FetchHttpClient } from "effect/http"
+import type { Services } from "../Agents.ts"
+import { Failed } from "../Failed.ts"
+import * as Host from "../Host.ts"
+import * as HostSettings from "../HostSettings.ts"
+import * as InMemory from "../InMemory.ts"
+import * as Settings from "../Settings.ts"
+import { version } from "../version.ts"
+
+const flags = {
+  ...HostSettings.flags("127.0.0.0/8,::1/128"),
+  port: Settings.agent_port,
+  base_url: Settings.host_url,
+  api_key: Settings.api_key,
+  http: Settings.http
+}
+
+interface McpSettings extends HostSettings.HostSettings {
+  readonly api_key: Option.Option<Redacted.Redacted<string>>
+  readonly http: boolean
+}
+
+/** `quotewire mcp`: the service for one agent, here or on a host that runs already. */
+export const mcp = Command.make("mcp", flags, (settings) => Effect.scoped(serve(settings))).pipe(
+  Command.withDescription("Serve an agent (MCP) on standard input and output")
+)
+
+const serve = (settings: McpSettings) => {
+  const key = Option.getOrNull(Option.map(settings.api_key, Redacted.value))
+  const { base_url } = settings
+  if (Option.isNone(base_url)) return embedded(settings, key)
+  if (settings.http) return Effect.fail(new Failed({ message: "--http and --base-url do not go together." }))
+  return bridged(base_url.value, key)
+}
+
+/** Passes every message on to a host. */
+const bridged = (base_url: string, key: string | null) =>
+  Effect.flatMap(Bridge.make({ base_url, key }), (answer) => Pipe.serve({ answer, wake: Effect.void })).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
+
+/** Keeps everything in memory: a sandbox that begins and ends with this process. */
+const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
+  const address = { base_url: "" }
+  const core = yield* Layer.build(InMemory.layer(settings, () => address.base_url))
+  const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
+  // Also where an agent is served here: the links of quotes and errors must lead somewhere.
+  const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
+  address.base_url = host.base_url
+  if (settings.http) {
+    yield* Console.log(settings.json ? JSON.stringify({ base_url: host.base_url }) : `${host.base_url}/v1/mcp`)
+    return yield* Effect.never
+  }
+  const answer = yield* Local.make<Services>({
+    tools: Tools.of<Services>(operations),
+    version,
+    key,
+    docs_url: `${host.base_url}/docs`
+  })
+  return yield* Effect.provideContext(Pipe.serve({ answer, wake: Quotewire.wake }), context)
+})
+
+/** One organization, which takes the agent's key for its own if there is one. */
+const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
+  const access = yield* Access.Access
+  const organization = yield* Effect.orDie(access.createOrganization("An agent"))
+  const kind = (["server", "widget", "platform"] as const).find((one) => key?.startsWith(`sandbox_${one}_`))
+  if (key !== null) {
+    if (kind === undefined) return yield* new Failed({ message: "Only a sandbox key works where all is in memory." })
+    yield* Effect.orDie(access.createKey({ organization_id: organization.id, environment: "sandbox", kind, key }))
+  }
+  return {
+    organization_id: organization.id,
+    workspace_id: organization.workspaces.sandbox,
+    environment: "sandbox"
+  } as const
+})

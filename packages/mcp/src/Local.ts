@@ -1,0 +1,68 @@
+import { ApiError, Ids, Operation } from "@quotewire/core"
+import { Effect, Ref, Result } from "effect"
+import { path } from "./Endpoint.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+import type { Settings as PipeSettings } from "./Pipe.ts"
+import * as Protocol from "./Protocol.ts"
+import * as Server from "./Server.ts"
+
+/** What the service needs to know to answer one local program. */
+export interface Settings<R> extends Server.Settings<R> {
+  /** The key to call with; null calls without one. */
+  readonly key: string | null
+  /** Where the documentation stands, without a slash at the end. */
+  readonly docs_url: string
+}
+
+/** Answers a program at the other end of a pipe with the service in this process. */
+export const make = <R>(
+  settings: Settings<R>
+): Effect.Effect<PipeSettings<R | Operation.PipelineServices | Ids.Ids>["answer"]> =>
+  Effect.map(Ref.make<Protocol.Client | null>(null), (introduced) => {
+    const server = Server.make(settings)
+    const { docs_url, key } = settings
+    return Effect.fnUntraced(function* (message: JsonRpc.Message) {
+      const { id, method, params } = message
+      if (method === "initialize") yield* Ref.set(introduced, Protocol.clientOf(params.clientInfo))
+      const era = Protocol.eraOf(message, null)
+      const checked = Protocol.check(era, message, null)
+      if (Result.isFailure(checked)) return answerOf(id, { _tag: "error", error: checked.failure })
+      const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* Ref.get(introduced)
+      const request_id = (yield* Ids.Ids).request()
+      const credentials = { key, address: "stdio", keyless: true }
+      const outcome = yield* Operation.identify({
+        request_id,
+        credentials: { ...credentials, read_handle: null }
+      }).pipe(
+        Effect.flatMap((caller) =>
+          server.answer(message, { request_id, credentials, docs_url, caller, era, via: viaOf(client) })
+        ),
+        Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
+      )
+      return answerOf(id, outcome)
+    })
+  })
+
+const viaOf = (client: Protocol.Client | null): Operation.Via => ({
+  method: "POST",
+  route: path,
+  status: 200,
+  user_agent: null,
+  client_name: client?.name ?? null,
+  client_version: client?.version ?? null
+})
+
+/** What is refused over HTTP with a status is an error of the protocol here, with the envelope in it. */
+export const refused = (envelope: ApiError.ErrorEnvelope): Server.Outcome => ({
+  _tag: "error",
+  error: {
+    code: JsonRpc.codes.refused,
+    message: `Refused (${envelope.error.code}): ${envelope.error.message}`,
+    data: envelope
+  }
+})
+
+const answerOf = (id: JsonRpc.Id | null, outcome: Server.Outcome): string | null => {
+  if (id === null || outcome._tag === "nothing") return null
+  return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
+}
