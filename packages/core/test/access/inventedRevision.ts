@@ -8,11 +8,16 @@ const withQuotes = (answer: Fields): Fields => ({
   quotes: Array.isArray(answer.quotes) ? answer.quotes.map(olderQuote) : answer.quotes
 })
 
-/** What an invented revision has changed: a field of quotes, one of an input, and one of events. */
+/** What an invented revision has changed: fields of quotes, of subscriptions, of an input, and of events. */
 export const invented: Difference = {
-  summary: "A quote's evidence was its proof, a consent's receipt its paper, and the line of an event its product.",
+  summary:
+    "A quote's evidence was its proof, a signing secret a secret, a consent's receipt a paper, an event's line its product.",
   inputs: { start_quote_request: renamedInput("paper", "consent_receipt_id") },
-  answers: { get_quote: olderQuote, get_quote_request: withQuotes },
+  answers: {
+    get_quote: olderQuote,
+    get_quote_request: withQuotes,
+    create_event_subscription: renamed("secret", "signing_secret")
+  },
   event: renamed("product", "line")
 }
 

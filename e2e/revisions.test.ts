@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Revision, ServedRevisions, Storage } from "@quotewire/core"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer, type Scope } from "effect"
+import { newer, older, two } from "../packages/core/test/access/inventedRevision.ts"
+import { smallest } from "./applications.ts"
+import { Host, http, type Keys } from "./host.ts"
+import { askUntil, subscribe } from "./support/subscriber.ts"
+
+/** Runs a body against a host that serves these revisions, on the storage that all releases share. */
+const release =
+  (served: Revision.Served) =>
+  <A, E, R>(body: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Storage.Storage, (storage) =>
+      Effect.provide(
+        body,
+        http(Layer.succeed(Storage.Storage, storage)).pipe(
+          Layer.provide(Layer.succeed(ServedRevisions.ServedRevisions, served))
+        ),
+        { local: true }
+      )
+    )
+
+/** The release that knows one revision, and the next, which brings a newer one. */
+const before = release([{ date: older, differences: [] }])
+const after = release(two)
+
+/** A story of releases that follow one another on one storage. */
+const story = (name: string, body: Effect.Effect<void, unknown, Storage.Storage | Scope.Scope>) =>
+  it.live(name, () => Effect.provide(Effect.scoped(body), MemoryStorage.layer))
+
+interface Sending {
+  readonly key?: string
+  readonly version?: string
+  readonly body?: string
+}
+
+/** Sends a request, and reads its status with the revision, and its body. */
+const send = (keys: Keys, target: string, { body, key = keys.server, version }: Sending = {}) =>
+  Effect.flatMap(Host, ({ base_url }) =>
+    Effect.promise(async () => {
+      const response = await fetch(`${base_url}${target}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(version !== undefined && { "service-version": version })
+        },
+        ...(body !== undefined && { body })
+      })
+      return { told: `${response.status} ${response.headers.get("service-version")}`, body: await response.json() }
+    })
+  )
+
+const newOrganization = Effect.flatMap(Host, (host) => host.newOrganization)
+const starting = {
+  line: "renters",
+  consent_receipt_id: "receipt-0001",
+  request_key: "the-first",
+  application: smallest.renters
+}
+
+/** What a request without the header is told in after the release, where the very first was made before it. */
+const toldAfter = Effect.fnUntraced(function* (target: string, sending: (keys: Keys) => Sending) {
+  const keys = yield* before(
+    Effect.tap(newOrganization, (keys) => Effect.map(send(keys, target, sending(keys)), ({ told }) => told))
+  )
+  return yield* after(Effect.map(send(keys, "/v1/sandbox"), ({ told }) => told))
+})
+
+type First = readonly [what: string, target: string, sending: (keys: Keys) => Sending]
+
+const stores: ReadonlyArray<First> = [
+  ["is answered", "/v1/sandbox", () => ({})],
+  ["starts a quote request", "/v1/quote-requests", () => ({ body: JSON.stringify(starting) })],
+  ["is refused with 403", "/v1/events", ({ widget }) => ({ key: widget })],
+  ["is refused with 404, of a resource", "/v1/quotes/qt_x", () => ({})],
+  ["is refused with 422", "/v1/events?limit=0", () => ({})],
+  ["is refused with invalid_json", "/v1/quote-requests", () => ({ body: "{" })]
+]
+
+const storesNot: ReadonlyArray<First> = [
+  ["is refused with 401", "/v1/sandbox", ({ server }) => ({ key: `${server.slice(0, -1)}-` })],
+  ["is refused with 413", "/v1/quote-requests", () => ({ body: " ".repeat(300_000) })],
+  ["is refused with invalid_version", "/v1/sandbox", () => ({ version: "2020-01-01" })],
+  ["finds no such path", "/v1/nothing", () => ({})],
+  ["names its revision", "/v1/sandbox", () => ({ version: older })]
+]
+
+describe("the pin of an integration", () => {
+  for (const [what, target, sending] of stores) {
+    story(
+      `is stored by a first request that ${what}`,
+      Effect.gen(function* () {
+        assert.strictEqual(yield* toldAfter(target, sending), `200 ${older}`)
+      })
+    )
+  }
+  for (const [what, target, sending] of storesNot) {
+    story(
+      `is not stored by a request that ${what}`,
+      Effect.gen(function* () {
+        assert.strictEqual(yield* toldAfter(target, sending), `200 ${newer}`)
+      })
+    )
+  }
+})
+
+describe("a caller that was there before a newer revision came", () => {
+  story(
+    "goes on as before: what it sends, reads and receives has not changed; one call at a time may be newer",
+    Effect.gen(function* () {
+      const { keys, receiver } = yield* before(
+        Effect.gen(function* () {
+          const keys = yield* newOrganization
+          return { keys, ...(yield* subscribe(keys, {}, ["quote_request.queued", "quote.created"])) }
+        })
+      )
+      yield* after(
+        Effect.gen(function* () {
+          const host = yield* Host
+          const { consent_receipt_id: paper, ...rest } = starting
+          const olderInput = { ...rest, paper }
+          const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
+          assert.strictEqual(refused.told, `422 ${older}`)
+          assert.deepStrictEqual(
+            refused.body.error.field_errors.map(({ path }: { path: string }) => path),
+            ["consent_receipt_id", "paper"]
+          )
+          const started = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(olderInput) })
+          assert.strictEqual(started.told, `202 ${older}`)
+          yield* host.call(keys, "advance_time", { seconds: 60 })
+
+          const read = `/v1/quote-requests/${started.body.id}?wait_seconds=0`
+          const inOld = yield* send(keys, read)
+          const inNew = yield* send(keys, read, { version: newer })
+          assert.deepStrictEqual([inOld.told, inNew.told], [`200 ${older}`, `200 ${newer}`])
+          assert.notProperty(inOld.body.quotes[0], "evidence")
+          assert.deepStrictEqual(inOld.body.quotes[0].proof, inNew.body.quotes[0].evidence)
+
+          const feed = yield* send(keys, "/v1/events?limit=100")
+          const newerFeed = yield* send(keys, "/v1/events?limit=100", { version: newer })
+          assert.deepStrictEqual(
+            feed.body.events.map((event: { product: string }) => event.product),
+            newerFeed.body.events.map((event: { line: string }) => event.line)
+          )
+          const wanted = feed.body.events.filter(
+            ({ type }: { type: string }) => type === "quote_request.queued" || type === "quote.created"
+          )
+          yield* askUntil(
+            Effect.sync(() => receiver.arrivals().length),
+            (count) => count === wanted.length
+          )
+          const bodies = receiver.arrivals().map(({ text }) => JSON.parse(text))
+          assert.sameDeepMembers(
+            bodies,
+            wanted.map((event: object) => ({ ...event, schema_version: older }))
+          )
+          assert.strictEqual((yield* send(keys, "/v1/sandbox")).told, `200 ${older}`)
+        })
+      )
+    })
+  )
+})
