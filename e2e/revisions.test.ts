@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Revision, ServedRevisions, Storage } from "@quotewire/core"
+import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, type Scope } from "effect"
 import { newer, older, two } from "../packages/core/test/access/inventedRevision.ts"
 import { smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
-import { askUntil, subscribe } from "./support/subscriber.ts"
+import { askUntil } from "./support/subscriber.ts"
 
 /** Runs a body against a host that serves these revisions, on the storage that all releases share. */
 const release =
@@ -43,7 +44,7 @@ const send = (keys: Keys, target: string, { body, key = keys.server, version }: 
         method: body === undefined ? "GET" : "POST",
         headers: {
           authorization: `Bearer ${key}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(body !== undefined && { "content-type": "application/json", "idempotency-key": "once" }),
           ...(version !== undefined && { "service-version": version })
         },
         ...(body !== undefined && { body })
@@ -110,17 +111,17 @@ describe("a caller that was there before a newer revision came", () => {
   story(
     "goes on as before: what it sends, reads and receives has not changed; one call at a time may be newer",
     Effect.gen(function* () {
-      const { keys, receiver } = yield* before(
-        Effect.gen(function* () {
-          const keys = yield* newOrganization
-          return { keys, ...(yield* subscribe(keys, {}, ["quote_request.queued", "quote.created"])) }
-        })
-      )
+      const keys = yield* before(Effect.tap(newOrganization, (keys) => send(keys, "/v1/sandbox")))
+      const receiver = yield* NodeReceiver.start()
       yield* after(
         Effect.gen(function* () {
           const host = yield* Host
           const { consent_receipt_id: paper, ...rest } = starting
           const olderInput = { ...rest, paper }
+          const subscribing = { url: receiver.url, event_types: ["quote_request.queued", "quote.created"] }
+          const subscribed = yield* send(keys, "/v1/event-subscriptions", { body: JSON.stringify(subscribing) })
+          assert.strictEqual(subscribed.told, `201 ${older}`)
+          receiver.trust(subscribed.body.secret)
           const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
           assert.strictEqual(refused.told, `422 ${older}`)
           assert.deepStrictEqual(
@@ -156,6 +157,7 @@ describe("a caller that was there before a newer revision came", () => {
             bodies,
             wanted.map((event: object) => ({ ...event, schema_version: older }))
           )
+          assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
           assert.strictEqual((yield* send(keys, "/v1/sandbox")).told, `200 ${older}`)
         })
       )

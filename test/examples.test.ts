@@ -64,6 +64,14 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 
+  it("revisions.ts starts in an older revision, and reads the feed in both", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/revisions.ts")), [
+      "202 2026-09-26",
+      "2027-01-15 id type occurred_at environment line resource",
+      "2026-09-26 id type occurred_at environment product resource"
+    ])
+  })
+
   it("sandbox.ts sees a price go up, and reads the story in the feed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/sandbox.ts")), [
       "sbx_lanternway 2 price_updated",

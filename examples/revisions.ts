@@ -1,0 +1,71 @@
+import {
+  Access,
+  operations,
+  Quotewire,
+  Revision,
+  Seal,
+  ServedRevisions,
+  type Storage,
+  WebhookSender
+} from "@quotewire/core"
+import { Http, NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Layer } from "effect"
+
+/** Two revisions at once: the form of this release under a newer, invented date, and an older one. */
+const revisions: Revision.Served = [
+  { date: "2027-01-15", differences: [] },
+  {
+    date: "2026-09-26",
+    differences: [
+      {
+        summary:
+          "The evidence of a quote was its proof, a consent's receipt its paper, the line of an event its product.",
+        inputs: { start_quote_request: Revision.renamedInput("paper", "consent_receipt_id") },
+        answers: { get_quote: Revision.renamed("proof", "evidence") },
+        event: Revision.renamed("product", "line")
+      }
+    ]
+  }
+]
+
+const host = Http.layer<Quotewire.Services | Storage.Storage>({ operations, port: 0 }).pipe(
+  Layer.provideMerge(Quotewire.layer),
+  Layer.provide(MemoryStorage.layer),
+  Layer.provide(Quotewire.sandboxCarriers),
+  Layer.provide(Seal.SealKeys.layerEphemeral),
+  Layer.provide(WebhookSender.WebhookSender.layerOff),
+  Layer.provide(NodeCrypto.layer),
+  Layer.provide(Layer.succeed(ServedRevisions.ServedRevisions, revisions))
+)
+
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+
+const program = Effect.gen(function* () {
+  const context = yield* Layer.build(host)
+  const access = Context.get(context, Access.Access)
+  const { id: organization_id } = yield* access.createOrganization("Acme")
+  const { key } = yield* access.createKey({ organization_id, environment: "sandbox", kind: "server" })
+  const { base_url } = Context.get(context, Http.Host)
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+
+  // The older revision takes a paper.
+  const body = JSON.stringify({ line: "renters", request_key: "first", paper: "receipt-0001", application })
+  const started = yield* Effect.promise(() =>
+    fetch(`${base_url}/v1/quote-requests`, {
+      method: "POST",
+      headers: { ...headers, "service-version": "2026-09-26" },
+      body
+    })
+  )
+  console.log(started.status, started.headers.get("service-version"))
+
+  // Each reader of the feed gets it in the revision that is asked for.
+  for (const { date } of revisions) {
+    const read = () => fetch(`${base_url}/v1/events`, { headers: { ...headers, "service-version": date } })
+    const { events } = yield* Effect.promise(() => read().then((answer) => answer.json()))
+    console.log(date, Object.keys(events[0]).join(" "))
+  }
+})
+
+await Effect.runPromise(Effect.scoped(program))
