@@ -1,10 +1,11 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { Access, type IssuedKey } from "./access/Access.ts"
 import { AllowanceLimits, type Limits, standardLimits } from "./access/Allowance.ts"
+import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
 import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
-import { Ids, type OrganizationId } from "./Ids.ts"
+import { Ids, type KeyId, type OrganizationId } from "./Ids.ts"
 import * as Json from "./Json.ts"
 import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography, worker } from "./layer.ts"
 import * as Operation from "./Operation.ts"
@@ -65,6 +66,10 @@ export interface Embedded {
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<IssuedKey>
+  /** The keys of an organization, oldest first, with what is known of them and never the key. */
+  readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
+  /** Revokes a key: it is refused from now on. */
+  readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
   readonly client: (key: string) => Client
   /** Finishes what runs and lets go of everything. */
   readonly close: () => Promise<void>
@@ -93,6 +98,8 @@ export const embed = (options: EmbedOptions): Embedded => {
   return {
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
     createKey: (key) => run(Effect.flatMap(Access, (access) => access.createKey(key))),
+    listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
+    revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
     client: (key) => clientOf((operation) => method(operation, key)),
     close: () => runtime.dispose()
   }

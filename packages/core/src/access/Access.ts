@@ -1,14 +1,16 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as ApiError from "../ApiError.ts"
 import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../Ids.ts"
-import * as Json from "../Json.ts"
 import * as Workspace from "../sandbox/Workspace.ts"
 import { changeOf } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/onConflict.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
+import * as Directory from "./Directory.ts"
+import { KnownKeys } from "./KnownKeys.ts"
 import type { Organization } from "./Organization.ts"
 import { Seal } from "./Seal.ts"
 
@@ -54,6 +56,17 @@ export class Access extends Context.Service<
       readonly kind: KeyKind
       readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Every organization, oldest first. */
+    readonly listOrganizations: Effect.Effect<ReadonlyArray<Organization>, StorageUnavailable>
+    /** The keys of an organization, oldest first, the revoked ones too; what is known of a key never holds the key. */
+    readonly listKeys: (
+      organization_id: OrganizationId
+    ) => Effect.Effect<ReadonlyArray<ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /**
+     * Revokes a key: from now on it is refused here, and within a second by all other hosts. A second time answers what
+     * the first one did.
+     */
+    readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Tells who calls; `authentication_failed` where the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
       credentials: Credentials
@@ -67,7 +80,7 @@ export class Access extends Context.Service<
       const seal = yield* Seal
       const ids = yield* Ids
       const random = yield* SecureRandom.SecureRandom
-      const known = yield* knownKeys
+      const known = new KnownKeys()
       // New identifiers cannot be taken, and nothing here holds a lease.
       const commit = (change: Change.Change) =>
         storage.commit(change).pipe(Effect.catchTag(["VersionConflict", "LeaseLost"], (error) => Effect.die(error)))
@@ -87,8 +100,13 @@ export class Access extends Context.Service<
             commit(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
-        yield* commit(directoryChange("organization", organization.id, organization, now))
+        yield* commit(Change.make(directory, { writes: [Directory.toStoredOrganization(organization)] }))
         return organization
+      })
+
+      const findOrganization = Effect.fnUntraced(function* (id: OrganizationId) {
+        const organization = yield* Directory.findOrganization(storage, id)
+        return organization === null ? yield* ApiError.make("not_found") : organization
       })
 
       const createKey = Effect.fn("Access.createKey")(function* (options: {
@@ -97,13 +115,7 @@ export class Access extends Context.Service<
         readonly kind: KeyKind
         readonly key?: string
       }) {
-        const stored = yield* storage.get({
-          workspace_id: directory,
-          kind: "organization",
-          id: options.organization_id
-        })
-        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-        const organization = Json.decode(Json.fromText<Organization>(stored.value.body))
+        const organization = yield* findOrganization(options.organization_id)
         const now = yield* Clock.currentTimeMillis
         const key = options.key ?? write(options.environment, options.kind, yield* random.randomBytes(random_bytes))
         const apiKey: ApiKey = {
@@ -115,81 +127,66 @@ export class Access extends Context.Service<
           created_at: now,
           revoked_at: null
         }
-        yield* commit(directoryChange("api_key", yield* seal.hash(key), apiKey, now))
+        yield* commit(Change.make(directory, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] }))
         return { key_id: apiKey.id, key }
       })
 
-      const find = Effect.fnUntraced(function* (key: string) {
-        const now = yield* Clock.currentTimeMillis
-        const remembered = known.get(key, now)
-        if (remembered !== undefined) return remembered
-        if (!isWellFormed(key)) return null
-        const hash = yield* seal.hash(key)
-        const stored = yield* storage.get({ workspace_id: directory, kind: "api_key", id: hash })
-        if (Option.isNone(stored)) return null
-        const apiKey = Json.decode(Json.fromText<ApiKey>(stored.value.body))
-        if (apiKey.revoked_at !== null) return null
-        known.set(key, apiKey)
-        return apiKey
+      const listKeys = Effect.fn("Access.listKeys")(function* (organization_id: OrganizationId) {
+        const { id } = yield* findOrganization(organization_id)
+        return yield* Directory.keysOf(storage, id)
       })
 
-      const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
-        if (credentials.key === null) {
-          const workspace = credentials.keyless ? yield* KeylessWorkspace : null
-          if (workspace === null) return yield* ApiError.make("authentication_failed")
-          const caller: Caller = { ...workspace, kind: "keyless", key_id: null, read_handle: credentials.read_handle }
-          return caller
-        }
-        const apiKey = yield* find(credentials.key)
-        if (apiKey === null) return yield* ApiError.make("authentication_failed")
-        const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
-        const { read_handle } = credentials
-        const caller: Caller = { kind, environment, organization_id, workspace_id, key_id, read_handle }
-        return caller
+      const revokeKey = Effect.fn("Access.revokeKey")(function* (key_id: KeyId) {
+        const found = yield* Directory.findKeyById(storage, key_id)
+        if (found === null) return yield* ApiError.make("not_found")
+        if (found.key.revoked_at !== null) return found.key
+        const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
+        const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
+        yield* storage
+          .commit(Change.make(directory, { writes }))
+          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+        known.forget(key_id)
+        return revoked
       })
 
-      return Access.of({ createOrganization, createKey, authenticate })
+      return Access.of({
+        createOrganization,
+        createKey,
+        listOrganizations: Directory.organizations(storage),
+        listKeys,
+        revokeKey: (key_id) => deciding(revokeKey(key_id)),
+        authenticate: authenticating(storage, seal, known)
+      })
     })
   )
 }
 
-const directoryChange = (kind: "organization" | "api_key", id: string, value: object, now: number): Change.Change =>
-  Change.make(directory, {
-    writes: [
-      {
-        kind,
-        id,
-        version: 1,
-        body: JSON.stringify(value),
-        ...Change.bare,
-        created_at: now,
-        updated_at: now
-      }
-    ]
+/** Tells who calls by what the directory knows of a key. */
+const authenticating = (storage: Storage["Service"], seal: Seal["Service"], known: KnownKeys) => {
+  const find = Effect.fnUntraced(function* (key: string) {
+    const now = yield* Clock.currentTimeMillis
+    const remembered = known.get(key, now)
+    if (remembered !== undefined) return remembered
+    if (!isWellFormed(key)) return null
+    const { reading } = known
+    const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
+    if (apiKey === null || apiKey.revoked_at !== null) return null
+    known.set(key, apiKey, reading)
+    return apiKey
   })
 
-/**
- * Remembers keys for a second, in memory alone, so that a busy key is neither hashed nor looked up for each call.
- *
- * All of them are forgotten together: of the keys that are not used any more, none stays.
- */
-const knownKeys = Effect.sync(() => {
-  const entries = new Map<string, ApiKey>()
-  let began = 0
-  return {
-    get: (key: string, now: number): ApiKey | undefined => {
-      if (now < began || now >= began + known_for_ms) {
-        entries.clear()
-        began = now
-      }
-      return entries.get(key)
-    },
-    set: (key: string, apiKey: ApiKey): void => {
-      if (entries.size < max_known_keys) entries.set(key, apiKey)
+  return Effect.fnUntraced(function* (credentials: Credentials) {
+    if (credentials.key === null) {
+      const workspace = credentials.keyless ? yield* KeylessWorkspace : null
+      if (workspace === null) return yield* ApiError.make("authentication_failed")
+      const caller: Caller = { ...workspace, kind: "keyless", key_id: null, read_handle: credentials.read_handle }
+      return caller
     }
-  }
-})
-
-/** A revoked key works for at most this long. */
-const known_for_ms = 1_000
-const max_known_keys = 10_000
+    const apiKey = yield* find(credentials.key)
+    if (apiKey === null) return yield* ApiError.make("authentication_failed")
+    const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
+    const { read_handle } = credentials
+    const caller: Caller = { kind, environment, organization_id, workspace_id, key_id, read_handle }
+    return caller
+  })
+}

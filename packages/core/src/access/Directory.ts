@@ -1,0 +1,95 @@
+import { Effect, Option } from "effect"
+import type { KeyId, OrganizationId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import * as Change from "../storage/Change.ts"
+import type { RecordPage, RecordQuery } from "../storage/Page.ts"
+import { directory, type Storage } from "../storage/Storage.ts"
+import type { ApiKey } from "./ApiKey.ts"
+import type { Organization } from "./Organization.ts"
+
+/*
+ * Organizations and keys as they are stored: what must be found before a caller's workspace is known.
+ */
+
+type StorageService = Storage["Service"]
+
+/** How many records are read at once. */
+const page_size = 100
+
+/** An organization that was just made. */
+export const toStoredOrganization = (organization: Organization): Change.StoredRecord => ({
+  ...Change.bare,
+  kind: "organization",
+  id: organization.id,
+  version: 1,
+  body: JSON.stringify(organization),
+  created_at: organization.created_at,
+  updated_at: organization.created_at
+})
+
+/** A version of a key; it is found by its hash, by its organization, and by its own id. */
+export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.StoredRecord => ({
+  ...Change.bare,
+  kind: "api_key",
+  id: hash,
+  version,
+  body: JSON.stringify(key),
+  parent: key.organization_id,
+  labels: [labelOf(key.id)],
+  created_at: key.created_at,
+  updated_at: key.revoked_at ?? key.created_at
+})
+
+const labelOf = (id: KeyId): string => `key:${id}`
+
+const organizationOf = (record: Change.StoredRecord): Organization => Json.decode(Json.fromText(record.body))
+const keyOf = (record: Change.StoredRecord): ApiKey => Json.decode(Json.fromText(record.body))
+
+/** The organization of this id; null where there is none. */
+export const findOrganization = (storage: StorageService, id: OrganizationId) =>
+  Effect.map(storage.get({ workspace_id: directory, kind: "organization", id }), (stored) =>
+    Option.isNone(stored) ? null : organizationOf(stored.value)
+  )
+
+/** The key of this hash; null where there is none. */
+export const findKey = (storage: StorageService, hash: string) =>
+  Effect.map(storage.get({ workspace_id: directory, kind: "api_key", id: hash }), (stored) =>
+    Option.isNone(stored) ? null : keyOf(stored.value)
+  )
+
+/** A key with the hash and the version under which it is stored, by its id; null where there is none. */
+export const findKeyById = (storage: StorageService, id: KeyId) =>
+  Effect.map(readAll(storage, { kind: "api_key", labels: [labelOf(id)] }), ([record]) =>
+    record === undefined ? null : { hash: record.id, version: record.version, key: keyOf(record) }
+  )
+
+/** Every key of an organization, oldest first. */
+export const keysOf = (storage: StorageService, organization_id: OrganizationId) =>
+  Effect.map(readAll(storage, { kind: "api_key", parent: organization_id }), (records) =>
+    records.map(keyOf).sort((first, second) => (first.id < second.id ? -1 : 1))
+  )
+
+/** Every organization, oldest first. */
+export const organizations = (storage: StorageService) =>
+  Effect.map(readAll(storage, { kind: "organization" }), (records) => records.map(organizationOf))
+
+/** Reads every page: the directory holds what people made by hand. */
+const readAll = Effect.fnUntraced(function* (
+  storage: StorageService,
+  query: Pick<RecordQuery, "kind" | "parent" | "labels">
+) {
+  const records: Array<Change.StoredRecord> = []
+  let after: string | null = null
+  do {
+    const page: RecordPage = yield* storage.page({
+      ...query,
+      workspace_id: directory,
+      order: "oldest",
+      after,
+      limit: page_size
+    })
+    records.push(...page.records)
+    after = page.next
+  } while (after !== null)
+  return records
+})

@@ -1,0 +1,40 @@
+import type { KeyId } from "../Ids.ts"
+import type { ApiKey } from "./ApiKey.ts"
+
+/** A key that was revoked elsewhere works for at most this long. */
+const known_for_ms = 1_000
+const max_known_keys = 10_000
+
+/**
+ * Remembers keys for a second, in memory alone, so that a busy key is neither hashed nor looked up for each call.
+ *
+ * All of them are forgotten together: of the keys that are not used any more, none stays.
+ */
+export class KnownKeys {
+  private readonly entries = new Map<string, ApiKey>()
+  private began = 0
+  private forgotten = 0
+
+  get(key: string, now: number): ApiKey | undefined {
+    if (now < this.began || now >= this.began + known_for_ms) {
+      this.entries.clear()
+      this.began = now
+    }
+    return this.entries.get(key)
+  }
+
+  /** What is read from now on may be remembered by `set`, unless a key is revoked here in the meantime. */
+  get reading(): number {
+    return this.forgotten
+  }
+
+  set(key: string, apiKey: ApiKey, reading: number): void {
+    if (reading === this.forgotten && this.entries.size < max_known_keys) this.entries.set(key, apiKey)
+  }
+
+  /** Forgets a key at once, and whatever is being read. */
+  forget(id: KeyId): void {
+    this.forgotten++
+    for (const [key, apiKey] of this.entries) if (apiKey.id === id) this.entries.delete(key)
+  }
+}
