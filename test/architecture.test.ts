@@ -280,7 +280,13 @@ describe("hosts", () => {
   // The Node host implements the port through which webhooks leave.
   const sending = ["WebhookAddress", "WebhookSender"]
   const settings = ["Signature", "WebhookAddress", "WebhookHeaders"]
-  const allowed = { http: [...speaking, ...sending], mcp: speaking, cli: [...speaking, ...wiring, ...settings] }
+  // The OpenAPI document tells what is sent.
+  const telling = ["SubscriptionViews", "WebhookHeaders"]
+  const allowed = {
+    http: [...speaking, ...sending, ...telling],
+    mcp: speaking,
+    cli: [...speaking, ...wiring, ...settings]
+  }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
   it("know operations and how to call them; a program knows also what to wire", () => {

@@ -35,6 +35,8 @@ export interface Route {
 export interface Authority {
   readonly callers: ReadonlyArray<CallerKind>
   readonly environment?: "sandbox"
+  /** Whether callers other than servers need the read handle of the quote request. */
+  readonly by_handle?: true
 }
 
 /** A call as an operation's `run` sees it: everything about it has been checked but the input's meaning. */

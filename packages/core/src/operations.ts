@@ -99,7 +99,7 @@ export const getQuoteRequest = Operation.make({
     query: { wait_seconds: "integer", since_version: "integer" },
     status: 200
   },
-  authority: { callers: everyone },
+  authority: { callers: everyone, by_handle: true },
   cost: { read: 1 },
   idempotent: false,
   input: GetInput,
@@ -145,7 +145,7 @@ export const cancelQuoteRequest = Operation.make({
   description: "Cancels a request whose work has not begun; later it answers cannot_stop and changes nothing.",
   tag: "Quoting",
   route: { method: "POST", path: "/v1/quote-requests/{id}/cancel", query: {}, status: 200 },
-  authority: { callers: withKey },
+  authority: { callers: withKey, by_handle: true },
   cost: { other: 1 },
   idempotent: false,
   input: Schema.Struct({ id: Schema.String }),
@@ -163,7 +163,7 @@ export const getQuote = Operation.make({
     "A price offer of one carrier: not coverage, and not a market comparison. Without a version the newest; older versions never change.",
   tag: "Quoting",
   route: { method: "GET", path: "/v1/quotes/{id}", query: { version: "integer" }, status: 200 },
-  authority: { callers: everyone },
+  authority: { callers: everyone, by_handle: true },
   cost: { read: 1 },
   idempotent: false,
   input: Schema.Struct({
@@ -239,7 +239,7 @@ export const selectScenario = Operation.make({
   idempotent: true,
   input: Schema.Struct({ scenario: Schema.Literals(namesOf()) }),
   output: ControlResult,
-  errors: ["conflict"],
+  errors: ["not_found", "conflict"],
   run: (call, { scenario }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.selectScenario(call, scenario))
 })
 

@@ -1,4 +1,4 @@
-import type { Ids, Operation } from "@quotewire/core"
+import type { Ids, Operation, Revision } from "@quotewire/core"
 import { Effect } from "effect"
 import * as ErrorPages from "./ErrorPages.ts"
 import * as Health from "./Health.ts"
@@ -17,17 +17,31 @@ export interface Settings<R> {
   readonly ready?: Effect.Effect<boolean, never, R>
   /** The address that callers use, without a slash at the end. */
   readonly base_url: string
+  /** Where the documentation stands; `{base_url}/docs` where it is left out. */
+  readonly docs_url?: string
+  /** The revisions that are served, for the document. */
+  readonly served?: Revision.Served
+  /** What the second set of webhook headers begins with, for the document; `quotewire-` where it is left out. */
+  readonly webhook_header_prefix?: string
 }
 
 /** The services that the API needs: those of the operations and of the pipeline that calls them. */
 export type Services<R> = R | Operation.PipelineServices | Ids.Ids
 
 /** Every route of the host: operations, health, documentation, and those that were added. */
-export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Operation.PipelineServices>> => [
-  ...settings.operations.map((operation) => OperationRoute.make(operation)),
-  ...(settings.routes ?? []),
-  ...Health.routes(settings.ready ?? Effect.succeed(true)),
-  ...ErrorPages.routes,
-  Reference.route(settings.operations),
-  OpenApi.route(settings.operations, settings.base_url)
-]
+export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Operation.PipelineServices>> => {
+  // It costs a few milliseconds, which a host that nobody asks for it need not spend.
+  let made: OpenApi.Document | undefined
+  const document = () => {
+    made ??= OpenApi.document(settings.operations, settings.base_url, settings)
+    return made
+  }
+  return [
+    ...settings.operations.map((operation) => OperationRoute.make(operation)),
+    ...(settings.routes ?? []),
+    ...Health.routes(settings.ready ?? Effect.succeed(true)),
+    ...ErrorPages.routes,
+    ...Reference.routes(document),
+    OpenApi.route(document)
+  ]
+}

@@ -12,11 +12,7 @@ export const routes: ReadonlyArray<Route.Route> = [
 const pageOf = (code: string) => {
   const known = ApiError.codes.find((one) => one === code)
   if (known === undefined) {
-    return page(
-      404,
-      "Unknown error code",
-      html`<p>There is no such code. <a href="/docs/v1/errors">All error codes</a></p>`
-    )
+    return page(404, "Unknown error code", html`<p>There is no such code. <a href="../errors">All error codes</a></p>`)
   }
   const { status, meaning, retry_action } = describe(known)
   return page(
@@ -29,7 +25,7 @@ const pageOf = (code: string) => {
 </table>
 <p>Branch on <code>error.code</code> and <code>error.retry_action.type</code>; the message is for people. Send the
 <code>request_id</code> along when you ask for help.</p>
-<p><a href="/docs/v1/errors">All error codes</a></p>`
+<p><a href="../errors">All error codes</a></p>`
   )
 }
 
@@ -45,7 +41,7 @@ const index = page(
 <tr><th>Code</th><th>Status</th><th>Meaning</th></tr>
 ${ApiError.codes.map((code) => {
   const { status, meaning } = ApiError.definitions[code]
-  return html`<tr><td><a href="/docs/v1/errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${meaning}</td></tr>`
+  return html`<tr><td><a href="errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${meaning}</td></tr>`
 })}
 </table>`
 )

@@ -1,17 +1,14 @@
 // Schemas are compiled to code where the runtime allows it, and interpreted where it does not. It takes effect for
 // every schema that has not decoded anything yet, so it stands where a host begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import { Operation } from "@quotewire/core"
+import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 import * as Api from "./Api.ts"
 import * as Handler from "./Handler.ts"
 import * as Server from "./Server.ts"
 
 /** The API inside somebody else's server. */
-export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {
-  /** Where the documentation stands; `{base_url}/docs` where it is left out. */
-  readonly docs_url?: string
-}
+export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}
 
 /** The API as a server of its own. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
@@ -28,12 +25,15 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
 export const handler = <R>(
   settings: HandlerSettings<R>
 ): Effect.Effect<Handler.Handler, never, Api.Services<R> | Scope.Scope> =>
-  Effect.flatMap(Effect.filter(settings.operations, Operation.isOffered), (operations) =>
-    Handler.make(Api.routes({ ...settings, operations }), {
+  Effect.gen(function* () {
+    const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
+    const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
+    const served = yield* ServedRevisions.ServedRevisions
+    return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {
       ...settings,
       docs_url: settings.docs_url ?? `${settings.base_url}/docs`
     })
-  )
+  })
 
 /** The host that listens, with the address that it is bound to. */
 export class Host extends Context.Service<

@@ -1,24 +1,33 @@
-import { ApiError, type Operation } from "@quotewire/core"
+import { ApiError, Caller, type Operation } from "@quotewire/core"
 import type { JsonSchema } from "effect"
 import * as InputShape from "./InputShape.ts"
+import type { Node as JsonNode } from "./JsonNode.ts"
+import type { Example } from "./OpenApiExamples.ts"
+import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
 import type { OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
 type Described = Omit<Operation.Operation, "execute">
 
-/** The Operation Object of an operation. */
-export const of = (operation: Described, schemas: Schemas): { readonly [key: string]: unknown } => {
+/** The Operation Object of an operation, with an example: what was recorded, else what fits its schemas. */
+export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
+  const made = (schema: JsonSchema.JsonSchema) => OpenApiExamples.made(schema, schemas.components)
+  const sent = () => pick(recorded?.input ?? {}, InputShape.bodyFields(operation.route, input))
   return {
     operationId: operation.name,
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
-    parameters: [...parametersOf(operation, input), ...headerParameters(operation)],
-    ...(body === null
-      ? {}
-      : { requestBody: { required: body.isRequired, content: { "application/json": { schema: body.schema } } } }),
+    ...(operation.authority.by_handle && { security: [{ bearer: [] }, { bearer: [], read_handle: [] }] }),
+    parameters: [...parametersOf(operation, input, recorded?.input ?? {}), ...headerParameters(operation)],
+    ...(body !== null && {
+      requestBody: {
+        required: body.isRequired,
+        content: json(body.schema, recorded === undefined ? made(body.schema) : sent())
+      }
+    }),
     responses: {
       [status]: {
         description: operation.summary,
@@ -28,7 +37,7 @@ export const of = (operation: Described, schemas: Schemas): { readonly [key: str
           ...(location === undefined ? [] : ["Location"]),
           ...(operation.idempotent ? ["Idempotent-Replayed"] : [])
         ]),
-        content: { "application/json": { schema: output } }
+        content: json(output, recorded === undefined ? made(output) : recorded.answer)
       },
       ...Object.fromEntries(
         Array.from(refusals(operation), ([refused, codes]) => [
@@ -40,11 +49,17 @@ export const of = (operation: Described, schemas: Schemas): { readonly [key: str
   }
 }
 
+const json = (schema: JsonSchema.JsonSchema, value: unknown) => ({
+  "application/json": { schema, examples: { example: { value } } }
+})
+
+const pick = (fields: Example["input"], names: ReadonlyArray<string>) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
+
 /** What every operation can refuse with. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [
   "invalid_version",
   "authentication_failed",
-  "forbidden",
   "invalid_input",
   "rate_limited",
   "internal_error",
@@ -59,6 +74,7 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
   const readsBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   const given = new Set([
     ...always,
+    ...(isForEveryKey(operation.authority) ? [] : (["forbidden"] as const)),
     ...(readsBody ? withBody : []),
     ...(operation.idempotent ? (["conflict"] as const) : []),
     ...operation.errors
@@ -69,10 +85,14 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
   )
 }
 
+/** Whether no key lacks the authority. What a handle opens is not. */
+const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority): boolean =>
+  environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
+
 const schemasOf = (operation: Described, schemas: Schemas): OperationSchemas =>
   schemas.operations.get(operation.name) ?? { input: { properties: {}, required: [] }, body: null, output: {} }
 
-const parametersOf = (operation: Described, input: InputShape.InputShape) => {
+const parametersOf = (operation: Described, input: InputShape.InputShape, recorded: Example["input"]) => {
   const inPath = InputShape.pathFields(operation.route)
   const parameter = (name: string, place: "path" | "query") => {
     const { description, ...schema }: JsonSchema.JsonSchema = input.properties[name] ?? { type: "string" }
@@ -81,6 +101,7 @@ const parametersOf = (operation: Described, input: InputShape.InputShape) => {
       in: place,
       required: place === "path" || input.required.includes(name),
       ...(typeof description === "string" ? { description } : {}),
+      ...(name in recorded ? { example: recorded[name] } : {}),
       schema
     }
   }
@@ -90,11 +111,9 @@ const parametersOf = (operation: Described, input: InputShape.InputShape) => {
   ]
 }
 
-const headerParameters = (operation: Described) => {
-  const byHandle = operation.authority.callers.includes("platform") && operation.route.path.includes("{")
-  return [
+const headerParameters = (operation: Described) =>
+  [
     "Service-Version",
     ...(operation.idempotent ? ["Idempotency-Key"] : []),
-    ...(byHandle ? ["Read-Handle"] : [])
+    ...(operation.authority.by_handle ? ["Read-Handle"] : [])
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }))
-}

@@ -25,6 +25,31 @@ export const parameters = (served: Revision.Served) => ({
   }
 })
 
+/** How callers show who they are (api.md, Authentication; a read handle alone is no key). */
+export const securitySchemes = {
+  bearer: { type: "http", scheme: "bearer", description: "An API key; its prefix selects the environment." },
+  read_handle: {
+    type: "apiKey",
+    in: "header",
+    name: "Read-Handle",
+    description: "Beside the key: the handle of one quote request, for callers with a platform or widget key."
+  }
+} as const
+
+/** What the groups of operations are about. */
+const groups: Readonly<Record<string, string>> = {
+  Quoting: "Capabilities, quote requests and quotes.",
+  Events: "The pull feed: every event once, in one order, for 30 days.",
+  Webhooks: "Subscriptions, and the tools to see what was delivered.",
+  Requests: "The log of an organization's calls, for 30 days, without bodies.",
+  Feedback: "Reports about the API itself.",
+  Sandbox: "The controls of a sandbox: scenarios, time, expiry, replays, reset."
+}
+
+/** The tags of a document: the groups of its operations, each once. */
+export const tags = (names: ReadonlyArray<string>) =>
+  [...new Set(names)].map((name) => ({ name, description: groups[name] ?? `${name}.` }))
+
 /** The headers of answers. */
 export const headers = (
   served: Revision.Served
@@ -39,7 +64,11 @@ export const headers = (
     required: true,
     schema: { type: "string", enum: served.map(({ date }) => date) }
   },
-  Location: { description: "Where what was made can be read.", required: true, schema: { type: "string" } },
+  Location: {
+    description: "Where what was made can be read, on this host.",
+    required: true,
+    schema: { type: "string", format: "uri-reference" }
+  },
   "Idempotent-Replayed": {
     description: "Says that this is the answer of an earlier call with the same `Idempotency-Key`.",
     required: false,
@@ -47,7 +76,7 @@ export const headers = (
   },
   "Retry-After": {
     description: "Seconds until the call would pass.",
-    required: false,
+    required: true,
     schema: { type: "integer", minimum: 0 }
   },
   "WWW-Authenticate": {
@@ -65,7 +94,11 @@ export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<
 export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
 
 /** The response that refuses with one of these codes of the same HTTP status, with an example of each. */
-export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revision.Served): object => {
+export const refusal = (
+  codes: ReadonlyArray<ApiError.ErrorCode>,
+  served: Revision.Served,
+  docs_url: string
+): object => {
   const waits = codes.some((code) => code === "rate_limited" || code === "service_unavailable")
   return {
     description: codes.map((code) => `\`${code}\`: ${ApiError.definitions[code].meaning}`).join(" "),
@@ -78,7 +111,7 @@ export const refusal = (codes: ReadonlyArray<ApiError.ErrorCode>, served: Revisi
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/ErrorEnvelope" },
-        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code, served) }]))
+        examples: Object.fromEntries(codes.map((code) => [code, { value: example(code, served, docs_url) }]))
       }
     }
   }
@@ -91,9 +124,9 @@ const details: { readonly [code in ApiError.ErrorCode]?: ApiError.Details } = {
   }
 }
 
-const example = (code: ApiError.ErrorCode, served: Revision.Served): ApiError.ErrorEnvelope =>
+const example = (code: ApiError.ErrorCode, served: Revision.Served, docs_url: string): ApiError.ErrorEnvelope =>
   ApiError.envelope(
     code === "invalid_version" ? Revision.notServed(served) : ApiError.make(code, details[code]),
-    "req_01k6a0000000000000000000000",
-    "https://docs.quotewire.dev"
+    "req_01kafzsk000000000000000000",
+    docs_url
   )

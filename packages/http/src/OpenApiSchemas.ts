@@ -18,13 +18,17 @@ export interface Schemas {
 
 type Described = Pick<Operation.Operation, "name" | "route" | "input" | "output">
 
-/** Derives the JSON Schemas of operations; a field annotated with `jsonSchema` is shown as the annotation says. */
-export const of = (operations: ReadonlyArray<Described>): Schemas => {
+/**
+ * Derives the JSON Schemas of operations, with others that have an identifier as components.
+ *
+ * A field annotated with `jsonSchema` is shown as the annotation says.
+ */
+export const of = (operations: ReadonlyArray<Described>, others: ReadonlyArray<Schema.Constraint> = []): Schemas => {
   const inputs = operations.map(({ input }) => ast(input))
   const outputs = operations.map(({ output }) => ast(output))
   const { schemas, definitions } = JsonSchema.toMultiDocumentOpenApi3_1(
     SchemaRepresentation.toJsonSchemaMultiDocument(
-      SchemaRepresentation.toRepresentations([ast(ApiError.ErrorEnvelope), ...inputs, ...outputs]),
+      SchemaRepresentation.toRepresentations([ast(ApiError.ErrorEnvelope), ...inputs, ...outputs, ...others.map(ast)]),
       { includeAnnotationKey: (key) => key === "jsonSchema" }
     )
   )
@@ -76,7 +80,7 @@ type Openness = "open" | "closed"
 const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.JsonSchema => {
   const { conditions, notes } = sorted(schema.allOf)
   const { jsonSchema: said, allOf: _, ...rest } = { ...notes, ...schema }
-  if (Predicate.isObject(said)) return { ...descriptionOf(rest), ...said }
+  if (Predicate.isObject(said)) return { ...descriptionOf(rest), ...named(said) }
   const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
   const show = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(show)
@@ -88,6 +92,23 @@ const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.Js
     ...(isClosed ? [["additionalProperties", false]] : [])
   ])
 }
+
+/** Names the fields that a condition requires in the condition as well: tools look for them there. */
+const named = (schema: object): object =>
+  Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      const inner = Array.isArray(value) ? value.map(namedIn) : namedIn(value)
+      return [
+        key,
+        key === "then" && Predicate.isObject(inner) ? { properties: anything(inner.required), ...inner } : inner
+      ]
+    })
+  )
+
+const namedIn = (value: unknown): unknown => (Predicate.isObject(value) ? named(value) : value)
+
+const anything = (names: unknown) =>
+  Object.fromEntries(Array.isArray(names) ? names.map((name): [string, object] => [String(name), {}]) : [])
 
 const isTakenForGranted = (key: string, value: unknown): boolean =>
   (key === "additionalProperties" && value === true) ||

@@ -24,7 +24,11 @@ body{max-width:46rem;margin:3rem auto;padding:0 1.25rem}
 h1{font-size:1.6rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.25rem}
 code{font-family:ui-monospace,monospace;font-size:.92em}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0}
-tr{border-top:1px solid #8884}`
+tr{border-top:1px solid #8884}
+h3{margin:2rem 0 .5rem}section{padding-bottom:.5rem}nav li{margin:.25rem 0}a{color:#2563eb}
+summary{cursor:pointer;font-weight:600;margin:.5rem 0}
+pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45}
+@media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
 /** A page runs nothing and loads nothing; only its own style is let through. */
 const policy = [
@@ -35,17 +39,25 @@ const policy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
+/** What the answer with a page says, beside its type and how long it may be kept. */
+export const headers = {
+  "content-security-policy": policy,
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff"
+}
+
+/** The media type of a page. */
+export const type = "text/html; charset=utf-8"
+
 /** A self-contained page that is not cached. */
 export const page = (status: number, title: string, content: Html): Answer => ({
   status,
-  headers: {
-    "content-type": "text/html; charset=utf-8",
-    "cache-control": "no-store",
-    "content-security-policy": policy,
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff"
-  },
-  body: html`<!doctype html>
+  headers: { ...headers, "content-type": type, "cache-control": "no-store" },
+  body: document(title, content).html
+})
+
+/** The text of a self-contained page. */
+export const document = (title: string, content: Html): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -58,5 +70,4 @@ export const page = (status: number, title: string, content: Html): Answer => ({
 ${content}
 </body>
 </html>
-`.html
-})
+`

@@ -1,8 +1,9 @@
 import { createServer } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError } from "@quotewire/core"
-import { CarrierCallbacks, Go, Http, Page, Route } from "@quotewire/http"
+import { ApiError, Event } from "@quotewire/core"
+import { CarrierCallbacks, Go, Http, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
+import * as Reference from "../src/Reference.ts"
 import { services, start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 
@@ -17,7 +18,7 @@ describe("pages", () => {
       const { send } = yield* start()
       const index = yield* send("GET", "/docs/v1/errors", { key: null })
       for (const code of ApiError.codes) {
-        assert.include(index.text, `/docs/v1/errors/${code}`)
+        assert.include(index.text, `href="errors/${code}"`)
         const page = yield* send("GET", `/docs/v1/errors/${code}`, { key: null })
         assert.strictEqual(page.status, 200)
         assert.include(page.headers.get("content-type") ?? "", "text/html")
@@ -50,6 +51,82 @@ describe("pages", () => {
       "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"
     )
   })
+})
+
+const readBody = async (response: Response) => new Uint8Array(await response.arrayBuffer())
+
+describe("the reference", () => {
+  it.live("is drawn by a script of the host's own, and may ask nobody else", () =>
+    Effect.gen(function* () {
+      const { send, url } = yield* start()
+      const page = yield* send("GET", "/docs", { key: null })
+      assert.strictEqual(page.status, 200)
+      const policy = page.headers.get("content-security-policy") ?? ""
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; /)
+      assert.include(policy, "connect-src 'self'")
+      assert.notMatch(`${policy}${page.text}`, /https?:/)
+      assert.include(page.text, 'data-url="openapi.json"')
+      assert.include(page.text, "&#34;telemetry&#34;:false,&#34;withDefaultFonts&#34;:false")
+      const [, script = ""] = /<script src="([^"]+)">/.exec(page.text) ?? []
+      const read = (encoding: string) =>
+        Effect.promise(() => fetch(new URL(script, `${url}/docs`), { headers: { "accept-encoding": encoding } }))
+      const plain = yield* read("identity")
+      assert.strictEqual(plain.headers.get("cache-control"), "public, max-age=31536000, immutable")
+      assert.strictEqual(plain.headers.get("content-type"), "text/javascript; charset=utf-8")
+      const packed = yield* read("gzip, br;q=0")
+      assert.strictEqual(packed.headers.get("content-encoding"), "gzip")
+      assert.deepStrictEqual(
+        yield* Effect.promise(() => readBody(packed)),
+        yield* Effect.promise(() => readBody(plain))
+      )
+      assert.strictEqual((yield* send("GET", `/${script}x`, { key: null })).status, 404)
+    })
+  )
+
+  it.live("is not sent again to who has it", () =>
+    Effect.gen(function* () {
+      const { send } = yield* start()
+      for (const path of ["/docs", "/openapi.json"]) {
+        const first = yield* send("GET", path, { key: null })
+        assert.strictEqual(first.headers.get("cache-control"), "no-cache")
+        const headers = { "if-none-match": first.headers.get("etag") ?? "none" }
+        const second = yield* send("GET", path, { key: null, headers })
+        assert.strictEqual(second.status, 304, path)
+        assert.strictEqual(second.text, "")
+        const other = yield* send("GET", path, { key: null, headers: { "if-none-match": '"other"' } })
+        assert.strictEqual(other.status, 200)
+      }
+    })
+  )
+
+  it.effect("without Scalar is a page that runs nothing and leaves nothing out", () =>
+    Effect.gen(function* () {
+      const document = OpenApi.document(operations, "https://api.quotewire.dev")
+      const [route, ...others] = Reference.routes(() => document, null)
+      assert.lengthOf(others, 0)
+      const incoming = {
+        method: "GET",
+        docs_url: "",
+        request_id: "",
+        params: {},
+        query: "",
+        headers: {},
+        address: "",
+        read: () => Effect.never
+      }
+      const { body, headers } = yield* route?.handle(incoming) ?? assert.fail("no route")
+      const text = String(body)
+      assert.match(headers["content-security-policy"] ?? "", /^default-src 'none'; style-src 'sha256-/)
+      assert.notInclude(text, "<script")
+      for (const { name, route, summary } of operations) {
+        assert.include(text, `<section id="${name}">`)
+        assert.include(text, `<code>${route.method} ${route.path}</code>`)
+        assert.include(text, summary)
+      }
+      for (const type of Event.types) assert.include(text, `<code>POST ${type}</code>`)
+      for (const shown of ["Idempotency-Key", "webhook-signature", "Free facts"]) assert.include(text, shown)
+    })
+  )
 })
 
 const dead: Go.Destination = { _tag: "page", status: 404, title: "Unknown link", message: "There is no such link." }

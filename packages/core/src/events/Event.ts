@@ -5,27 +5,32 @@ import { Line } from "../quoting/Line.ts"
 import type { NewEvent } from "../storage/Change.ts"
 import { fromMillis, Timestamp } from "../Timestamp.ts"
 
-/** Every type of event, in the order of the table (api.md, Event types). New ones can appear at any time. */
-export const types = [
-  "quote_request.queued",
-  "quote_request.updated",
-  "quote_request.completed",
-  "quote_request.failed",
-  "quote_request.cancelled",
-  "quote_request.incomplete",
-  "quote.created",
-  "quote.updated",
-  "quote.expired",
-  "purchase.updated",
-  "purchase.requires_action",
-  "purchase.completed",
-  "purchase.needs_review",
-  "purchase.failed",
-  "webhook.test"
-] as const
+/** When an event of each type is sent (api.md, Event types). New types can appear at any time. */
+export const meanings = {
+  "quote_request.queued": "A new quote request is accepted.",
+  "quote_request.updated": "A request starts, gets first quotes, or changes otherwise before a final status.",
+  "quote_request.completed": "The collection ends with results; there can be no quote among them.",
+  "quote_request.failed": "The request cannot start, or no carrier answers by the deadline.",
+  "quote_request.cancelled": "A request is cancelled while it is still queued.",
+  "quote_request.incomplete": "Some carriers gave no answer, and the request has no quotes.",
+  "quote.created": "A new quote is saved.",
+  "quote.updated": "A quote changes other than by expiring.",
+  "quote.expired": "A quote reaches its expiry time.",
+  "purchase.updated": "Defined for purchases to come; it does not fire.",
+  "purchase.requires_action": "Defined for purchases to come; it does not fire.",
+  "purchase.completed": "Defined for purchases to come; it does not fire.",
+  "purchase.needs_review": "Defined for purchases to come; it does not fire.",
+  "purchase.failed": "Defined for purchases to come; it does not fire.",
+  "webhook.test": "A test was asked for. It goes to one subscription only, and is not in the feed."
+} as const
+
+const isType = (key: string): key is keyof typeof meanings => key in meanings
+
+/** Every type of event, in the order of the table. */
+export const types: ReadonlyArray<keyof typeof meanings> = Object.keys(meanings).filter(isType)
 
 /** The types of event that fire. */
-export type EventType = Exclude<(typeof types)[number], `purchase.${string}` | "webhook.test">
+export type EventType = Exclude<keyof typeof meanings, `purchase.${string}` | "webhook.test">
 
 /** A thin event: it names a resource and the version that it reached, and nothing about a person. */
 export const Event = Schema.Struct({
@@ -41,6 +46,13 @@ export const Event = Schema.Struct({
   })
 }).annotate({ identifier: "Event" })
 export type Event = typeof Event.Type
+
+/** The body of a webhook (api.md, Event): an event, and the revision that it is written in. */
+export const WebhookEvent = Schema.Struct({
+  ...Event.fields,
+  schema_version: Schema.String.annotate({ description: "The revision that the integration has pinned" })
+}).annotate({ identifier: "WebhookEvent" })
+export type WebhookEvent = typeof WebhookEvent.Type
 
 /** Encodes an event for the feed. `at` is in milliseconds of workspace time. */
 export const record = (options: {

@@ -41,7 +41,7 @@ const thing = (id: string, name = "Motörhead – 東京 🦆") =>
 const getThing = Operation.make({
   ...named("get_thing"),
   route: { method: "GET", path: "/v1/things/{id}", query: { version: "integer", label: "string" }, status: 200 },
-  authority: everyone,
+  authority: { ...everyone, by_handle: true },
   cost: { read: 1 },
   idempotent: false,
   input: Schema.Struct({

@@ -1,0 +1,64 @@
+import { type JsonSchema, Predicate } from "effect"
+import recorded from "./data/examples.json" with { type: "json" }
+import { at, list, type Node } from "./JsonNode.ts"
+
+/** What an operation was called with, and what it answered. */
+export interface Example {
+  readonly input: Readonly<Record<string, unknown>>
+  readonly answer: unknown
+}
+
+/** Examples by the names of operations. */
+export type Examples = Readonly<Record<string, Example>>
+
+/** The address under which the examples were recorded. */
+export const recorded_at = "https://api.quotewire.example"
+
+/**
+ * What the operations of a sandbox have really answered (`npm run docs:reference`), as a host at this address would.
+ */
+export const at_address = (base_url: string): Examples =>
+  JSON.parse(JSON.stringify(recorded).replaceAll(recorded_at, base_url))
+
+/** An example of a schema, for an operation of which nothing was recorded: optional fields are left out. */
+export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>
+  valueOf(schema, { components: { schemas: components } })
+
+const valueOf = (schema: Node, root: Node): unknown => {
+  if (typeof schema.$ref === "string") return valueOf(at(root, { schema }, "schema"), root)
+  if ("const" in schema) return schema.const
+  if ("default" in schema) return schema.default
+  for (const key of ["examples", "enum"]) if (Array.isArray(schema[key])) return schema[key][0]
+  const [part] = ["anyOf", "oneOf", "allOf"].flatMap((key) => list(root, schema, key))
+  if (part !== undefined) return valueOf({ ...part, ...without(schema) }, root)
+  switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
+    case "object":
+      return objectOf(schema, root)
+    case "array":
+      return [valueOf(at(root, schema, "items"), root)]
+    case "integer":
+    case "number":
+      return schema.minimum ?? 1
+    case "boolean":
+      return true
+    case "string":
+      return textOf(schema)
+    default:
+      return null
+  }
+}
+
+const without = ({ anyOf: _any, oneOf: _one, allOf: _all, ...rest }: Node): Node => rest
+
+const objectOf = (schema: Node, root: Node): unknown => {
+  const required = Array.isArray(schema.required) ? schema.required.filter(Predicate.isString) : []
+  const properties = at(root, schema, "properties")
+  return Object.fromEntries(required.map((name) => [name, valueOf(at(root, properties, name), root)]))
+}
+
+const textOf = ({ format, pattern, minLength }: Node): string => {
+  if (format === "date-time") return "2026-11-20T12:00:00.000Z"
+  const [, prefix] = /^\^([a-z]+_)\[/.exec(typeof pattern === "string" ? pattern : "") ?? []
+  if (prefix !== undefined) return `${prefix}01kafzsj000000000000000000`
+  return "text".padEnd(typeof minLength === "number" ? minLength : 0, "-")
+}

@@ -1,0 +1,105 @@
+import { Event, SubscriptionViews } from "@quotewire/core"
+
+/** The tag of what is sent to subscribers. */
+export const tag = {
+  name: "Webhook events",
+  description: "What is sent to the URL of a subscription: signed POSTs, as Standard Webhooks has them."
+}
+
+/** The schemas of the bodies that are sent. */
+export const schemas = [Event.WebhookEvent, SubscriptionViews.TestEvent] as const
+
+/** The `webhooks` of the document: what is sent for every type of event, and which answers it expects. */
+export const webhooks = (header_prefix: string, revision: string): Readonly<Record<string, object>> =>
+  Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, header_prefix, revision) }]))
+
+type Type = (typeof Event.types)[number]
+
+const sent = (type: Type, header_prefix: string, revision: string) => ({
+  operationId: `on_${type.replace(".", "_")}`,
+  summary: type,
+  description: `${Event.meanings[type]} ${type === "webhook.test" ? "" : reading}`.trim(),
+  tags: [tag.name],
+  security: [],
+  parameters: Object.keys(parameters(header_prefix)).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  requestBody: { required: true, content: { "application/json": bodyOf(type, revision) } },
+  responses: answers
+})
+
+const reading =
+  "Events can come twice, or in another order: keep the ids that were handled, answer before the work, and read the resource where the version is greater than the one you hold."
+
+const answers = {
+  "2XX": { description: "Confirmed: any 2xx whose headers and body are there within 15 seconds." },
+  "4XX": {
+    description:
+      "Not confirmed, as a redirect or no answer in time: it is sent again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours. Answer 400, and do nothing else, where the signature is not right or the timestamp is more than 5 minutes off."
+  },
+  "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
+}
+
+/** The headers of a delivery: the standard's, and the same values under the provider's prefix. */
+export const parameters = (header_prefix: string): Readonly<Record<string, object>> =>
+  Object.fromEntries(
+    ["webhook-", header_prefix].flatMap((prefix) =>
+      headers.map(({ name, ...rest }) => [`${prefix}${name}`, { name: `${prefix}${name}`, in: "header", ...rest }])
+    )
+  )
+
+const headers = [
+  {
+    name: "id",
+    required: true,
+    description: "The id of the event: the same in every retry and every replay.",
+    schema: { type: "string", pattern: "^evt_" }
+  },
+  {
+    name: "timestamp",
+    required: true,
+    description: "Unix seconds when this attempt was signed.",
+    schema: { type: "integer" }
+  },
+  {
+    name: "signature",
+    required: true,
+    description:
+      "One or more signatures, apart by spaces; take it if one is right. Each is `v1,` and the base64 of the HMAC-SHA256 over `{id}.{timestamp}.{body}`, keyed with the base64 behind `whsec_`.",
+    schema: { type: "string", pattern: "^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$" }
+  }
+] as const
+
+const bodyOf = (type: Type, schema_version: string): object => {
+  if (type === "webhook.test")
+    return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
+  const schema = { $ref: "#/components/schemas/WebhookEvent" }
+  // Nobody has seen what does not fire yet.
+  return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type), schema_version }) }
+}
+
+const shown = (value: object) => ({ examples: { sent: { value } } })
+
+const common = { occurred_at: "2026-11-20T12:00:08.000Z", environment: "sandbox" } as const
+
+const testEvent = {
+  id: "evt_test01kafzsk000000000000000000",
+  type: "webhook.test",
+  ...common,
+  subscription_id: "sub_01kafzsk000000000000000000"
+}
+
+const eventOf = (type: Type) => ({
+  id: "evt_01kafzsk000000000000000000",
+  type,
+  ...common,
+  line: "renters",
+  resource: type.startsWith("quote.")
+    ? { type: "quote", id: "qt_01kafzsk000000000000000000", version: type === "quote.created" ? 1 : 2 }
+    : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }
+})
+
+/** The versions at which a request makes its first events. */
+const versions: { readonly [type in Type]?: number } = {
+  "quote_request.queued": 1,
+  "quote_request.updated": 2,
+  "quote_request.cancelled": 2
+}

@@ -1,0 +1,93 @@
+import * as JsonNode from "./JsonNode.ts"
+import { type Html, html } from "./Page.ts"
+
+/** The whole reference as one page: every operation and webhook of an OpenAPI document, with its fields and examples. */
+export const content = (document: JsonNode.Node): Html => {
+  const sections = JsonNode.list(document, document, "tags").map((tag) => ({
+    name: JsonNode.text(tag, "name"),
+    description: JsonNode.text(tag, "description"),
+    calls: callsOf(document, "paths").filter(({ call }) => tagsOf(call).includes(JsonNode.text(tag, "name")))
+  }))
+  return html`<p>${JsonNode.text(JsonNode.at(document, document, "info"), "description")}</p>
+<p>The whole contract is in the <a href="openapi.json">OpenAPI document</a>; what can go wrong is in the
+<a href="docs/v1/errors">error codes</a>.</p>
+<nav><ul>${sections.map(
+    ({ name, calls }) =>
+      html`<li>${name}: ${calls.map(({ call }) => html`<a href="#${JsonNode.text(call, "operationId")}">${JsonNode.text(call, "summary")}</a> `)}</li>`
+  )}</ul></nav>
+${sections.map(
+  ({ name, description, calls }) =>
+    html`<h2>${name}</h2><p>${description}</p>${calls.map((one) => section(document, one))}`
+)}
+<h2>What is sent to you</h2>
+${callsOf(document, "webhooks").map((one) => section(document, one))}`
+}
+
+/** One method of one path, or the webhook of one type of event. */
+interface Call {
+  readonly title: string
+  readonly call: JsonNode.Node
+}
+
+const methods = ["get", "post", "patch", "delete"]
+
+const callsOf = (document: JsonNode.Node, name: "paths" | "webhooks"): ReadonlyArray<Call> =>
+  JsonNode.entries(document, document, name).flatMap(([path, item]) =>
+    methods
+      .filter((method) => method in item)
+      .map((method) => ({ title: `${method.toUpperCase()} ${path}`, call: JsonNode.at(document, item, method) }))
+  )
+
+const tagsOf = (call: JsonNode.Node): ReadonlyArray<unknown> => (Array.isArray(call.tags) ? call.tags : [])
+
+const section = (document: JsonNode.Node, { title, call }: Call): Html => {
+  const body = JsonNode.at(document, call, "requestBody")
+  return html`<section id="${JsonNode.text(call, "operationId")}">
+<h3>${JsonNode.text(call, "summary")}</h3>
+<p><code>${title}</code></p>
+<p>${JsonNode.text(call, "description")}</p>
+${parameters(JsonNode.list(document, call, "parameters"))}
+${media(document, "Body", body)}
+<table>
+<tr><th>Answer</th><th></th></tr>
+${JsonNode.entries(document, call, "responses").map(
+  ([status, response]) => html`<tr><td>${status}</td><td>${JsonNode.text(response, "description")}</td></tr>`
+)}
+</table>
+${JsonNode.entries(document, call, "responses")
+  .filter(([status]) => status.startsWith("2"))
+  .map(([status, response]) => media(document, `Answer ${status}`, response))}
+</section>`
+}
+
+const parameters = (all: ReadonlyArray<JsonNode.Node>): Html =>
+  all.length === 0
+    ? html``
+    : html`<table>
+<tr><th>Parameter</th><th>In</th><th></th></tr>
+${all.map(
+  (parameter) =>
+    html`<tr><td><code>${JsonNode.text(parameter, "name")}</code>${parameter.required === true ? " (required)" : ""}</td><td>${JsonNode.text(parameter, "in")}</td><td>${JsonNode.text(parameter, "description")}</td></tr>`
+)}
+</table>`
+
+/** The fields of a body, and the first of its examples. */
+const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Html => {
+  const json = JsonNode.at(document, JsonNode.at(document, owner, "content"), "application/json")
+  const fields = JsonNode.entries(document, JsonNode.at(document, json, "schema"), "properties")
+  const required = JsonNode.at(document, json, "schema").required
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  const [example] = JsonNode.entries(document, json, "examples")
+  if (Object.keys(json).length === 0) return html``
+  return html`<details><summary>${title}</summary>
+<table>${fields.map(
+    ([name, field]) =>
+      html`<tr><td><code>${name}</code>${isRequired(name) ? "" : " (optional)"}</td><td>${typeOf(field)}</td><td>${JsonNode.text(field, "description")}</td></tr>`
+  )}</table>
+${example === undefined ? html`` : html`<pre>${JSON.stringify(example[1].value, null, 2)}</pre>`}</details>`
+}
+
+const typeOf = ({ type, enum: values }: JsonNode.Node): string => {
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(", ")
+  return Array.isArray(type) ? type.join(" or ") : typeof type === "string" ? type : ""
+}

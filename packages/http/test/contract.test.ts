@@ -1,0 +1,170 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ApiError, Event, operations } from "@quotewire/core"
+import { OpenApi } from "@quotewire/http"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import addFormats from "ajv-formats"
+import { Predicate } from "effect"
+import type { Node } from "../src/JsonNode.ts"
+import * as JsonNode from "../src/JsonNode.ts"
+
+/*
+ * The document of the whole contract, held against the texts of the specification and against itself.
+ */
+
+const base_url = "https://quotes.agency.example/insurance"
+const document: Node = JSON.parse(JSON.stringify(OpenApi.document(operations, base_url)))
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+addFormats.default(ajv)
+ajv.addSchema({ ...document }, "openapi")
+
+/** Every operation and webhook of the document, with the pointer to it. */
+const calls = ["paths", "webhooks"].flatMap((part) =>
+  JsonNode.entries(document, document, part).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter((entry): entry is [string, Node] => Predicate.isObject(entry[1]))
+      .map(([method, call]) => ({ part, path, method, call, name: JsonNode.text(call, "operationId") }))
+  )
+)
+
+const call = (name: string): Node => calls.find((one) => one.name === name)?.call ?? assert.fail(`no ${name}`)
+
+const escaped = (name: string): string => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))
+
+/** What is wrong with the examples of a body; a body without an example is wrong as well. */
+const wrongExamples = (pointer: string, body: Node): ReadonlyArray<string> => {
+  const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
+  const examples = JsonNode.entries(document, json, "examples")
+  const validate = ajv.getSchema(`openapi#${pointer}/content/application~1json/schema`)
+  if (examples.length === 0 || validate === undefined) return [`${pointer} shows no example`]
+  return examples.flatMap(([name, { value }]) =>
+    validate(value) === true ? [] : [`${pointer} ${name}: ${ajv.errorsText(validate.errors)}`]
+  )
+}
+
+/** The codes that an operation can be refused with, as its answers show them by example. */
+const codesOf = (name: string): ReadonlyArray<string> =>
+  JsonNode.entries(document, call(name), "responses").flatMap(([status, response]) =>
+    Number(status) < 400
+      ? []
+      : JsonNode.entries(
+          document,
+          JsonNode.at(document, JsonNode.at(document, response, "content"), "application/json"),
+          "examples"
+        ).map(([code]) => code)
+  )
+
+const common = ["authentication_failed", "invalid_input", "rate_limited", "internal_error", "service_unavailable"]
+const command = ["invalid_json", "request_too_large"]
+
+/** What the specification lists of each operation (api.md, Endpoints), by code. */
+const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
+  get_event_delivery: ["invalid_version", "forbidden", "not_found"],
+  replay_event_delivery: ["invalid_version", ...command, "forbidden", "not_found", "conflict"],
+  get_event_subscription_health: ["invalid_version", "forbidden", "not_found"],
+  list_events: ["invalid_version", "invalid_cursor", "forbidden", "event_cursor_expired"],
+  cancel_quote_request: [...command, "forbidden", "not_found", "conflict"],
+  get_quote: ["invalid_version", "forbidden", "not_found"],
+  list_api_requests: ["invalid_version", "invalid_cursor", "forbidden"],
+  get_api_request: ["forbidden", "not_found"],
+  get_feedback: ["not_found"],
+  select_scenario: [...command, "forbidden", "not_found", "conflict"]
+}
+
+const known = new Set<string>(operations.map(({ name }) => name))
+
+describe("the contract", () => {
+  it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s as it should", (name) => {
+    // Every operation reads `Service-Version`, also those whose lists leave its refusal out (decision 0028).
+    const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
+    assert.sameMembers([...codesOf(name)], [...wanted])
+  })
+
+  it("has every operation under its name, on its route", () => {
+    const routes = calls.filter(({ part }) => part === "paths")
+    assert.sameMembers(
+      routes.map(({ name, method, path }) => `${name} ${method} ${path}`),
+      operations.map(({ name, route }) => `${name} ${route.method.toLowerCase()} ${route.path}`)
+    )
+  })
+
+  it("shows an example of every body, and each fits its schema", () => {
+    const wrong = calls.flatMap(({ part, path, method, call }) => {
+      const pointer = `/${part}/${escaped(path)}/${method}`
+      const answers = Object.entries(JsonNode.at(document, call, "responses")).filter(
+        ([, response]) => Predicate.isObject(response) && "content" in response
+      )
+      return [
+        ...("requestBody" in call && !path.startsWith("purchase.")
+          ? wrongExamples(`${pointer}/requestBody`, JsonNode.at(document, call, "requestBody"))
+          : []),
+        ...answers.flatMap(([status, response]) =>
+          wrongExamples(`${pointer}/responses/${status}`, Predicate.isObject(response) ? response : {})
+        )
+      ]
+    })
+    assert.deepStrictEqual(wrong, [])
+    const refusals = JsonNode.entries(document, JsonNode.at(document, document, "components"), "responses")
+    assert.deepStrictEqual(
+      refusals.flatMap(([name, response]) => wrongExamples(`/components/responses/${name}`, response)),
+      []
+    )
+  })
+
+  it("shows examples of parameters that fit their schemas", () => {
+    const shown = calls.flatMap(({ path, call }) =>
+      JsonNode.list(document, call, "parameters")
+        .filter((parameter) => "example" in parameter)
+        .map((parameter) => ({ path, parameter, schema: JsonNode.at(document, parameter, "schema") }))
+    )
+    assert.isAbove(shown.length, 10)
+    for (const { path, parameter, schema } of shown) {
+      assert.isTrue(ajv.validate({ ...schema }, parameter.example), `${path} ${JsonNode.text(parameter, "name")}`)
+    }
+  })
+
+  it("describes what is sent for every type of event, with its headers and the answers that it expects", () => {
+    const webhooks = calls.filter(({ part }) => part === "webhooks")
+    assert.deepStrictEqual(
+      webhooks.map(({ path }) => path),
+      [...Event.types]
+    )
+    for (const { path, call } of webhooks) {
+      assert.deepStrictEqual(
+        JsonNode.list(document, call, "parameters").map((parameter) => parameter.name),
+        ["id", "timestamp", "signature"]
+          .flatMap((name) => `webhook-${name}`)
+          .concat("quotewire-id", "quotewire-timestamp", "quotewire-signature")
+      )
+      const body = JsonNode.at(document, JsonNode.at(document, call, "requestBody"), "content")
+      const schema = JsonNode.at(document, JsonNode.at(document, body, "application/json"), "schema")
+      const required: unknown = schema.required
+      assert.isTrue(Array.isArray(required) && required.includes("schema_version"), path)
+      assert.sameMembers(Object.keys(JsonNode.at(document, call, "responses")), ["2XX", "4XX", "5XX"])
+    }
+  })
+
+  it("names the header of waiting on every 429 and 503", () => {
+    for (const { name, part, call } of calls.filter(({ part }) => part === "paths")) {
+      const responses = JsonNode.at(document, call, "responses")
+      for (const status of ["429", "503"]) {
+        const headers = JsonNode.at(document, JsonNode.at(document, responses, status), "headers")
+        assert.isTrue(JsonNode.at(document, headers, "Retry-After").required === true, `${part} ${name} ${status}`)
+      }
+    }
+  })
+
+  it("is right for a host that is mounted somewhere else", () => {
+    const text = JSON.stringify(document)
+    assert.deepStrictEqual(document.servers, [{ url: base_url }])
+    assert.notInclude(text, OpenApi.recorded_at)
+    assert.include(text, `${base_url}/go/`)
+    assert.include(text, `${base_url}/docs/v1/errors/${ApiError.codes[0]}`)
+    const own = JSON.stringify(
+      OpenApi.document(operations, base_url, { docs_url: "https://docs.example", webhook_header_prefix: "agency-" })
+    )
+    assert.include(own, '"agency-signature"')
+    assert.include(own, "https://docs.example/v1/errors/")
+    assert.notInclude(own, `${base_url}/docs`)
+  })
+})

@@ -1,0 +1,45 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { operations } from "@quotewire/core"
+import { OpenApi } from "@quotewire/http"
+import { lint } from "../packages/http/test/support/lint.ts"
+import { examples } from "./examples.ts"
+
+const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
+
+/** The files that this script writes. */
+export const targets = {
+  examples: path("packages/http/src/data/examples.json"),
+  document: path("docs/reference/openapi.json"),
+  readme: path("docs/reference/README.md")
+}
+
+const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** What is written by hand in the README of the reference: everything but the part that the linters say. */
+const linted = /(<!-- linted -->\n)[\s\S]*(<!-- \/linted -->)/
+
+/** The texts of the files, made from what runs. */
+export const generate = async (): Promise<Readonly<Record<keyof typeof targets, string>>> => {
+  const recorded = await examples()
+  const document = OpenApi.document(operations, OpenApi.recorded_at, { examples: recorded })
+  const said = (await lint(document)).map(
+    ({ command, code, printed }) => `\`\`\`console\n$ ${command}\n${printed.trim()}\n$ echo $?\n${code}\n\`\`\`\n`
+  )
+  return {
+    examples: pretty(recorded),
+    document: pretty(document),
+    readme: readFileSync(targets.readme, "utf8").replace(
+      linted,
+      (_, begin, end) => `${begin}\n${said.join("\n")}\n${end}`
+    )
+  }
+}
+
+if (import.meta.main) {
+  mkdirSync(path("docs/reference"), { recursive: true })
+  const texts = await generate()
+  writeFileSync(targets.examples, texts.examples)
+  writeFileSync(targets.document, texts.document)
+  writeFileSync(targets.readme, texts.readme)
+}
