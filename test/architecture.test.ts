@@ -166,6 +166,7 @@ describe("modules of the core", () => {
     "quoting/Facts quoting/JobPayload quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
     "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
     "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
+    "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "requests/HeldCalls requests/RequestLogEntry",
     "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
     "storage/Change storage/Job storage/Page"
@@ -200,7 +201,7 @@ describe("modules of the core", () => {
   it("that do services' work are handed the services", () => {
     const wiring = [
       ...["index", "layer", "operations", "Operation", "promise"],
-      ...["requests/RequestOperations", "webhooks/WebhookOperations"]
+      ...["feedback/FeedbackOperations", "requests/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     holds(
       core
@@ -268,6 +269,7 @@ describe("hosts", () => {
       "Allowance",
       "ApiKey",
       "Carriers",
+      "Feedback",
       "Fictional",
       "FinishedCall",
       "PublicUrl",
@@ -303,7 +305,7 @@ describe("hosts", () => {
 
   it("take the core whole: no layer of a single service", () => {
     const serviceLayer =
-      /\b(?:Access|Allowance|Carriers|Ids|Quotes|RequestLog|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
+      /\b(?:Access|Allowance|Carriers|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
     holds(
       without(
         hosts.map(({ source }) => source),

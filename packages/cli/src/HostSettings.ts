@@ -16,6 +16,7 @@ export interface HostSettings {
   readonly trust_proxy: Option.Option<ClientAddress.TrustedProxies>
   readonly proxy_header: ClientAddress.ProxyHeader
   readonly request_log: boolean
+  readonly feedback: boolean
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
 }
@@ -33,6 +34,7 @@ export const flags = (networks: string) => ({
   trust_proxy: Settings.trust_proxy,
   proxy_header: Settings.proxy_header,
   request_log: Settings.request_log,
+  feedback: Settings.feedback,
   webhook_allow: Settings.webhook_allow(networks),
   webhook_header_prefix: Settings.webhook_header_prefix
 })

@@ -10,7 +10,8 @@ const periods: Retention.Periods = {
   facts_days: 30,
   quotes_days: 30,
   consents_days: 30,
-  requests_days: 30
+  requests_days: 30,
+  feedback_days: 30
 }
 
 /** The whole service at work, with everything in the memory of this process. */

@@ -1,4 +1,13 @@
-import { Allowance, PublicUrl, Quotewire, RequestLog, type Seal, type Storage, WebhookHeaders } from "@quotewire/core"
+import {
+  Allowance,
+  Feedback,
+  PublicUrl,
+  Quotewire,
+  RequestLog,
+  type Seal,
+  type Storage,
+  WebhookHeaders
+} from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Layer } from "effect"
 import type { HostSettings } from "./HostSettings.ts"
@@ -6,7 +15,7 @@ import type { HostSettings } from "./HostSettings.ts"
 /** What the settings say of the core. */
 export type ServiceSettings = Pick<
   HostSettings,
-  "limits" | "no_limits" | "request_log" | "webhook_allow" | "webhook_header_prefix"
+  "limits" | "no_limits" | "request_log" | "feedback" | "webhook_allow" | "webhook_header_prefix"
 >
 
 /** What a service stands on. */
@@ -33,6 +42,7 @@ export const layer = <E>(
     ),
     Layer.provide(Layer.succeed(WebhookHeaders.WebhookHeaderPrefix, settings.webhook_header_prefix)),
     Layer.provide(Layer.succeed(RequestLog.KeepsRequestLog, settings.request_log)),
+    Layer.provide(Layer.succeed(Feedback.TakesFeedback, settings.feedback)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))

@@ -166,5 +166,8 @@ export const proxy_header = text(
 /** Whether calls are logged for `GET /v1/requests`. */
 export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
 
+/** Whether reports about the API are taken. */
+export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; --no-feedback turns it off", true)
+
 /** Stack traces of failures. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

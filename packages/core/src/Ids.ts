@@ -29,6 +29,9 @@ export type ApplicationId = typeof ApplicationId.Type
 /** Identifier of an event, `evt_…`. */
 export const EventId = prefixed(prefixes.event).pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
+/** Identifier of a report about the API, `fb_…`. */
+export const FeedbackId = prefixed(prefixes.feedback).pipe(Schema.brand("FeedbackId"))
+export type FeedbackId = typeof FeedbackId.Type
 /** Identifier of an API key, `key_…`; never the key itself. */
 export const KeyId = prefixed(prefixes.key).pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
@@ -76,6 +79,7 @@ export class Ids extends Context.Service<
   {
     readonly application: () => ApplicationId
     readonly event: () => EventId
+    readonly feedback: () => FeedbackId
     readonly key: () => KeyId
     readonly organization: () => OrganizationId
     readonly quote: () => QuoteId
@@ -104,6 +108,7 @@ export class Ids extends Context.Service<
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),
         event: () => nominal.event(make(prefixes.event)),
+        feedback: () => nominal.feedback(make(prefixes.feedback)),
         key: () => nominal.key(make(prefixes.key)),
         organization: () => nominal.organization(make(prefixes.organization)),
         quote: () => nominal.quote(make(prefixes.quote)),
@@ -123,6 +128,7 @@ export class Ids extends Context.Service<
 const nominal = {
   application: Brand.nominal<ApplicationId>(),
   event: Brand.nominal<EventId>(),
+  feedback: Brand.nominal<FeedbackId>(),
   key: Brand.nominal<KeyId>(),
   organization: Brand.nominal<OrganizationId>(),
   quote: Brand.nominal<QuoteId>(),

@@ -7,6 +7,7 @@ import { Revisions } from "./access/Revisions.ts"
 import { Seal, type SealKeys } from "./access/Seal.ts"
 import { fictionalCarriers } from "./carriers/fictional.ts"
 import { Events } from "./events/Events.ts"
+import { Feedback } from "./feedback/Feedback.ts"
 import { Ids } from "./Ids.ts"
 import { CarrierAdapters, type CarrierCallback } from "./quoting/Carrier.ts"
 import { Carriers } from "./quoting/Carriers.ts"
@@ -52,6 +53,7 @@ export type Services =
   | Deliveries
   | Events
   | EventSubscriptions
+  | Feedback
   | Ids
   | QuoteRequests
   | QuoteStarts
@@ -101,7 +103,7 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
     Layer.provideMerge(Runner.layer),
     Layer.provide(handlers),
     Layer.provideMerge(
-      Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer)
+      Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
     ),
     Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
     Layer.provideMerge(

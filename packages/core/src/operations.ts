@@ -3,6 +3,7 @@ import type { CallerKind } from "./access/Caller.ts"
 import { Seal } from "./access/Seal.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
+import * as Feedback from "./feedback/FeedbackOperations.ts"
 import { Nothing } from "./Input.ts"
 import * as Json from "./Json.ts"
 import * as Operation from "./Operation.ts"
@@ -331,6 +332,8 @@ export const operations = [
   Webhooks.getEventSubscriptionHealth,
   Requests.listApiRequests,
   Requests.getApiRequest,
+  Feedback.sendFeedback,
+  Feedback.getFeedback,
   getSandbox,
   listSandboxScenarios,
   selectScenario,

@@ -5,6 +5,7 @@ import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
 import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
+import { TakesFeedback } from "./feedback/Feedback.ts"
 import { Ids, type KeyId, type OrganizationId } from "./Ids.ts"
 import * as Json from "./Json.ts"
 import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography, worker } from "./layer.ts"
@@ -33,6 +34,8 @@ export interface EmbedOptions {
   readonly public_url?: string
   /** Whether calls are logged; true unless told. */
   readonly request_log?: boolean
+  /** Whether reports about the API are taken; true unless told. */
+  readonly feedback?: boolean
   /** Whether due jobs are run here; false in a process that only answers calls. */
   readonly work?: boolean
 }
@@ -129,6 +132,8 @@ const [
   get_event_subscription_health,
   list_api_requests,
   get_api_request,
+  send_feedback,
+  get_feedback,
   get_sandbox,
   list_sandbox_scenarios,
   select_scenario,
@@ -159,6 +164,8 @@ const clientOf = (method: Method): Client => ({
   get_event_subscription_health: method(get_event_subscription_health),
   list_api_requests: method(list_api_requests),
   get_api_request: method(get_api_request),
+  send_feedback: method(send_feedback),
+  get_feedback: method(get_feedback),
   get_sandbox: method(get_sandbox),
   list_sandbox_scenarios: method(list_sandbox_scenarios),
   select_scenario: method(select_scenario),
@@ -198,6 +205,7 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
     Layer.provide(options.cryptography ?? webCryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
     Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
+    Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
     Layer.provide(Layer.succeed(PublicUrl, () => options.public_url ?? "http://127.0.0.1:8787"))
   )
 }

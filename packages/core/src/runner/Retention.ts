@@ -17,11 +17,20 @@ export interface Periods {
   readonly consents_days: number
   /** The request log, in days of real time (api.md, Limits). */
   readonly requests_days: number
+  /** Reports about the API. */
+  readonly feedback_days: number
 }
 
 /** The periods in force: a month for events, requests and facts, thirteen months for quotes, five years for consents. */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
-  defaultValue: () => ({ events_days: 30, facts_days: 32, quotes_days: 395, consents_days: 1_826, requests_days: 30 })
+  defaultValue: () => ({
+    events_days: 30,
+    facts_days: 32,
+    quotes_days: 395,
+    consents_days: 1_826,
+    requests_days: 30,
+    feedback_days: 395
+  })
 })
 
 const batch = 1_000
@@ -71,6 +80,7 @@ export class Retention extends Context.Service<
         yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)
         yield* sweepKind(workspace_id, "request_key", now - periods.quotes_days * day_ms)
         yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
+        yield* sweepKind(workspace_id, "feedback", now - periods.feedback_days * day_ms)
         const real_now = yield* Clock.currentTimeMillis
         yield* sweepKind(workspace_id, "api_request", real_now - periods.requests_days * day_ms)
       })

@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Feedback from "../../src/feedback/FeedbackOperations.ts"
 import type { Operation } from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
@@ -32,6 +33,7 @@ interface Named {
   readonly event: string
   readonly other: string
   readonly request: string
+  readonly report: string
 }
 
 const nothing: Named = {
@@ -40,7 +42,8 @@ const nothing: Named = {
   subscription: "sub_x",
   event: "evt_x",
   other: "sub_x",
-  request: "req_x"
+  request: "req_x",
+  report: "fb_x"
 }
 
 /** Every operation with an input that is right in form; names in braces stand for what there is. */
@@ -64,6 +67,8 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
   get_event_subscription_health: { id: "{subscription}" },
   list_api_requests: {},
   get_api_request: { id: "{request}" },
+  send_feedback: { kind: "bug", summary: "It is slow", expected: "", actual: "" },
+  get_feedback: { id: "{report}" },
   get_sandbox: {},
   list_sandbox_scenarios: {},
   select_scenario: { scenario: "quotes_ready" },
@@ -75,7 +80,8 @@ const calls: { readonly [N in (typeof operations.operations)[number]["name"]]: o
 
 const inputs = new Map<string, object>(Object.entries(calls))
 
-const everyone = ["get_capabilities", "start_quote_request"]
+const everyone = ["get_capabilities", "start_quote_request", "send_feedback"]
+const inWorkspace = ["get_feedback"]
 const byHandle = ["get_quote_request", "get_quote", "cancel_quote_request"]
 const serverOnly = [
   "list_quote_requests",
@@ -142,7 +148,9 @@ const subscribed = Effect.fnUntraced(function* (options: CallOptions) {
   const event = (yield* deliveries(subscription, {}, options)).deliveries[0]?.event_id ?? ""
   yield* pass(1_000)
   const request = (yield* requests({}, options)).requests[0]?.request_id ?? ""
-  return { ...nothing, id, subscription, other, event, request }
+  const { call } = yield* World
+  const { feedback_id: report } = yield* call(Feedback.sendFeedback, calls.send_feedback, options)
+  return { ...nothing, id, subscription, other, event, request, report }
 })
 
 /** The same of the sandbox, with a quote. */
@@ -159,7 +167,7 @@ describe("who may do what", () => {
     "the table names every operation",
     Effect.sync(() =>
       assert.sameMembers(
-        [...everyone, ...byHandle, ...serverOnly, ...sandboxOnly],
+        [...everyone, ...inWorkspace, ...byHandle, ...serverOnly, ...sandboxOnly],
         operations.operations.map(({ name }) => name)
       )
     )
@@ -196,7 +204,11 @@ describe("who may do what", () => {
         Effect.gen(function* () {
           assert.deepStrictEqual(
             yield* rowOf({ as, environment }, yield* another),
-            expected((name) => (everyone.includes(name) ? "yes" : byHandle.includes(name) ? "not_found" : "forbidden"))
+            expected((name) => {
+              if (everyone.includes(name)) return "yes"
+              if (inWorkspace.includes(name)) return environment === "sandbox" ? "yes" : "not_found"
+              return byHandle.includes(name) ? "not_found" : "forbidden"
+            })
           )
         }),
         { webhooks }
@@ -211,7 +223,7 @@ describe("who may do what", () => {
         assert.deepStrictEqual(
           yield* rowOf(noKey, yield* another),
           expected((name) => {
-            if (everyone.includes(name)) return "yes"
+            if (everyone.includes(name) || inWorkspace.includes(name)) return "yes"
             return byHandle.includes(name) && name !== "cancel_quote_request" ? "not_found" : "forbidden"
           })
         )
@@ -237,7 +249,7 @@ describe("who may do what", () => {
         const options = { key: (yield* stranger)[environment] }
         const row = yield* rowOf(options, yield* another)
         const isAbout = (name: string) =>
-          /\{(id|quote|subscription|other|request)\}/.test(JSON.stringify(inputs.get(name) ?? {}))
+          /\{(id|quote|subscription|other|request|report)\}/.test(JSON.stringify(inputs.get(name) ?? {}))
         assert.deepStrictEqual(
           row,
           expected((name) => {

@@ -1,0 +1,118 @@
+import { Context, Effect, Layer, Option } from "effect"
+import * as ApiError from "../ApiError.ts"
+import { Ids, type WorkspaceId } from "../Ids.ts"
+import * as Json from "../Json.ts"
+import type { Call } from "../Operation.ts"
+import { Workspaces } from "../sandbox/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { toMillis } from "../Timestamp.ts"
+import {
+  type Decision,
+  decide,
+  type FeedbackReport,
+  type KeptReport,
+  personalTexts,
+  receive,
+  recordOf,
+  type SendInput
+} from "./FeedbackReport.ts"
+
+/** Whether reports are taken; where they are not, the operations of feedback are not offered. */
+export const TakesFeedback = Context.Reference<boolean>("@quotewire/core/TakesFeedback", { defaultValue: () => true })
+
+/** Takes in reports about the API, tells what has become of them, and lets those who run it decide (api.md, Feedback). */
+export class Feedback extends Context.Service<
+  Feedback,
+  {
+    /** Whether reports are taken at all. */
+    readonly isTaken: boolean
+    /** Keeps a report; one that looks as if it held a personal number is refused and nothing of it is kept. */
+    readonly send: (
+      call: Call,
+      input: SendInput
+    ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"invalid_input"> | StorageUnavailable>
+    /** Reads a report of the caller's workspace. */
+    readonly get: (
+      call: Call,
+      id: string
+    ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** For those who run the service: the reports of a workspace with their texts, oldest first, after the one named. */
+    readonly reports: (
+      workspace_id: WorkspaceId,
+      after: string | null,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<KeptReport>, StorageUnavailable>
+    /** For those who run the service: what they decide about a report, with a note for everybody who can read it. */
+    readonly decide: (
+      workspace_id: WorkspaceId,
+      id: string,
+      status: Decision,
+      public_note: string | null
+    ) => Effect.Effect<FeedbackReport, ApiError.ApiError<"not_found"> | StorageUnavailable>
+  }
+>()("@quotewire/core/Feedback") {
+  static readonly layer: Layer.Layer<Feedback, never, Storage | Ids | Workspaces> = Layer.effect(
+    Feedback,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const ids = yield* Ids
+      const workspaces = yield* Workspaces
+      const isTaken = yield* TakesFeedback
+
+      const commit = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
+        storage
+          .commit(Change.make(workspace_id, { writes: [recordOf(kept, toMillis(kept.report.created_at), now)] }))
+          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+
+      const find = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
+        const stored = yield* storage.get({ workspace_id, kind: "feedback", id })
+        return Option.isNone(stored) ? yield* ApiError.make("not_found") : keptOf(stored.value)
+      })
+
+      const send = Effect.fnUntraced(function* ({ caller, moment }: Call, input: SendInput) {
+        const wrong = personalTexts(input)
+        if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+        const { key_id, kind } = caller
+        const kept = receive(ids.feedback(), input, { kind, key_id }, moment.now)
+        // A new identifier cannot be taken.
+        yield* Effect.catchTag(commit(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
+          Effect.die(conflict)
+        )
+        return Json.encode(kept.report)
+      })
+
+      const decideOnce = Effect.fnUntraced(function* (
+        workspace_id: WorkspaceId,
+        id: string,
+        status: Decision,
+        public_note: string | null
+      ) {
+        const before = yield* find(workspace_id, id)
+        const after = decide(before, status, public_note)
+        yield* commit(workspace_id, after, (yield* workspaces.moment(workspace_id)).now)
+        return after.report
+      })
+
+      return Feedback.of({
+        isTaken,
+        send,
+        get: ({ caller }, id) => Effect.map(find(caller.workspace_id, id), ({ report }) => Json.encode(report)),
+        reports: (workspace_id, after, limit) =>
+          Effect.map(storage.page({ workspace_id, kind: "feedback", order: "oldest", after, limit }), ({ records }) =>
+            records.map(keptOf)
+          ),
+        decide: (workspace_id, id, status, public_note) =>
+          decideOnce(workspace_id, id, status, public_note).pipe(
+            Effect.retry({ times: max_tries, while: (error) => error._tag === "VersionConflict" }),
+            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+          )
+      })
+    })
+  )
+}
+
+/** How often a decision is made again while others decide at the same time. */
+const max_tries = 20
+
+const keptOf = (record: Change.StoredRecord): KeptReport => Json.decode(Json.fromText<KeptReport>(record.body))

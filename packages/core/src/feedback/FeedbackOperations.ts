@@ -1,0 +1,44 @@
+import { Effect, Schema } from "effect"
+import * as Operation from "../Operation.ts"
+import { Feedback } from "./Feedback.ts"
+import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
+
+const authority: Operation.Authority = { callers: ["server", "widget", "platform", "keyless"] }
+const offered = Effect.map(Feedback, (feedback) => feedback.isTaken)
+
+/** Takes in a report about the API (api.md, POST /v1/feedback). */
+export const sendFeedback = Operation.make({
+  name: "send_feedback",
+  summary: "Report something about the API",
+  description:
+    "A bug, a missing feature, an error or a text that is unclear. Write nothing about a person: a report that looks as if it held a national ID, a driver's license or a card number is refused, and nothing of it is kept. A report changes no quote; a repeat is a second report.",
+  tag: "Feedback",
+  route: { method: "POST", path: "/v1/feedback", query: {}, status: 201 },
+  authority,
+  cost: { other: 1 },
+  idempotent: false,
+  input: SendInput,
+  output: FeedbackReport,
+  offered,
+  alsoWrong: (_, input, refused) =>
+    Effect.succeed(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path))),
+  errors: [],
+  run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
+})
+
+/** Reads what has become of a report (api.md, GET /v1/feedback/{id}). */
+export const getFeedback = Operation.make({
+  name: "get_feedback",
+  summary: "Read what has become of a report",
+  description: "Its status, and the note of those who run the service. The text of a report is not read back.",
+  tag: "Feedback",
+  route: { method: "GET", path: "/v1/feedback/{id}", query: {}, status: 200 },
+  authority,
+  cost: { read: 1 },
+  idempotent: false,
+  input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The report, `fb_…`" }) }),
+  output: FeedbackReport,
+  offered,
+  errors: ["not_found"],
+  run: (call, { id }) => Effect.flatMap(Feedback, (feedback) => feedback.get(call, id))
+})

@@ -1,0 +1,120 @@
+import { Predicate, Schema } from "effect"
+import type { FieldError } from "../ApiError.ts"
+import type { CallerKind } from "../access/Caller.ts"
+import { FeedbackId, type KeyId, RequestId } from "../Ids.ts"
+import { bare, type StoredRecord } from "../storage/Change.ts"
+import { fromMillis, Timestamp } from "../Timestamp.ts"
+import * as PersonalNumber from "./PersonalNumber.ts"
+
+/** What a report can be about (api.md, Feedback report). */
+export const kinds = ["missing_feature", "bug", "unclear_error", "unclear_docs", "other"] as const
+/** The states of a report; a new one is `received`. */
+export const statuses = ["received", "planned", "shipped", "declined"] as const
+/** What can be decided about a report. */
+export type Decision = Exclude<(typeof statuses)[number], "received">
+
+const Name = Schema.String.check(Schema.isMaxLength(200))
+const Account = Schema.String.check(Schema.isMaxLength(2_000))
+
+/** A report about the API as a caller sends it: nothing in it is about a person. */
+export const SendInput = Schema.Struct({
+  kind: Schema.Literals(kinds),
+  summary: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)).annotateKey({
+    description: "One sentence"
+  }),
+  expected: Account.annotateKey({ description: "What should have happened" }),
+  actual: Account.annotateKey({ description: "What happened instead" }),
+  tried: Schema.optionalKey(
+    Schema.Struct({
+      operation: Schema.optionalKey(Name).annotateKey({ description: "The operation or tool that was tried" }),
+      tool: Schema.optionalKey(Name).annotateKey({ description: "The tool that was tried" }),
+      request_ids: Schema.optionalKey(Schema.Array(RequestId).check(Schema.isMaxLength(20))).annotateKey({
+        description: "The Request-Id of each answer that the report is about"
+      })
+    })
+  ),
+  agent: Schema.optionalKey(
+    Schema.Struct({ name: Schema.optionalKey(Name), version: Schema.optionalKey(Name) })
+  ).annotateKey({ description: "The program that sends the report" })
+})
+export type SendInput = typeof SendInput.Type
+
+/** A report as it is read back: what has become of it, and none of its text (api.md, Feedback report). */
+export const FeedbackReport = Schema.Struct({
+  feedback_id: FeedbackId,
+  kind: Schema.Literals(kinds),
+  status: Schema.Literals(statuses),
+  public_note: Schema.NullOr(Schema.String).annotate({ description: "A note from the service" }),
+  created_at: Timestamp
+}).annotate({ identifier: "FeedbackReport" })
+export type FeedbackReport = typeof FeedbackReport.Type
+
+/** A report as it is kept, for the people who run the service. */
+export interface KeptReport {
+  readonly version: number
+  readonly report: FeedbackReport
+  readonly sent: SendInput
+  readonly sent_by: { readonly kind: CallerKind; readonly key_id: KeyId | null }
+}
+
+/** A report that has just come, at a moment of workspace time in milliseconds. */
+export const receive = (
+  feedback_id: FeedbackId,
+  sent: SendInput,
+  sent_by: KeptReport["sent_by"],
+  now: number
+): KeptReport => ({
+  version: 1,
+  report: { feedback_id, kind: sent.kind, status: "received", public_note: null, created_at: fromMillis(now) },
+  sent,
+  sent_by
+})
+
+/** The report as it stands after a decision; a later decision replaces an earlier one. */
+export const decide = (kept: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
+  ...kept,
+  version: kept.version + 1,
+  report: { ...kept.report, status, public_note }
+})
+
+/** The record of a report. */
+export const recordOf = (kept: KeptReport, created_at: number, updated_at: number): StoredRecord => ({
+  ...bare,
+  kind: "feedback",
+  id: kept.report.feedback_id,
+  version: kept.version,
+  body: JSON.stringify(kept),
+  status: kept.report.status,
+  created_at,
+  updated_at
+})
+
+const personal = "This looks like a personal number. Remove it and send again."
+
+/** Every text of an input, right in form or not, that looks as if it held a personal number. */
+export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
+  Object.entries(textsIn(input)).flatMap(([path, text]) =>
+    typeof text === "string" && text.length <= max_read_characters && PersonalNumber.find(text) !== null
+      ? [{ path, message: personal }]
+      : []
+  )
+
+/** Longer texts are refused for their length alone. */
+const max_read_characters = 2_000
+
+const textsIn = (input: unknown): Readonly<Record<string, unknown>> => {
+  const { actual, agent, expected, summary, tried } = membersOf(input)
+  const { name, version } = membersOf(agent)
+  const { operation, tool } = membersOf(tried)
+  return {
+    summary,
+    expected,
+    actual,
+    "tried.operation": operation,
+    "tried.tool": tool,
+    "agent.name": name,
+    "agent.version": version
+  }
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> => (Predicate.isObject(value) ? value : {})

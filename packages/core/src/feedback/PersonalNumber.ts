@@ -1,0 +1,91 @@
+import { isCardNumber } from "./CardNumber.ts"
+import { plain, withoutIdentifiers } from "./PlainText.ts"
+
+/** What a text looks as if it held. */
+export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
+
+/**
+ * Finds what looks like a national ID, a driver's license or a card number (api.md, Feedback).
+ *
+ * Shapes that belong to nothing else count alone; bare digits only near a word that says what they are. Phone numbers,
+ * ZIP codes, dates, vehicles, times and our own identifiers are not personal numbers.
+ */
+export const find = (text: string): PersonalNumber | null => {
+  const read = withoutIdentifiers(plain(text))
+  if (hasNationalId(read)) return "national_id"
+  if (hasCardNumber(read)) return "card_number"
+  return hasDriversLicense(read) ? "drivers_license" : null
+}
+
+/** A match of the pattern where no letter or digit stands before or behind it; matches may overlap. */
+const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
+
+interface Found {
+  readonly text: string
+  readonly from: number
+  readonly to: number
+}
+
+const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
+  Array.from(text.matchAll(pattern), ({ 0: whole, 1: captured, index }) => {
+    const found = captured ?? whole
+    return { text: found, from: index, to: index + found.length }
+  })
+
+/** How far a word that says what a number is may stand from it, in characters. */
+const near_characters = 48
+
+const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
+  cues.some(({ from, to }) => number.from - to <= near_characters && from - number.to <= near_characters)
+
+const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
+const bareId = alone("\\d{9}")
+const idCue = /(?:ssns?|(?<![a-z])itins?|social[ _-]?security|taxpayer[ _-]?id|national[ _-]?id)(?![a-z])/gi
+
+const hasNationalId = (text: string): boolean => {
+  if (all(separatedId, text).some((found) => isIssuedId(digitsOf(found.text)))) return true
+  const cues = all(idCue, text)
+  return cues.length > 0 && all(bareId, text).some((found) => isNear(found, cues) && isIssuedId(found.text))
+}
+
+/** Whether nine digits can be a Social Security number, or the taxpayer number of somebody who has none. */
+const isIssuedId = (digits: string): boolean => {
+  const area = Number(digits.slice(0, 3))
+  const group = Number(digits.slice(3, 5))
+  if (area >= 900) {
+    return (group >= 50 && group <= 65) || (group >= 70 && group <= 88) || (group >= 90 && group <= 99 && group !== 93)
+  }
+  return area !== 0 && area !== 666 && group !== 0 && digits.slice(5) !== "0000"
+}
+
+/** Digits in one piece, or in the groups in which cards are printed, with one separator throughout. */
+const cards = [
+  "\\d{13,19}",
+  "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",
+  "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{4}\\2\\d{1,3}",
+  "\\d{4}([- .])\\d{6}\\2\\d{4,5}"
+].map(alone)
+
+const hasCardNumber = (text: string): boolean =>
+  cards.some((card) => all(card, text).some((found) => isCardNumber(digitsOf(found.text))))
+
+/** Licenses whose dashes alone give them away: of Florida, of Illinois and Wisconsin, of Maryland and Michigan. */
+const dashedLicenses = [
+  "[a-z]\\d{3}-\\d{3}-\\d{2}-\\d{3}-\\d",
+  "[a-z]\\d{3}-\\d{4}-\\d{4}(?:-\\d{2})?",
+  "[a-z]-\\d{3}-\\d{3}-\\d{3}-\\d{3}"
+].map(alone)
+
+const licenseCue =
+  /driv(?:er|ing)(?:['\u2019]?s)?[ _-]{0,3}licen[cs]e(?![_ ](?:plate|status))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?[#:])/gi
+
+/** A word of at least five characters; a license has at least three digits among them. */
+const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
+
+const hasDriversLicense = (text: string): boolean => {
+  if (dashedLicenses.some((license) => all(license, text).length > 0)) return true
+  const cues = all(licenseCue, text)
+  return cues.length > 0 && all(token, text).some((found) => digitsOf(found.text).length >= 3 && isNear(found, cues))
+}
+
+const digitsOf = (text: string): string => text.replace(/\D/g, "")

@@ -1,0 +1,156 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { isCardNumber } from "../../src/feedback/CardNumber.ts"
+import { find } from "../../src/feedback/PersonalNumber.ts"
+import { body, prefixes } from "../../src/Ids.ts"
+import vectors from "./personal-numbers.json" with { type: "json" }
+
+const digits = (length: number) =>
+  fc.integer({ min: 0, max: 10 ** length - 1 }).map((number) => String(number).padStart(length, "0"))
+
+/** A Social Security number that can have been issued, in its three parts. */
+const issued = fc
+  .tuple(
+    fc.integer({ min: 1, max: 899 }).filter((area) => area !== 666),
+    fc.integer({ min: 1, max: 99 }),
+    fc.integer({ min: 1, max: 9_999 })
+  )
+  .map(([area, group, serial]) => [
+    String(area).padStart(3, "0"),
+    String(group).padStart(2, "0"),
+    String(serial).padStart(4, "0")
+  ])
+
+const checkDigit = (payload: string): string =>
+  Array.from({ length: 10 }, (_, digit) => `${payload}${digit}`).find(isCardNumber) ?? assert.fail(payload)
+
+const card = digits(11).map((rest) => checkDigit(`4242${rest}`))
+
+/** The zeros of some scripts; their digits follow in order. */
+const zeros = ["0", "\uff10", "\u0660", "\u06f0", "\u0966", "\u0e50", "\u{1d7ce}", "\u{1d7f6}"]
+const inScript = (text: string, zero: string): string =>
+  text.replace(/[0-9]/g, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)))
+
+const dashes = ["-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2212", "\ufe63", "\uff0d"]
+const separators = [...dashes, ".", " ", "\u00a0", "\u2009", "\u202f", "\u3000"]
+const invisible = ["", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\ufe0f", "\u0332"]
+
+/** Writes a text with something that nobody sees behind each of its characters. */
+const sprinkled = (text: string, unseen: string): string => Array.from(text, (one) => one + unseen).join("")
+
+describe("the filter for personal numbers", () => {
+  it.each(vectors)("$text", ({ refused_as, text }) => assert.strictEqual(find(text), refused_as))
+
+  it.each([
+    ["a ZIP code with its extension", "12345-6789"],
+    ["a phone number", "call 212-555-0147 or +1 (212) 555-0147"],
+    ["an employer's number", "12-3456789"],
+    ["an order number of nine digits", "order 123456789"],
+    ["a word that only holds a cue", "the classname 123456789 is long; submitins 123456789"],
+    ["a vehicle", "driver's license of the driver of 1HGCM82633A004352"],
+    ["a moment", "driver's license field refused at 2026-09-26T12:00:00.123456Z"],
+    ["an amount", "amount_minor 1234567890123456"],
+    ["a license plate", "license plate ABC1234, driver license plate XYZ1234"],
+    ["the license of a company", "NAIC 12345, NPN 8765432"],
+    ["a status", "driver license_status EXPIRED2024X"]
+  ])("lets %s pass", (_, text) => assert.isNull(find(text)))
+
+  it.each([
+    ["a card behind a name that is none of ours", "key_4242424242424242", "card_number"],
+    ["a card behind other groups", "1111 4242 4242 4242 4242", "card_number"],
+    ["a card of 19 digits in groups", "4000 0000 0000 0000 006", "card_number"],
+    ["a number whose cue stands behind it", "123456789 is the SSN that I sent", "national_id"],
+    ["a cue inside a field's name", "customer_ssn=123456789", "national_id"],
+    ["a taxpayer's number without separators", "ITIN 912701234", "national_id"],
+    ["a license number behind its short name", "DLN: WDLABCD456DG", "drivers_license"],
+    ["a license number", "DL# 12345678", "drivers_license"],
+    ["a dashed license of Maryland", "A-123-456-789-012", "drivers_license"],
+    ["British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
+  ])("refuses %s", (_, text, refused_as) => assert.strictEqual(find(text), refused_as))
+
+  it("knows a national ID with any separators, in any digits, whatever stands between them unseen", () => {
+    fc.assert(
+      fc.property(
+        issued,
+        fc.constantFrom(...separators),
+        fc.constantFrom(...separators),
+        fc.constantFrom(...zeros),
+        fc.constantFrom(...invisible),
+        ([area, group, serial], first, second, zero, unseen) => {
+          const text = inScript(`${area}${first}${group}${second}${serial}`, zero)
+          assert.strictEqual(find(`I sent ${sprinkled(text, unseen)}, and it failed.`), "national_id")
+        }
+      )
+    )
+  })
+
+  it("knows no national ID inside a longer word or number", () => {
+    fc.assert(
+      fc.property(issued, fc.constantFrom("7", "x", "\u00e9", "\u0661"), fc.boolean(), (parts, neighbor, before) => {
+        const text = parts.join("-")
+        assert.isNull(find(before ? `${neighbor}${text}` : `${text}${neighbor}`))
+      })
+    )
+  })
+
+  it("knows a bare national ID by a word within 48 characters, and not from farther away", () => {
+    fc.assert(
+      fc.property(
+        issued,
+        fc.constantFrom("SSN", "social security", "taxpayer id", "National ID", "itin"),
+        fc.integer({ min: 1, max: 90 }),
+        (parts, cue, distance) => {
+          const between = " ".repeat(distance)
+          const refused_as = distance <= 48 ? "national_id" : null
+          assert.strictEqual(find(`${cue}${between}${parts.join("")}`), refused_as)
+          assert.strictEqual(find(`${parts.join("")}${between}${cue}`), refused_as)
+        }
+      )
+    )
+  })
+
+  it("knows a card with the right check digit in one piece or in equal groups, and with no other check digit", () => {
+    fc.assert(
+      fc.property(card, fc.constantFrom("", "-", " ", "."), fc.constantFrom(...zeros), (number, separator, zero) => {
+        const grouped = (text: string) => (text.match(/.{4}/g) ?? []).join(separator)
+        assert.strictEqual(find(inScript(grouped(number), zero)), "card_number")
+        const wrong = number.slice(0, 15) + String((Number(number.slice(15)) + 1) % 10)
+        assert.isNull(find(grouped(wrong)))
+      })
+    )
+  })
+
+  it("takes cards of all issuers for cards, and other numbers with a right check digit for nothing", () => {
+    const cards = ["378282246310005", "6011111111111117", "3530111333300000", "30569309025904", "6200000000000005"]
+    for (const number of [...cards, "2223003122003222", "5105105105105100"]) {
+      assert.strictEqual(find(`number ${number}!`), "card_number", number)
+    }
+    for (const number of ["1234567812345670", "79927398713", "9000000000000001"]) assert.isNull(find(number), number)
+  })
+
+  it("never takes our own identifiers for numbers, near whatever words", () => {
+    const id = fc
+      .tuple(
+        fc.constantFrom(...Object.values(prefixes)),
+        fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+        fc.uint8Array({ min: 0, max: 9, minLength: 16, maxLength: 16 })
+      )
+      .map(([prefix, millis, chance]) => `${prefix}_${body(millis, chance)}`)
+    fc.assert(
+      fc.property(
+        id,
+        fc.uuid(),
+        fc.date({ min: new Date(0), max: new Date("9999-12-31"), noInvalidDate: true }),
+        (own, uuid, date) => {
+          assert.isNull(find(`driver's license number, SSN: ${own}, ${uuid} ${date.toISOString().slice(0, 10)}`))
+        }
+      )
+    )
+  })
+
+  it("does not lose itself in a text that is all but a number, over and over", () => {
+    // A pattern that went back and forth would not end before the test does.
+    const parts = ["4242 ", "4", "a1", "driver license a1-", "1-", "ssn 1", "\u200b", "\u0661"]
+    for (const part of parts) find(part.repeat(Math.floor(2_000 / part.length)))
+  })
+})
