@@ -172,6 +172,18 @@ describe("quotewire", () => {
     })
   )
 
+  it.live("leaves out the request log and feedback where it is told to, by a flag or by the environment", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
+      const { base_url, keys } = JSON.parse(started.output())
+      for (const path of ["/v1/requests", "/v1/feedback/fb_x", "/v1/sandbox"]) {
+        const headers = { authorization: `Bearer ${keys.server}` }
+        const { status } = yield* Effect.promise(() => fetch(`${base_url}${path}`, { headers }))
+        assert.strictEqual(status, path === "/v1/sandbox" ? 200 : 404)
+      }
+    })
+  )
+
   it.live("names a wrong variable of the environment", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })
