@@ -1,4 +1,5 @@
 import { settings } from "./settings.ts"
+import { hasAge } from "./tables.ts"
 
 /** Erases in batches, each under the workspace's lock for a moment; answers what was erased and how much of it. */
 export const erase: ReadonlyArray<string> = [
@@ -12,7 +13,7 @@ export const erase: ReadonlyArray<string> = [
     return query
     with old as (
       select r.kind, r.id from quotewire.record r
-      where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before
+      where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before and r.${hasAge}
       order by r.created_at, r.id limit most
     ), doomed as (
       select o.kind, o.id from old o
