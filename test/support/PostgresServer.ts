@@ -37,7 +37,8 @@ const binaries = (): { readonly postgres: string; readonly initdb: string; reado
   }
   const binary = (file: string) => {
     const path = join(folder, "native/bin", file)
-    if (process.platform !== "win32") chmodSync(path, 0o755)
+    const isExecutable = process.platform === "win32" || (statSync(path).mode & 0o111) === 0o111
+    if (!isExecutable) chmodSync(path, 0o755)
     return path
   }
   return { postgres: binary("postgres"), initdb: binary("initdb"), pg_ctl: binary("pg_ctl") }

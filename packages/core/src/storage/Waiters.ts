@@ -5,7 +5,10 @@ import { Storage } from "./Storage.ts"
 /** How many calls may wait at once in one process; one more is answered without waiting. */
 export const max_waiting = 20_000
 
-/** Why a wait is over. */
+/** Hints can be lost: who waits looks again at least this often. */
+export const poll_ms = 5_000
+
+/** Why a wait is over. `changed` is a reason to look: a hint, or so long without one that it may have been lost. */
 export type Woken = "changed" | "time_over" | "stopping"
 
 /** Waits for the next hint, at most so many milliseconds. Hints since the turn before are not lost. */
@@ -63,9 +66,10 @@ export class Waiters extends Context.Service<
             body((at_most_ms) =>
               Effect.suspend(() => {
                 if (stopping || count > max_waiting) return Effect.succeed<Woken>("stopping")
+                const looksAgain = at_most_ms > poll_ms
                 return Effect.map(
-                  listener.next(at_most_ms),
-                  (woken): Woken => (stopping ? "stopping" : woken ? "changed" : "time_over")
+                  listener.next(Math.min(at_most_ms, poll_ms)),
+                  (woken): Woken => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
                 )
               })
             ),

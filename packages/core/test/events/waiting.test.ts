@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Waiters } from "../../src/storage/Waiters.ts"
+import { poll_ms, Waiters } from "../../src/storage/Waiters.ts"
 import { cancel, pass, pathsOf, read, refusal, start, story, work } from "../engine/support.ts"
 
 const waiting = Effect.flatMap(Waiters, (waiters) => waiters.count)
@@ -142,6 +142,20 @@ describe("a read of a request in progress", () => {
       yield* Effect.forEach(readers, Fiber.interrupt)
       assert.strictEqual(yield* waiting, 0)
     })
+  )
+
+  story(
+    "looks again by itself, since a hint can be lost",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const reader = yield* reading(id)
+      yield* cancel(id)
+      yield* pass(poll_ms - 1)
+      assert.isFalse(isDone(reader))
+      yield* pass(1)
+      assert.strictEqual(yield* versionOf(reader), 2)
+    }),
+    { around: (storage) => ({ ...storage, watch: () => Effect.void }) }
   )
 
   story(

@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change } from "@quotewire/core"
+import { Effect } from "effect"
+import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
+import { open, type Port, workspace } from "./support/hosts.ts"
+
+// A longer run says how many: QUOTEWIRE_TEST_EVENTS=100000.
+const wanted = Number(process.env.QUOTEWIRE_TEST_EVENTS ?? 5_120)
+const writers = 32
+const changes_each = Math.ceil(wanted / writers / 2)
+const total = writers * changes_each * 2
+
+/** Writes changes of two events each, of which a third is refused at first. */
+const write = Effect.fnUntraced(function* (storage: Port, writer: number) {
+  for (let round = 0; round < changes_each; round++) {
+    const name = `${writer}-${round}`
+    const events = ["a", "b"].map((part) => ({ id: `evt_${name}${part}`, occurred_at: round, body: name }))
+    const record = {
+      ...Change.bare,
+      kind: "answer",
+      id: `${writer}`,
+      body: "{}",
+      created_at: 0,
+      updated_at: 0
+    } as const
+    const change = (version: number) => Change.make(workspace(1), { writes: [{ ...record, version }], events })
+    if (round % 3 === 0) {
+      const refused = yield* Effect.flip(storage.commit(change(round + 2)))
+      assert.strictEqual(refused._tag, "VersionConflict")
+    }
+    yield* storage.commit(change(round + 1))
+  }
+})
+
+/** Follows the feed to its end, as a caller does who keeps the number of the last event. */
+const follow = Effect.fnUntraced(function* (storage: Port, limit: number) {
+  const seen: Array<string> = []
+  let after = 0
+  while (after < total) {
+    const { events } = yield* storage.feed({ workspace_id: workspace(1), after, limit })
+    for (const { number, id } of events) {
+      if (number !== after + 1) throw new Error(`event ${number} comes after ${after}`)
+      after = number
+      seen.push(id)
+    }
+    yield* Effect.yieldNow
+  }
+  return seen
+})
+
+describe("a feed with many writers on two hosts", () => {
+  it.effect(
+    "is read in one order, each event once, and nothing appears behind a reader",
+    () =>
+      Effect.gen(function* () {
+        const { options } = yield* scopedDatabase
+        const hosts = [yield* open(options), yield* open(options)]
+        const host = (place: number): Port => hosts[place % 2] ?? assert.fail("two hosts")
+        const all = Effect.forEach(Array.from({ length: writers }), (_, writer) => write(host(writer), writer), {
+          concurrency: "unbounded",
+          discard: true
+        })
+        const readers = Effect.forEach([3, 100, 1_000], (limit, place) => follow(host(place), limit), {
+          concurrency: "unbounded"
+        })
+        const [stories] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
+        for (const story of stories) {
+          assert.lengthOf(story, total)
+          assert.strictEqual(new Set(story).size, total)
+          assert.deepStrictEqual(story, stories[0])
+        }
+        for (const [place, id] of (stories[0] ?? []).entries()) {
+          if (place % 2 === 1) assert.strictEqual(id, stories[0]?.[place - 1]?.replace(/a$/, "b"))
+        }
+      }),
+    600_000
+  )
+})

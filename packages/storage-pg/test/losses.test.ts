@@ -1,0 +1,249 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Change, type Storage } from "@quotewire/core"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Cause, Effect, Option, Redacted } from "effect"
+import { Client } from "pg"
+import { PostgresServer } from "../../../test/support/PostgresServer.ts"
+import { statements } from "../../../test/support/TestDatabase.ts"
+import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+
+let server: PostgresServer
+beforeAll(async () => {
+  // Commits wait for the disk, since this one crashes.
+  server = await PostgresServer.start({ durable: true })
+}, 60_000)
+afterAll(() => server.remove())
+
+let databases = 0
+
+/** A database with the schema on the server that is going to crash. */
+const fresh = Effect.gen(function* () {
+  const name = `losses_${++databases}`
+  yield* Effect.promise(() => statements(server.url("postgres"), `create database ${name}`))
+  const options = { url: Redacted.make(server.url(name)), call_seconds: 5, statement_seconds: 2, connect_seconds: 2 }
+  yield* PgStorage.migrate(options)
+  return options
+})
+
+const sql = (options: PgStorage.Options, ...texts: ReadonlyArray<string>) =>
+  Effect.promise(() => statements(Redacted.value(options.url), ...texts))
+
+const terminateAll =
+  "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+
+/** One step of a writer's record, with an event that tells of it. */
+const step = (writer: number, version: number): Change.Change =>
+  Change.make(workspace((writer % 4) + 1), {
+    writes: [{ ...Change.bare, kind: "answer", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 }],
+    events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }]
+  })
+
+/**
+ * Stores a change as callers do: again after a loss, as long as it takes. A conflict after a loss tells that it was stored
+ * although nobody said so. Answers how often it was lost.
+ */
+const insist = (storage: Port, change: Change.Change): Effect.Effect<number, Storage.LeaseLost> =>
+  Effect.gen(function* () {
+    for (let losses = 0; ; losses++) {
+      const outcome = yield* Effect.result(storage.commit(change))
+      if (outcome._tag === "Success") return losses
+      if (outcome.failure._tag === "LeaseLost") return yield* outcome.failure
+      if (outcome.failure._tag === "VersionConflict") {
+        assert.isAbove(losses, 0, "a conflict without a loss before it")
+        return losses
+      }
+      yield* Effect.sleep(20)
+    }
+  })
+
+const writers = 12
+const versions = 60
+
+/** Many writers at once; answers how often one of them met a loss. */
+const load = (storage: Port) =>
+  Effect.forEach(
+    Array.from({ length: writers }, (_, writer) => writer),
+    (writer) =>
+      Effect.forEach(
+        Array.from({ length: versions }, (_, version) => version + 1),
+        (version) => insist(storage, step(writer, version))
+      ),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.map((losses) => losses.flat().reduce((sum, one) => sum + one, 0)))
+
+/** Everything that a caller was told is there, once and in order. */
+const expectWhole = Effect.fnUntraced(function* (storage: Port) {
+  for (const place of [1, 2, 3, 4]) {
+    const { events } = yield* storage.feed({ workspace_id: workspace(place), after: 0, limit: 10_000 })
+    assert.deepStrictEqual(
+      events.map(({ number }) => number),
+      events.map((_, index) => index + 1)
+    )
+    for (let writer = place - 1; writer < writers; writer += 4) {
+      const own = events.filter(({ id }) => id.startsWith(`${writer} `)).map(({ occurred_at }) => occurred_at)
+      assert.deepStrictEqual(
+        own,
+        Array.from({ length: versions }, (_, version) => version + 1)
+      )
+      const record = yield* storage.get({ workspace_id: workspace(place), kind: "answer", id: `${writer}` })
+      assert.strictEqual(Option.getOrNull(record)?.version, versions)
+    }
+  }
+})
+
+const request = (id: string): Change.Change =>
+  Change.make(workspace(9), {
+    writes: [{ ...Change.bare, kind: "quote_request", id, version: 1, body: "{}", created_at: 0, updated_at: 0 }]
+  })
+
+/** What one host commits, another hears of. */
+const expectHeard = Effect.fnUntraced(function* (from: Port, to: Port) {
+  const heard: Array<string> = []
+  yield* to.watch((hint) => {
+    if (hint.about === "quote_request") heard.push(hint.id)
+  })
+  let place = 0
+  yield* eventually(
+    Effect.gen(function* () {
+      const id = `qreq_${++place}`
+      yield* from.commit(request(id))
+      yield* eventuallyIn(1_000, () => heard.includes(id))
+    })
+  )
+}, Effect.scoped)
+
+const unavailable = Effect.fnUntraced(function* (call: Effect.Effect<unknown, { readonly _tag: string }>) {
+  assert.strictEqual((yield* Effect.flip(call))._tag, "StorageUnavailable")
+})
+
+describe("a host whose connections are cut", () => {
+  it.effect(
+    "stores each change once that its callers insist on, and hears other hosts again",
+    () =>
+      Effect.gen(function* () {
+        const options = yield* fresh
+        const [storage, other] = [yield* open(options), yield* open(options)]
+        const cut = Effect.andThen(sql(options, terminateAll), Effect.sleep(60)).pipe(Effect.repeat({ times: 20 }))
+        const [losses] = yield* inRealTime(Effect.all([load(storage), cut], { concurrency: "unbounded" }))
+        assert.isAbove(losses, 0)
+        yield* eventually(expectWhole(storage))
+        yield* expectHeard(storage, other)
+        yield* expectHeard(other, storage)
+      }),
+    120_000
+  )
+})
+
+describe("a host whose database crashes", () => {
+  it.effect(
+    "fails every call as unavailable while it is away, and goes on when it is back, with all that was stored",
+    () =>
+      Effect.gen(function* () {
+        const options = yield* fresh
+        const [storage, other] = [yield* open(options), yield* open(options)]
+        const crash = Effect.gen(function* () {
+          yield* Effect.sleep(100)
+          yield* Effect.promise(() => server.stop("immediate"))
+          yield* unavailable(storage.ready)
+          yield* unavailable(storage.commit(step(99, 1)))
+          yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" }))
+          yield* unavailable(storage.claim({ now: 0, lease_ms: 1_000, limit: 1 }))
+          yield* unavailable(storage.erase({ what: "workspace", workspace_id: workspace(7) }))
+          yield* unavailable(storage.workspaces(null, 1))
+          yield* Effect.promise(() => server.startAgain())
+        })
+        const [losses] = yield* inRealTime(Effect.all([load(storage), crash], { concurrency: "unbounded" }))
+        assert.isAbove(losses, 0)
+        yield* eventually(storage.ready)
+        yield* eventually(expectWhole(storage))
+        yield* expectHeard(storage, other)
+      }),
+    120_000
+  )
+})
+
+describe("a statement that takes too long", () => {
+  it.effect(
+    "is called off: its caller is told that storage is unavailable, and nothing of it is stored",
+    () =>
+      Effect.gen(function* () {
+        const options = yield* fresh
+        const storage = yield* open(options)
+        yield* storage.commit(step(0, 1))
+        yield* Effect.promise(async () => {
+          const holder = new Client(Redacted.value(options.url))
+          await holder.connect()
+          await holder.query("begin")
+          await holder.query("select from quotewire.workspace for update")
+          try {
+            await Effect.runPromise(unavailable(storage.commit(step(0, 2))))
+            await Effect.runPromise(storage.commit(step(1, 1)))
+          } finally {
+            await holder.query("rollback")
+            await holder.end()
+          }
+        })
+        const read = storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" })
+        assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
+        yield* storage.commit(step(0, 2))
+      }),
+    60_000
+  )
+})
+
+describe("a database that takes no writes", () => {
+  it.effect("is unavailable for writes, and still read", () =>
+    Effect.gen(function* () {
+      const options = yield* fresh
+      const storage = yield* open(options)
+      yield* storage.commit(step(0, 1))
+      const set = (value: string) =>
+        sql(
+          options,
+          `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
+          terminateAll
+        )
+      yield* set("on")
+      yield* eventually(Effect.asVoid(storage.workspaces(null, 1)))
+      yield* eventually(unavailable(storage.commit(step(0, 2))))
+      const read = storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" })
+      assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
+    })
+  )
+})
+
+describe("a change that PostgreSQL cannot take", () => {
+  it.effect("is a defect that names no value, and does its neighbours no harm", () =>
+    Effect.gen(function* () {
+      const options = yield* fresh
+      const storage = yield* open(options)
+      const changes = Array.from({ length: 20 }, (_, place) => {
+        const id = `a person's secret ${place}${place === 7 ? "\u0000" : ""}`
+        const record = {
+          ...Change.bare,
+          kind: "answer",
+          id,
+          version: 1,
+          body: "{}",
+          created_at: 0,
+          updated_at: 0
+        } as const
+        return Change.make(workspace(1), { writes: [record], events: [{ id, occurred_at: place, body: "{}" }] })
+      })
+      const exits = yield* Effect.forEach(changes, (change) => Effect.exit(storage.commit(change)), {
+        concurrency: "unbounded"
+      })
+      const failed = exits.flatMap((exit, place) => (exit._tag === "Failure" ? [{ place, cause: exit.cause }] : []))
+      assert.deepStrictEqual(
+        failed.map(({ place }) => place),
+        [7]
+      )
+      const said = Cause.pretty(failed[0]?.cause ?? assert.fail("a failure"))
+      assert.include(said, "PostgreSQL refuses a statement: 22021")
+      assert.notInclude(said, "secret")
+      const { events } = yield* storage.feed({ workspace_id: workspace(1), after: 0, limit: 100 })
+      assert.lengthOf(events, 19)
+      assert.strictEqual(events.at(-1)?.number, 19)
+    })
+  )
+})

@@ -1,0 +1,161 @@
+import { assert, describe, it } from "@effect/vitest"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Redacted, type Scope } from "effect"
+import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
+import { known } from "../src/migrations/migrations.ts"
+import { open, workspace } from "./support/hosts.ts"
+
+const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+
+const sql = (database: TestDatabase, ...texts: ReadonlyArray<string>) =>
+  Effect.promise(() => statements(database.url, ...texts))
+
+const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scope.Scope>) =>
+  Effect.flip(Effect.scoped(program))
+
+describe("a migration", () => {
+  it.effect("makes the schema of an empty database, once, and tells what it did", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      assert.deepStrictEqual(yield* PgStorage.status(database.options), {
+        found: 0,
+        serves_from: 0,
+        known,
+        pending: ["begin"]
+      })
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), ["begin"])
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
+      const status = yield* PgStorage.status(database.options)
+      assert.deepStrictEqual([status.found, status.pending], [known, []])
+      const storage = yield* open(database.options)
+      yield* storage.ready
+      assert.deepStrictEqual(yield* storage.workspaces(null, 10), [])
+    })
+  )
+
+  it.effect("runs once, of however many hosts that begin it at once on an empty database", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      const hosts = Array.from({ length: 6 }, () => PgStorage.migrate(database.options))
+      const ran = yield* Effect.all(hosts, { concurrency: "unbounded" })
+      assert.deepStrictEqual(ran.flat(), ["begin"])
+      const rows = yield* sql(database, "select number from quotewire.migration")
+      assert.deepStrictEqual(rows, [{ number: 1 }])
+    })
+  )
+
+  it.effect("that fails half way leaves the schema as it was", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      // Something of this name stands in the way of one of the last steps.
+      yield* sql(
+        database,
+        "create schema quotewire",
+        "create table quotewire.in_the_way (id int)",
+        "create function quotewire.tally_1(bigint, text[], text[], bigint[], bigint[], bigint[]) returns int language sql as 'select 1'"
+      )
+      const error = yield* refusal(PgStorage.migrate(database.options))
+      assert.strictEqual(error.reason, "server")
+      const tables = yield* sql(
+        database,
+        "select table_name from information_schema.tables where table_schema = 'quotewire' order by 1"
+      )
+      assert.deepStrictEqual(tables, [{ table_name: "in_the_way" }])
+      assert.strictEqual((yield* PgStorage.status(database.options)).found, 0)
+      yield* sql(database, "drop schema quotewire cascade")
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), ["begin"])
+    })
+  )
+})
+
+describe("a host", () => {
+  it.effect("does not start on an older schema, and says what to do", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      const error = yield* refusal(open(database.options))
+      assert.deepStrictEqual(
+        [error.reason, error.message],
+        ["older_schema", `The database schema is at migration 0, and this program needs ${known}: migrate it first.`]
+      )
+    })
+  )
+
+  it.effect("does not start on a newer schema, and is not ready once the schema has become too new for it", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const running = yield* open(database.options)
+      yield* running.ready
+      yield* sql(database, `insert into quotewire.migration values (${known + 1}, 'later', ${known + 1})`)
+      const error = yield* refusal(open(database.options))
+      assert.strictEqual(error.reason, "newer_schema")
+      assert.include(error.message, `migration ${known + 1}`)
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
+      assert.strictEqual((yield* Effect.flip(running.ready))._tag, "StorageUnavailable")
+    })
+  )
+
+  it.effect("serves on beside a newer one, where the schema has only been added to", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      yield* sql(database, `insert into quotewire.migration values (${known + 1}, 'added', ${known})`)
+      const storage = yield* open(database.options)
+      yield* storage.ready
+      yield* storage.commit({
+        workspace_id: workspace(1),
+        writes: [],
+        events: [{ id: "evt_1", occurred_at: 1, body: "{}" }],
+        jobs: [],
+        finish: null,
+        clock_offset_ms: null
+      })
+    })
+  )
+})
+
+describe("a start", () => {
+  const changed = (url: string, change: (url: URL) => void): string => {
+    const other = new URL(url)
+    change(other)
+    return other.href
+  }
+  const refused = (url: string) => refusal(open({ url: Redacted.make(url) }))
+
+  it.effect("on a database that cannot be used says why in one sentence, without the password", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const cases = [
+        [
+          "credentials",
+          changed(url, (other) => {
+            other.password = "not-the-secret"
+          }),
+          "refuses the user"
+        ],
+        [
+          "database",
+          changed(url, (other) => {
+            other.pathname = "/nowhere"
+          }),
+          "has no database nowhere"
+        ],
+        [
+          "unreachable",
+          changed(url, (other) => {
+            other.port = "1"
+          }),
+          "cannot be reached at"
+        ],
+        ["address", "not an address of not-the-secret", "must look like postgres://"],
+        ["address", "https://user:not-the-secret@localhost/x", "must look like postgres://"]
+      ] as const
+      for (const [reason, address, says] of cases) {
+        const error = yield* refused(address)
+        assert.strictEqual(error.reason, reason, error.message)
+        assert.include(error.message, says)
+        assert.notMatch(error.message, /secret|\n/)
+      }
+    })
+  )
+})

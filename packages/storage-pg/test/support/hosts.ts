@@ -1,0 +1,41 @@
+import { Ids, Storage } from "@quotewire/core"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+
+export type Port = Storage.Storage["Service"]
+
+/** A storage as a host of its own would open it, until the scope closes. */
+export const open = (options: PgStorage.Options): Effect.Effect<Port, PgStorage.DatabaseRefused, Scope.Scope> =>
+  Effect.map(Layer.build(PgStorage.layer(options)), Context.get(Storage.Storage))
+
+/** A workspace by its number. */
+export const workspace = (place: number): Ids.WorkspaceId =>
+  Ids.WorkspaceId.make(`wks_${place.toString().padStart(26, "0")}`)
+
+/** What waits for the world outside waits in real time, also under a test clock. */
+export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+
+const patience_ms = 20_000
+const turn_ms = 20
+
+/** Tries until it succeeds, for so long as a machine that is busy needs. */
+export const eventually = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  inRealTime(
+    Effect.gen(function* () {
+      for (let waited_ms = 0; waited_ms < patience_ms; waited_ms += turn_ms) {
+        const tried = yield* Effect.exit(program)
+        if (tried._tag === "Success") return tried.value
+        yield* Effect.sleep(turn_ms)
+      }
+      return yield* program
+    })
+  )
+
+/** Waits, for so many milliseconds of real time at most, until something holds. */
+export const eventuallyIn = (patience_ms: number, holds: () => boolean): Effect.Effect<void> =>
+  inRealTime(
+    Effect.gen(function* () {
+      for (let waited_ms = 0; waited_ms < patience_ms && !holds(); waited_ms += turn_ms) yield* Effect.sleep(turn_ms)
+      if (!holds()) throw new Error(`it does not hold after ${patience_ms} milliseconds`)
+    })
+  )
