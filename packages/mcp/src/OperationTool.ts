@@ -110,7 +110,9 @@ const run = <R>(
     Effect.map((reply) => resultOf(summarize(reply.json), reply.text, false)),
     Effect.catch((error) => {
       if (error._tag === "authentication_failed") return Effect.fail(error)
-      const envelope = ApiError.envelope(inTermsOf(spec, error), request_id, docs_url)
+      // What is wrong with the arguments themselves is said in their terms already.
+      const told = wrong.length > 0 ? error : inTermsOf(spec, error)
+      const envelope = ApiError.envelope(told, request_id, docs_url)
       return Effect.succeed(
         resultOf(Summary.refusal(envelope, error.retry_after_seconds), JSON.stringify(envelope), true)
       )
@@ -125,7 +127,11 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
     message: spec.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
     retry_action,
     ...(field_errors !== null && {
-      field_errors: field_errors.map((one) => ({ ...one, path: ToolInput.pathHere(spec, one.path) }))
+      field_errors: field_errors.map((one) => ({
+        ...one,
+        path: ToolInput.pathHere(spec, one.path),
+        message: one.message.replace("this header", "this field")
+      }))
     }),
     ...(retry_after_seconds !== null && { retry_after_seconds })
   })

@@ -1,0 +1,158 @@
+import { randomUUID } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { smallest } from "../applications.ts"
+import { connect } from "./clients.ts"
+import { AgentHosts, agentHosts } from "./host.ts"
+
+const callers = ["server", "platform", "keyless"] as const
+type CallerKind = (typeof callers)[number]
+
+/** What REST answers, to be compared with what the tool has answered. */
+const rest = (base_url: string, path: string, key: string, headers: Record<string, string> = {}) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${base_url}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
+    return response.json()
+  })
+
+const advance = (base_url: string, key: string, seconds: number) =>
+  Effect.promise(() =>
+    fetch(`${base_url}/v1/sandbox/time`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "idempotency-key": randomUUID()
+      },
+      body: JSON.stringify({ seconds })
+    })
+  )
+
+/** How the person's consent reaches the service. */
+const consentOf = (caller: CallerKind, disclosure_version: unknown) =>
+  caller === "keyless"
+    ? { quote_disclosure_version: disclosure_version, quote_disclosure_accepted: true }
+    : { consent_receipt_id: "receipt-0001", credit_disclosure_receipt_id: "receipt-0002" }
+
+const facts = ["75201", "1991-04-12", "Honda", "Civic"]
+
+layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
+  it.effect.each(callers)("goes the whole way from what a line offers to a quote's next actions: %s", (caller) =>
+    Effect.gen(function* () {
+      const { base_urls, keys } = yield* AgentHosts
+      const [base_url] = base_urls
+      const client = yield* connect("2.4.0, auto", base_urls, caller === "keyless" ? null : keys[caller])
+      yield* client.tools
+
+      const offered = yield* client.call("get_capabilities", { line: "personal_auto" })
+      const { capabilities, quote_disclosure } = offered.structured
+      assert.strictEqual(quote_disclosure === undefined, caller !== "keyless")
+      const { capabilities: same } = yield* rest(base_url, "/v1/capabilities?line=personal_auto", keys.server)
+      assert.deepStrictEqual(capabilities, same)
+
+      const { vehicles, ...incomplete } = smallest.personal_auto
+      const start = {
+        line: "personal_auto",
+        request_key: randomUUID(),
+        ...consentOf(caller, quote_disclosure?.version),
+        scenario: "quotes_ready"
+      }
+      const refused = yield* client.call("start_quote_request", { ...start, application: incomplete })
+      assert.strictEqual(refused.structured.error.code, "needs_information")
+      assert.include(
+        refused.structured.error.field_errors.map(({ path }: { path: string }) => path),
+        "application.vehicles.0.make"
+      )
+      assert.include(refused.texts[0], "application.vehicles.0.make")
+
+      const started = yield* client.call("start_quote_request", { ...start, application: { ...incomplete, vehicles } })
+      const { id, read_handle, version } = started.structured
+      assert.strictEqual(started.structured.status, "in_progress")
+      assert.strictEqual(read_handle === undefined, caller === "server")
+      assert.strictEqual(started.structured.quote_consent?.kind, caller === "keyless" ? "quote_disclosure" : undefined)
+      const opened = { id, ...(read_handle !== undefined && { read_handle }) }
+
+      const waiting = yield* Effect.forkChild(
+        client.call("get_quote_request", { ...opened, since_version: version, wait_seconds: 20 })
+      )
+      yield* advance(base_url, keys.server, 2)
+      const changed = yield* Fiber.join(waiting)
+      assert.isAbove(changed.structured.quote_request.version, version)
+      assert.strictEqual(changed.structured.quote_request.status, "in_progress")
+      assert.include(changed.texts[0], `since_version ${changed.structured.quote_request.version}`)
+
+      yield* advance(base_url, keys.server, 60)
+      const done = yield* client.call("get_quote_request", opened)
+      const { quote_request, quotes } = done.structured
+      assert.strictEqual(quote_request.status, "completed")
+      assert.isAtLeast(quotes.length, 4)
+      assert.match(done.texts[0] ?? "", /\$\d[\d,]*\.\d\d for (6|12) months/)
+      assert.include(done.texts[0], "not coverage")
+      assert.deepStrictEqual(done.structured, yield* rest(base_url, `/v1/quote-requests/${id}`, keys.server))
+
+      const quote = yield* client.call("get_quote", { ...opened, id: quotes[0].id })
+      assert.deepStrictEqual(quote.structured, quotes[0])
+      assert.deepStrictEqual(quote.structured, yield* rest(base_url, `/v1/quotes/${quotes[0].id}`, keys.server))
+      const onward = quote.structured.next_actions.find(
+        ({ type }: { type: string }) => type === "continue_on_carrier_site"
+      )
+      assert.match(onward.url, /\/go\//)
+      assert.include(quote.texts[0], "continue_on_carrier_site")
+
+      // No text for a model holds what the person has said.
+      for (const { texts } of [refused, started, changed, done, quote]) {
+        for (const fact of facts) assert.notInclude(texts[0], fact)
+      }
+    })
+  )
+
+  it.effect.each(["platform", "keyless"] as const)("reads only by the handle of its own request: %s", (caller) =>
+    Effect.gen(function* () {
+      const { base_urls, keys } = yield* AgentHosts
+      const client = yield* connect("2.4.0, default", base_urls, caller === "keyless" ? null : keys[caller])
+      const { structured } = yield* client.call("get_capabilities", { line: "renters" })
+      const start = () =>
+        client.call("start_quote_request", {
+          line: "renters",
+          request_key: randomUUID(),
+          application: smallest.renters,
+          ...(caller === "keyless"
+            ? {
+                quote_disclosure_version: structured.quote_disclosure.version,
+                quote_disclosure_accepted: true
+              }
+            : { consent_receipt_id: "receipt-0003" })
+        })
+      const mine = (yield* start()).structured
+      const other = (yield* start()).structured
+      const read = (read_handle: string) =>
+        Effect.map(
+          client.call("get_quote_request", { id: mine.id, read_handle, wait_seconds: 0 }),
+          ({ structured }) => structured.quote_request?.id ?? structured.error.code
+        )
+      assert.strictEqual(yield* read(mine.read_handle), mine.id)
+      assert.strictEqual(yield* read(other.read_handle), "not_found")
+      assert.strictEqual(yield* read("rh_wrong"), "not_found")
+    })
+  )
+
+  it.effect("without a key cannot agree for the person, nor use receipts or a key that is no UUID", () =>
+    Effect.gen(function* () {
+      const { base_urls } = yield* AgentHosts
+      const client = yield* connect("1.32.2", base_urls, null)
+      const { structured } = yield* client.call("get_capabilities", { line: "renters" })
+      const refused = yield* client.call("start_quote_request", {
+        line: "renters",
+        request_key: "not-a-uuid",
+        application: smallest.renters,
+        consent_receipt_id: "receipt-0004",
+        quote_disclosure_version: structured.quote_disclosure.version,
+        quote_disclosure_accepted: false
+      })
+      assert.sameMembers(
+        refused.structured.error.field_errors.map(({ path }: { path: string }) => path),
+        ["request_key", "consent_receipt_id", "quote_disclosure_accepted"]
+      )
+    })
+  )
+})
