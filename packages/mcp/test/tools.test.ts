@@ -136,11 +136,14 @@ describe("the arguments of a tool", () => {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
       assert.sameMembers([...wrongOf(refused)], ["id: This field is not known.", "request_key: Must be a string."])
-      assert.sameMembers([...wrongOf(yield* call("replay_event_delivery", {}, "server"))], [
-        "request_key: Send this field with 1 to 255 visible ASCII characters.",
-        "subscription_id: This field is required.",
-        "event_id: This field is required."
-      ])
+      assert.sameMembers(
+        [...wrongOf(yield* call("replay_event_delivery", {}, "server"))],
+        [
+          "request_key: Send this field with 1 to 255 visible ASCII characters.",
+          "subscription_id: This field is required.",
+          "event_id: This field is required."
+        ]
+      )
       const wrongPage = yield* call("list_event_deliveries", { subscription_id: 1, limit: 0, foo: 1 }, "server")
       assert.sameMembers(
         wrongOf(wrongPage).map((line) => line.split(":")[0]),

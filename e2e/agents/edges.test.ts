@@ -1,0 +1,96 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { smallest } from "../applications.ts"
+import { AgentHosts, agentHosts } from "./host.ts"
+
+const toolsCall = (id: number, name: string, args: object) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } })
+
+const post = (base_url: string, body: string, init: RequestInit = {}) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${base_url}/v1/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      ...init
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) }
+  })
+
+layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpoint", (it) => {
+  it.effect("refuses a body over 256 KiB with 413 and the envelope, and takes one that is just as long", () =>
+    Effect.gen(function* () {
+      const { base_urls } = yield* AgentHosts
+      const bare = toolsCall(1, "get_quote", { id: "" }).length
+      const long = (bytes: number) => toolsCall(1, "get_quote", { id: "x".repeat(bytes - bare) })
+      const refused = yield* post(base_urls[0], long(256 * 1024 + 1))
+      assert.deepStrictEqual([refused.status, refused.body.error.code], [413, "request_too_large"])
+      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+      const taken = yield* post(base_urls[0], long(256 * 1024))
+      assert.deepStrictEqual([taken.status, taken.body.result.isError], [200, true])
+    })
+  )
+
+  it.effect("answers a wrong key, GET, DELETE and strange origins as HTTP does", () =>
+    Effect.gen(function* () {
+      const [base_url] = (yield* AgentHosts).base_urls
+      const body = toolsCall(1, "get_capabilities", { line: "pet" })
+      const headers = { "content-type": "application/json" }
+      const wrong = yield* post(base_url, body, { headers: { ...headers, authorization: "Bearer sandbox_server_no" } })
+      assert.deepStrictEqual([wrong.status, wrong.body.error.code], [401, "authentication_failed"])
+      assert.strictEqual(wrong.headers.get("www-authenticate"), "Bearer")
+      const foreign = yield* post(base_url, body, { headers: { ...headers, origin: "https://evil.example" } })
+      assert.deepStrictEqual([foreign.status, foreign.body.error.code], [403, "forbidden"])
+      for (const method of ["GET", "DELETE"]) {
+        const response = yield* Effect.promise(() => fetch(`${base_url}/v1/mcp`, { method }))
+        assert.deepStrictEqual([response.status, response.headers.get("allow")], [405, "POST"])
+      }
+    })
+  )
+
+  it.effect("answers a thousand calls at once, and every hundredth that hangs up leaves the others alone", () =>
+    Effect.gen(function* () {
+      const { base_urls, keys } = yield* AgentHosts
+      const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }
+      const start = { line: "renters", request_key: "waits", consent_receipt_id: "receipt-0001" }
+      const started = yield* post(
+        base_urls[0],
+        toolsCall(0, "start_quote_request", { ...start, scenario: "waits_in_queue", application: smallest.renters }),
+        { headers }
+      )
+      const { id, version } = started.body.result.structuredContent
+      const hangUp = new AbortController()
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 1_000 }, (_, number) => number),
+        (number) =>
+          number % 100 === 0
+            ? Effect.promise(() =>
+                fetch(`${base_urls[0]}/v1/mcp`, {
+                  method: "POST",
+                  headers,
+                  body: toolsCall(number, "get_quote_request", { id, since_version: version }),
+                  signal: hangUp.signal
+                }).catch(() => null)
+              )
+            : Effect.tap(post(base_urls[0], toolsCall(number, "get_quote", { id: "qt_x" }), { headers }), () =>
+                Effect.sync(() => {
+                  if (number === 999) hangUp.abort()
+                })
+              ),
+        { concurrency: "unbounded" }
+      )
+      for (const [number, answer] of answers.entries()) {
+        if (number % 100 === 0) {
+          assert.isNull(answer)
+          continue
+        }
+        if (answer === null || answer instanceof Response) return assert.fail("No answer")
+        assert.deepStrictEqual([answer.status, answer.body.id], [200, number])
+        assert.strictEqual(answer.body.result.structuredContent.error.code, "not_found")
+      }
+      const after = yield* post(base_urls[0], toolsCall(1, "get_quote_request", { id, wait_seconds: 0 }), { headers })
+      assert.strictEqual(after.body.result.structuredContent.quote_request.id, id)
+    })
+  )
+})

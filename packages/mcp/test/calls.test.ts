@@ -1,0 +1,75 @@
+import { assert, describe, it } from "@effect/vitest"
+import { operations, Waiters } from "@quotewire/core"
+import { World } from "@quotewire/core/testing"
+import { Effect, Fiber } from "effect"
+import { Agents, layer, toolsCall } from "./support/agents.ts"
+
+const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+
+const start = Effect.flatMap(Agents, (agents) =>
+  agents.call(
+    "start_quote_request",
+    { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat },
+    "server"
+  )
+)
+
+const waiting = Effect.flatMap(Waiters.Waiters, (waiters) => waiters.count)
+
+const advance = operations.find(
+  (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"
+)
+
+describe("a call that waits", () => {
+  it.effect("answers when something has changed", () =>
+    Effect.gen(function* () {
+      const { structuredContent } = yield* start
+      const { id, version } = structuredContent
+      const agents = yield* Agents
+      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
+        startImmediately: true
+      })
+      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      if (advance === undefined) return assert.fail("advance_time is no operation")
+      yield* (yield* World.World).call(advance, { seconds: 1 })
+      const answer = yield* Fiber.join(read)
+      assert.isAbove(answer.structuredContent.quote_request.version, version)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is forgotten at once when its caller hangs up", () =>
+    Effect.gen(function* () {
+      const { structuredContent } = yield* start
+      const { id, version } = structuredContent
+      const agents = yield* Agents
+      const read = yield* Effect.forkChild(agents.call("get_quote_request", { id, since_version: version }, "server"), {
+        startImmediately: true
+      })
+      while ((yield* waiting) === 0) yield* Effect.yieldNow
+      yield* Fiber.interrupt(read)
+      assert.strictEqual(yield* waiting, 0)
+    }).pipe(Effect.provide(layer()))
+  )
+})
+
+describe("a thousand calls at once", () => {
+  it.effect("are each answered under their own id, right and wrong ones mixed", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 1_000 }, (_, id) => id),
+        (id) =>
+          agents.send({
+            as: "server",
+            message: { ...(id % 3 === 0 ? toolsCall("no_such_tool") : toolsCall("get_quote", { id: "qt_x" })), id }
+          }),
+        { concurrency: "unbounded" }
+      )
+      answers.forEach(({ body, status }, id) => {
+        assert.deepStrictEqual([status, body.id], [200, id])
+        assert.strictEqual(body.error?.code, id % 3 === 0 ? -32602 : undefined)
+      })
+      assert.strictEqual(yield* waiting, 0)
+    }).pipe(Effect.provide(layer()))
+  )
+})

@@ -1,0 +1,89 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Agents, layer, modern, modernHeaders, type Sent, toolsCall } from "./support/agents.ts"
+
+const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send({ as: "server", ...sent }))
+
+/** What the request log holds, oldest first. */
+const logged = Effect.gen(function* () {
+  yield* TestClock.adjust(1_000)
+  const agents = yield* Agents
+  const { structuredContent } = yield* agents.call("list_api_requests", { limit: 100 }, "server")
+  return structuredContent.requests.toReversed()
+})
+
+const hello = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "old-client", version: "4" } }
+}
+
+describe("the request log", () => {
+  it.effect("names a tool's call by the tool, with the status of HTTP and the code of a refusal", () =>
+    Effect.gen(function* () {
+      yield* send({ message: toolsCall("get_capabilities", { line: "pet" }), headers: { "user-agent": "curl/8" } })
+      yield* send({ message: toolsCall("get_quote", { id: "qt_x" }) })
+      yield* send({ as: "platform", message: toolsCall("list_quote_requests") })
+      const entries = yield* logged
+      assert.deepStrictEqual(
+        entries.map(({ error_code, method, operation, route, status }: Record<string, unknown>) =>
+          [method, route, operation, status, error_code].join(" ")
+        ),
+        [
+          "POST /v1/mcp get_capabilities 200 ",
+          "POST /v1/mcp get_quote 200 not_found",
+          "POST /v1/mcp list_quote_requests 200 forbidden"
+        ]
+      )
+      assert.strictEqual(entries[0].agent.user_agent, "curl/8")
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("knows the client of every era by what it says of itself, on any host", () =>
+    Effect.gen(function* () {
+      const { headers } = yield* send({ message: hello })
+      const session = headers["mcp-session-id"] ?? ""
+      const call = toolsCall("get_capabilities", { line: "pet" })
+      yield* send({ message: call, headers: { "mcp-session-id": session } })
+      const forged = `${session.split(".")[0]}.${"A".repeat(60)}`
+      yield* send({ message: call, headers: { "mcp-session-id": forged } })
+      yield* send({
+        message: modern("tools/call", call.params),
+        headers: modernHeaders("tools/call", "get_capabilities")
+      })
+      yield* send({ message: call })
+      const calls = (yield* logged).filter(({ operation }: { operation: unknown }) => operation !== null)
+      assert.deepStrictEqual(
+        calls.map(({ agent }: { agent: Record<string, unknown> }) => [agent.client_name, agent.client_version]),
+        [
+          ["old-client", "4"],
+          [null, null],
+          ["a-client", "9"],
+          [null, null]
+        ]
+      )
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("holds what reached no tool as well, and nothing of callers whose key is not valid", () =>
+    Effect.gen(function* () {
+      yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
+      yield* send({ body: "{" })
+      yield* send({ message: toolsCall("no_such_tool") })
+      yield* send({ message: hello, headers: { origin: "https://evil.example" } })
+      yield* send({ as: { authorization: "Bearer wrong" }, message: hello })
+      const entries = yield* logged
+      assert.deepStrictEqual(
+        entries.map(({ error_code, operation, status }: Record<string, unknown>) => [operation, status, error_code]),
+        [
+          [null, 200, null],
+          [null, 400, "invalid_json"],
+          [null, 200, null],
+          [null, 403, "forbidden"]
+        ]
+      )
+    }).pipe(Effect.provide(layer()))
+  )
+})

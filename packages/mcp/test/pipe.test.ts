@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type JsonRpc, Pipe } from "@quotewire/mcp"
+import { type Cause, Deferred, Effect, Fiber, Queue, Sink, Stdio, Stream } from "effect"
+
+/** A program at the other end of a pipe. */
+const program = Effect.gen(function* () {
+  const input = yield* Queue.unbounded<Uint8Array, Cause.Done>()
+  const output = yield* Queue.unbounded<string | Uint8Array, Cause.Done>()
+  const layer = Stdio.layerTest({ stdin: Stream.fromQueue(input), stdout: () => Sink.fromQueue(output) })
+  return {
+    layer,
+    writeBytes: (bytes: Uint8Array) => Queue.offer(input, bytes),
+    write: (text: string) => Queue.offer(input, new TextEncoder().encode(text)),
+    hangUp: Queue.end(input),
+    read: Effect.map(Queue.take(output), (line) => {
+      assert.match(String(line), /^[^\n]*\n$/)
+      return JSON.parse(String(line))
+    })
+  }
+})
+
+const line = (id: unknown, method = "echo", params = {}) =>
+  `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
+
+/** Answers `echo` at once and `wait` when it is told to. */
+const echoing = Effect.gen(function* () {
+  const told = yield* Deferred.make<void>()
+  const interrupted: Array<unknown> = []
+  const answer = ({ id, method }: JsonRpc.Message) =>
+    (method === "wait" ? Deferred.await(told) : Effect.void).pipe(
+      Effect.as(id === null ? null : JSON.stringify({ jsonrpc: "2.0", id, result: { method } })),
+      Effect.onInterrupt(() => Effect.sync(() => interrupted.push(id)))
+    )
+  return { settings: { answer, wake: Deferred.succeed(told, undefined).pipe(Effect.asVoid) }, told, interrupted }
+})
+
+describe("a pipe", () => {
+  it.effect("answers each line, however its bytes were cut, and skips empty ones", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write, writeBytes } = yield* program
+      const { settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(`${line(1)}\n\r\n${line("zwei")}`)
+      assert.deepStrictEqual([yield* read, yield* read].map(({ id }) => id).sort(), [1, "zwei"])
+      const bytes = new TextEncoder().encode(line("drei ü 🚗"))
+      for (const byte of bytes) yield* writeBytes(Uint8Array.of(byte))
+      assert.strictEqual((yield* read).id, "drei ü 🚗")
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("says what is wrong with a line, and goes on", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write, writeBytes } = yield* program
+      const { settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write("{\n")
+      assert.strictEqual((yield* read).error.code, -32700)
+      yield* writeBytes(Uint8Array.of(0xff, 0x0a))
+      assert.strictEqual((yield* read).error.code, -32700)
+      yield* write(`[${line(1).trim()}]\n`)
+      assert.strictEqual((yield* read).error.code, -32600)
+      yield* write(`"${"x".repeat(300 * 1024)}`)
+      assert.strictEqual((yield* read).error.code, -32700)
+      yield* write(`the rest of it is dropped\n${line(2)}`)
+      assert.strictEqual((yield* read).id, 2)
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("answers in the order in which calls end, and takes no id twice", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { settings, told } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(line("slow", "wait") + line("fast") + line("slow", "wait"))
+      const answers = [yield* read, yield* read]
+      assert.deepStrictEqual(
+        answers.map(({ error, id }) => [id, error?.code]),
+        [
+          ["fast", undefined],
+          ["slow", -32600]
+        ]
+      )
+      yield* Deferred.succeed(told, undefined)
+      assert.deepStrictEqual((yield* read).result, { method: "wait" })
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("cancels a call that is cancelled, which then has no answer", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { interrupted, settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(line(7, "wait") + line(8, "wait"))
+      const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } }
+      yield* write(`${JSON.stringify(cancel)}\n${line(9)}`)
+      assert.strictEqual((yield* read).id, 9)
+      assert.deepStrictEqual(interrupted, [7])
+      // Who hangs up need not wait: what waits is woken and answered, and that is the end.
+      yield* hangUp
+      assert.strictEqual((yield* read).id, 8)
+      yield* Fiber.join(served)
+    })
+  )
+})
