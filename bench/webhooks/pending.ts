@@ -87,6 +87,7 @@ const failedAt = (at: number): Delivery.Outcome => ({
   attempted_at: at,
   ended_at: at,
   confirmed: false,
+  hung: false,
   response_status_code: 500,
   response_duration_ms: 12,
   trigger: "scheduled"

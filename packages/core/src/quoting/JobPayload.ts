@@ -29,6 +29,8 @@ interface OfDelivery extends OfSubscription {
   /** The turn of the delivery that this attempt is; a later turn has a job of its own. Null: beside the schedule. */
   readonly turn: number | null
   readonly trigger: "manual" | "scheduled"
+  /** How often it was put off because its host had no connection to spare; never where it is left out. */
+  readonly postponed?: number
 }
 
 /** What each kind of job carries, as JSON in `Job.payload`: names and counts, never a person's facts. */

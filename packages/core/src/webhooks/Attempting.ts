@@ -7,9 +7,9 @@ import { Place } from "../runner/Place.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { Storage } from "../storage/Storage.ts"
-import { second_ms } from "../Timestamp.ts"
+import { minute_ms, second_ms } from "../Timestamp.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob, cancelJob } from "./DeliveryJob.ts"
+import { attemptJob, cancelJob, laterJob, movedJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Signature from "./Signature.ts"
@@ -50,21 +50,24 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
     return yield* means.storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
   }
+  const moved = due.trigger === "scheduled" ? movedJob(job, delivery, subscription) : null
+  if (moved !== null) return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finish: job }))
   const sent = yield* send(means, due, at)
+  if (sent.failure === "busy") return yield* Effect.retry(postpone(means, due, at + sent.duration_ms), again)
   const outcome: Delivery.Outcome = {
     attempted_at: at,
     ended_at: at + sent.duration_ms,
     confirmed: isConfirmed(sent),
     response_status_code: sent.response_status_code,
     response_duration_ms: sent.duration_ms,
+    hung: sent.failure === "timeout",
     trigger: due.trigger
   }
   // What has been sent is never sent again because somebody else was faster in writing.
-  yield* Effect.retry(conclude(means, due, outcome), {
-    times: 100,
-    while: (error) => error._tag === "VersionConflict"
-  })
+  yield* Effect.retry(conclude(means, due, outcome), again)
 })
+
+const again = { times: 100, while: (error: { readonly _tag: string }) => error._tag === "VersionConflict" }
 
 /** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
 const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
@@ -103,6 +106,31 @@ const send = Effect.fnUntraced(function* (means: Means, { delivery, subscription
   )
 })
 
+/** An attempt is put off so often, by 5 seconds more each time and 5 minutes at the most: for some six hours. */
+const max_postponed = 100
+const putOff_ms = (times: number): number => Math.min(5 * second_ms * times, 5 * minute_ms)
+
+/**
+ * Puts an attempt off for which this host had no connection to spare: nothing was sent, so it says nothing of the
+ * endpoint and goes on no record.
+ */
+const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: number) {
+  const { job, turn } = due
+  const payload = payloadOf(job)
+  const postponed = (payload.postponed ?? 0) + 1
+  if (postponed > max_postponed) return yield* abandon(means, job, ended_at)
+  const until = ended_at + putOff_ms(postponed)
+  const delivery = yield* loadDelivery(means.storage, job.workspace_id, payload.subscription_id, payload.event_id)
+  const isDue = delivery !== null && (turn === null || (Delivery.isOpen(delivery) && delivery.turn === turn))
+  yield* means.storage.commit(
+    Change.make(job.workspace_id, {
+      writes: isDue && turn !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
+      jobs: isDue ? [laterJob(job, { ...payload, postponed }, until)] : [],
+      finish: job
+    })
+  )
+})
+
 /** Writes what came of an attempt over whatever stands there now. */
 const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outcome: Delivery.Outcome) {
   const { job } = due
@@ -116,22 +144,22 @@ const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outc
   // Five days of failures: delivery turns off, and everything that was to come is cancelled.
   const turnsOff =
     !outcome.confirmed && Subscription.receives(subscription) && EndpointHealth.isShutOff(health, outcome.attempted_at)
-  const turnedOff = turnsOff
-    ? [Subscription.toStored(Subscription.change(subscription, { delivery_enabled: false }, outcome.ended_at))]
-    : []
+  const hangs = EndpointHealth.hangs(health)
+  const known = subscription.hangs === hangs ? subscription : Subscription.hanging(subscription, hangs)
+  const told = turnsOff ? Subscription.change(known, { delivery_enabled: false }, outcome.ended_at) : known
   // An attempt beside the schedule, and one that was overtaken by a cancellation, only go on record.
   const isNext = Delivery.isOpen(delivery) && delivery.turn === due.turn
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
   // Turned off now, or while the attempt was under way: nothing more is to come.
   const isOver = Delivery.isOpen(next) && (turnsOff || !Subscription.receives(subscription))
   const last = isOver ? Delivery.ended(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, "scheduled")] : []
+  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told)] : []
   yield* storage.commit(
     Change.make(workspace_id, {
       writes: [
         Delivery.toStored(last, outcome.ended_at),
         EndpointHealth.toStored(health, outcome.ended_at),
-        ...turnedOff
+        ...(told === subscription ? [] : [Subscription.toStored(told)])
       ],
       jobs: turnsOff ? [...retries, cancelJob(id, outcome.ended_at)] : retries,
       finish: job

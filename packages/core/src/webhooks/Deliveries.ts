@@ -17,7 +17,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { day_ms, fromMillis, minute_ms, second_ms } from "../Timestamp.ts"
 import { type Means as AttemptMeans, abandon, attempt } from "./Attempting.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob } from "./DeliveryJob.ts"
+import { manualJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
 import { findSubscription, loadDelivery, loadHealth } from "./SubscriptionStore.ts"
@@ -229,7 +229,7 @@ const handOver = <A>(
     created_at: now,
     updated_at: now
   }
-  const change = Change.make(workspace.id, { writes: [...writes, answer], jobs: [attemptJob(delivery, "manual")] })
+  const change = Change.make(workspace.id, { writes: [...writes, answer], jobs: [manualJob(delivery)] })
   const committed = means.storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
   return Effect.as(means.allowance.handingOver(call.caller, committed), result)
 }

@@ -111,6 +111,8 @@ export interface Outcome {
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
+  /** Whether the endpoint took the attempt and let its time run out. */
+  readonly hung: boolean
   readonly trigger: "manual" | "scheduled"
 }
 
@@ -138,6 +140,13 @@ export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDeliver
   if (wait_ms === undefined) return ended(after, "failed")
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
 }
+
+/** The delivery whose attempt is put off to a later moment: nothing was sent. */
+export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  next_attempt_at: until
+})
 
 /** The delivery with nothing more to come, in the version that it has. */
 export const ended = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({

@@ -1,18 +1,58 @@
 import type { SubscriptionId } from "../Ids.ts"
 import type { JobPayload } from "../quoting/JobPayload.ts"
-import type { JobLane, NewJob } from "../storage/Job.ts"
+import type { ClaimedJob, JobLane, NewJob } from "../storage/Job.ts"
 import type { KeptDelivery } from "./Delivery.ts"
+import type { KeptSubscription } from "./EventSubscription.ts"
 
-/** At most so many attempts run at a time for one subscription: fresh ones, retries, and a sandbox's replays. */
-const max_fresh = 11
-const max_retries = 4
-const max_replays = 1
+/**
+ * The lanes of one subscription: at most so many attempts run at a time in each, and sixteen in all.
+ *
+ * An endpoint that hangs is known after a few attempts: from then on it is only tried, by a few at a time.
+ */
+const lanes = {
+  fresh: { name: "fresh", limit: 8, urgent: true },
+  retries: { name: "retries", limit: 4, urgent: false },
+  trials: { name: "trials", limit: 2, urgent: true },
+  retried_trials: { name: "retried trials", limit: 1, urgent: false },
+  replays: { name: "replays", limit: 1, urgent: false }
+} as const satisfies { readonly [name: string]: JobLane }
 
-/** The next attempt of a delivery. Fresh events and manual attempts do not wait behind retries. */
-export const attemptJob = (delivery: KeptDelivery, trigger: "manual" | "scheduled"): NewJob =>
-  delivery.retries === 0
-    ? jobOf(delivery, delivery.turn, trigger, { name: "fresh", limit: max_fresh, urgent: true })
-    : jobOf(delivery, delivery.turn, trigger, { name: "retries", limit: max_retries, urgent: false })
+/** What the choice of a lane needs to know of a subscription. */
+type Endpoint = Pick<KeptSubscription, "hangs">
+
+/** The next scheduled attempt of a delivery. Fresh events do not wait behind retries. */
+export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint): NewJob =>
+  jobOf(delivery, delivery.turn, "scheduled", laneOf(delivery, endpoint))
+
+/** The attempt of a test or a replay, which goes with the fresh events: whoever asks for it wants to see it. */
+export const manualJob = (delivery: KeptDelivery): NewJob => jobOf(delivery, delivery.turn, "manual", lanes.fresh)
+
+const laneOf = ({ retries }: KeptDelivery, { hangs }: Endpoint): JobLane =>
+  hangs ? (retries === 0 ? lanes.trials : lanes.retried_trials) : retries === 0 ? lanes.fresh : lanes.retries
+
+/**
+ * The job of a scheduled attempt in its right lane, where the endpoint has begun to hang, or to answer, since the job was
+ * made; null where it is in it.
+ */
+export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint): NewJob | null => {
+  const lane = laneFor(delivery.subscription_id, laneOf(delivery, endpoint))
+  return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
+}
+
+/** The same attempt later: nothing was sent. */
+export const laterJob = (job: ClaimedJob, payload: JobPayload["deliver"], due_at: number): NewJob => ({
+  ...partsOf(job),
+  due_at,
+  payload: JSON.stringify(payload)
+})
+
+const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob => ({
+  kind,
+  due_at,
+  ordered,
+  payload,
+  ...(lane !== undefined && { lane })
+})
 
 /**
  * An attempt that a sandbox's replay makes: one after the other, so that they arrive in the order that they are told in.
@@ -20,11 +60,7 @@ export const attemptJob = (delivery: KeptDelivery, trigger: "manual" | "schedule
  * Without a turn it is made beside the schedule, whatever has become of the delivery.
  */
 export const replayJob = (delivery: KeptDelivery, turn: number | null, due_at: number): NewJob =>
-  jobOf({ ...delivery, next_attempt_at: due_at }, turn, "manual", {
-    name: "replays",
-    limit: max_replays,
-    urgent: false
-  })
+  jobOf({ ...delivery, next_attempt_at: due_at }, turn, "manual", lanes.replays)
 
 const jobOf = (
   { subscription_id, event_id, next_attempt_at, created_at }: KeptDelivery,
@@ -37,10 +73,15 @@ const jobOf = (
     kind: "deliver",
     due_at: next_attempt_at ?? created_at,
     ordered: false,
-    lane: { ...lane, name: `${subscription_id} ${lane.name}` },
+    lane: laneFor(subscription_id, lane),
     payload: JSON.stringify(payload)
   }
 }
+
+const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
+  ...lane,
+  name: `${subscription_id} ${lane.name}`
+})
 
 /** Cancels what was to come of a subscription that was turned off at that moment. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>

@@ -30,6 +30,8 @@ export interface KeptHealth {
   readonly succeeded_at: number | null
   /** The first failure after the newest success, in milliseconds of workspace time; null while all is well. */
   readonly failing_since: number | null
+  /** How many attempts in a row have hung, as they ended. */
+  readonly hung: number
   /** The tests of the last minute, in milliseconds of real time. */
   readonly tests: ReadonlyArray<number>
 }
@@ -41,6 +43,7 @@ export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
   last_attempt: null,
   succeeded_at: null,
   failing_since: null,
+  hung: 0,
   tests: []
 })
 
@@ -60,9 +63,16 @@ export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
         }
       : newest,
     succeeded_at: confirmed ? Math.max(at, health.succeeded_at ?? at) : health.succeeded_at,
-    failing_since: confirmed ? failingAfter(health, at) : failingFrom(health, at)
+    failing_since: confirmed ? failingAfter(health, at) : failingFrom(health, at),
+    hung: outcome.hung ? health.hung + 1 : 0
   }
 }
+
+/** So many attempts in a row that hang say that an endpoint does. */
+export const hangs_after = 3
+
+/** Whether an endpoint hangs, as far as its newest attempts tell. */
+export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangs_after
 
 /** Since when an endpoint fails that has failed at a moment. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>

@@ -52,6 +52,8 @@ export interface KeptSubscription {
   readonly status: "unfinished" | "active" | "disabled" | "dropped"
   readonly event_types: ReadonlyArray<string>
   readonly delivery_enabled: boolean
+  /** Whether its endpoint takes attempts and lets them time out: it is tried by a few at a time then. */
+  readonly hangs: boolean
   /** Newest first. */
   readonly secrets: ReadonlyArray<KeptSecret>
   /** A rotation that has begun: its secret, and until when it may be finished. */
@@ -76,6 +78,7 @@ export const begin = (options: {
   status: "unfinished",
   event_types: options.event_types,
   delivery_enabled: true,
+  hangs: false,
   secrets: [{ sealed: options.sealed, expires_at: null, key: null }],
   rotation: null,
   created_at: options.at,
@@ -92,6 +95,10 @@ export const change = (
 /** Whether events are delivered to it. */
 export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
+
+/** The next version of a subscription whose endpoint has begun to hang, or to answer; nothing that its owner sees. */
+export const hanging = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
+  change(subscription, { hangs }, subscription.updated_at)
 
 /** So many secrets sign at the most: a rotation more waits until the oldest has stopped. */
 export const max_secrets = 10
@@ -122,7 +129,7 @@ export const livingSecrets = (subscription: KeptSubscription, at: number): Reado
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.status === "unfinished") return change(subscription, { status: "dropped" }, at)
   const secrets = subscription.secrets.slice(0, 1)
-  return change(subscription, { secrets, rotation: null, delivery_enabled: true }, at)
+  return change(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
 /** How its owner reads it; the secret is shown in the answer that makes it, and nowhere else. */

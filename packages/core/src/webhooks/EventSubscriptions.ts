@@ -139,7 +139,11 @@ const update = Effect.fnUntraced(function* (means: Means, call: Call, input: Upd
   const changed = Subscription.change(
     subscription,
     {
-      ...(input.url !== undefined && { url: WebhookAddress.normalize(input.url), delivery_enabled: true }),
+      ...(input.url !== undefined && {
+        url: WebhookAddress.normalize(input.url),
+        delivery_enabled: true,
+        hangs: false
+      }),
       ...(input.event_types !== undefined && { event_types: input.event_types })
     },
     now

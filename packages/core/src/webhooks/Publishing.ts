@@ -26,11 +26,11 @@ export const publishing = (storage: StorageService, revisions: Revisions["Servic
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
     if (wanted.length === 0) return change
     const revision = yield* revisions.pin(change.workspace_id)
-    const deliveries = wanted.flatMap((event) => deliveriesOf(event, revision))
+    const handed = wanted.flatMap((event) => handOver(event, revision))
     return {
       ...change,
-      writes: [...change.writes, ...deliveries.map((delivery) => Delivery.toStored(delivery, delivery.created_at))],
-      jobs: [...change.jobs, ...deliveries.map((delivery) => attemptJob(delivery, "scheduled"))]
+      writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
+      jobs: [...change.jobs, ...handed.map(({ delivery, subscription }) => attemptJob(delivery, subscription))]
     }
   })
   return {
@@ -63,20 +63,26 @@ const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSub
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
 
-const deliveriesOf = (
+interface HandedOver {
+  readonly delivery: Delivery.KeptDelivery
+  readonly subscription: EventSubscription.KeptSubscription
+}
+
+const handOver = (
   { stored, json, type, subscriptions }: Wanted,
   revision: Revision.Revision
-): ReadonlyArray<Delivery.KeptDelivery> => {
+): ReadonlyArray<HandedOver> => {
   const payload = payloadOf(json, revision)
-  return subscriptions.map(({ id }) =>
-    Delivery.handOver({
-      subscription_id: id,
+  return subscriptions.map((subscription) => ({
+    subscription,
+    delivery: Delivery.handOver({
+      subscription_id: subscription.id,
       event_id: stored.id,
       event_type: type,
       payload,
       at: stored.occurred_at
     })
-  )
+  }))
 }
 
 /** The body of a webhook: the event in a revision, and its date. Made once, sent at every attempt. */

@@ -1,10 +1,26 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
+import type { SendOutcome } from "../../src/webhooks/WebhookSender.ts"
 import { pass, runDue, start, work } from "../engine/support.ts"
-import { confirmed, create, log, silence, tale, url } from "./support.ts"
+import {
+  answered,
+  confirmed,
+  create,
+  delivery,
+  disable,
+  health,
+  log,
+  only,
+  replay,
+  sendTest,
+  silence,
+  tale,
+  url
+} from "./support.ts"
 
 const live = { environment: "live" } as const
+const noConnection: SendOutcome = { response_status_code: null, duration_ms: 15_000, failure: "busy" }
 const isSlow = (address: string) => address.includes("slow")
 
 describe("a slow endpoint", () => {
@@ -24,7 +40,7 @@ describe("a slow endpoint", () => {
         assert.isAtLeast(endpoints.most(url), 12)
         assert.lengthOf(yield* log(id, live), 100)
       }),
-    { send: () => silence, send_takes_ms: () => 15_000 }
+    { send: () => answered(500), send_takes_ms: () => 14_000 }
   )
 
   tale(
@@ -33,18 +49,128 @@ describe("a slow endpoint", () => {
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
         yield* work
-        for (let i = 0; i < 22; i++) yield* start({}, live)
+        for (let i = 0; i < 16; i++) yield* start({}, live)
         yield* pass(36_000)
         // All have been tried once by now, and more retries are due than may run.
         const ids = new Set(endpoints.sent.map(({ request }) => request.headers["webhook-id"]))
-        assert.strictEqual(ids.size, 22)
+        assert.strictEqual(ids.size, 16)
         const count = endpoints.sent.length
         yield* start({}, live)
         yield* pass(100)
         const fresh = endpoints.sent.slice(count).map(({ request }) => request.headers["webhook-id"])
         assert.deepStrictEqual(fresh, [(yield* log(id, live))[0]?.event_id])
       }),
-    { send: () => silence, send_takes_ms: () => 15_000 }
+    { send: () => answered(500), send_takes_ms: () => 14_000 }
+  )
+})
+
+describe("an endpoint that hangs", () => {
+  const endpoint = { isUp: false }
+  tale(
+    "is tried by three at a time once it is known to hang, and gets everything when it answers again",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* work
+        for (let i = 0; i < 40; i++) yield* start({}, live)
+        yield* pass(15_000)
+        const first = endpoints.sent.length
+        assert.isAtMost(first, 16)
+        // From the first three time-outs on: two fresh attempts and one retry in every fifteen seconds.
+        yield* pass(150_000)
+        assert.isAtMost(endpoints.sent.length - first, 11 * 3 + 8)
+        assert.isAbove(endpoints.sent.length - first, 10)
+        // What a person asks for is sent at once.
+        const before = endpoints.sent.length
+        const { event } = yield* sendTest(id, live)
+        yield* pass(10)
+        assert.include(
+          endpoints.sent.slice(before).map(({ request }) => request.headers["webhook-id"]),
+          event.id
+        )
+        endpoint.isUp = true
+        yield* pass(30_000)
+        const fresh = yield* start({}, live)
+        yield* pass(100)
+        assert.include(endpoints.sent.at(-1)?.request.body ?? "", fresh.id)
+        yield* pass(400_000)
+        for (const { status } of yield* log(id, live)) assert.strictEqual(status, "succeeded")
+      }),
+    {
+      send: () => (endpoint.isUp ? confirmed : silence),
+      send_takes_ms: () => (endpoint.isUp ? 20 : 15_000)
+    }
+  )
+})
+
+describe("an attempt for which the host has no connection to spare", () => {
+  tale(
+    "is put off and goes on no record: it says nothing of the endpoint",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* start({}, live)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, 1)
+        const waiting = yield* only(id, live)
+        assert.deepStrictEqual(
+          [waiting.status, waiting.next_attempt_at, waiting.attempts],
+          ["pending", "2026-11-20T12:00:20.000Z", []]
+        )
+        assert.isNull((yield* health(id, live)).last_attempt)
+        yield* pass(20_000)
+        yield* runDue
+        assert.strictEqual((yield* only(id, live)).next_attempt_at, "2026-11-20T12:00:45.000Z")
+        yield* pass(25_000)
+        yield* runDue
+        const { status, attempts } = yield* only(id, live)
+        assert.deepStrictEqual([status, attempts.map(({ trigger }) => trigger)], ["succeeded", ["scheduled"]])
+      }),
+    { send: (_, nth) => (nth < 3 ? noConnection : confirmed) }
+  )
+
+  tale(
+    "is put off a hundred times at the most: then its delivery has failed, and can be replayed",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* start({}, live)
+        for (let minutes = 0; minutes < 10 * 60; minutes++) {
+          yield* runDue
+          yield* pass(60_000)
+        }
+        const { status, attempts, event_id } = yield* only(id, live)
+        assert.deepStrictEqual([status, attempts], ["failed", []])
+        assert.strictEqual((yield* health(id, live)).state, "healthy")
+        assert.lengthOf(endpoints.sent, 101)
+        yield* replay(id, event_id, live)
+        yield* runDue
+        assert.isNotNull((yield* only(id, live)).next_attempt_at)
+      }),
+    { send: () => noConnection }
+  )
+
+  const host = { isFull: true }
+  tale(
+    "is cancelled with its subscription, and a replay keeps its trigger",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        const other = yield* create({}, live)
+        const { event } = yield* sendTest(id, live)
+        yield* start({}, live)
+        yield* runDue
+        yield* disable(other.id, live)
+        const sent = endpoints.sent.length
+        host.isFull = false
+        yield* pass(60_000)
+        yield* runDue
+        assert.lengthOf(endpoints.sent, sent + 2)
+        const { status, attempts } = yield* delivery(id, event.id, live)
+        assert.deepStrictEqual([status, attempts.map(({ trigger }) => trigger)], ["succeeded", ["manual"]])
+        assert.strictEqual((yield* only(other.id, live)).status, "cancelled")
+      }),
+    { send: () => (host.isFull ? noConnection : confirmed) }
   )
 })
 
@@ -66,7 +192,7 @@ describe("fresh events", () => {
           [...ids.slice(3), ...ids.slice(0, 3)]
         )
       }),
-    { send: () => silence }
+    { send: () => answered(500) }
   )
 })
 
