@@ -133,13 +133,16 @@ const stateOf = (
   }
   if (last_attempt === null) return { state: "healthy", reason: "Nothing has been sent yet." }
   if (last_attempt.status === "succeeded") return { state: "healthy", reason: "The newest attempt succeeded." }
-  return {
-    state: "failing",
-    reason:
-      last_attempt.response_status_code === null
-        ? "The newest attempt got no HTTP answer."
-        : `The newest attempt was answered with ${last_attempt.response_status_code}.`
-  }
+  return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
+}
+
+/** Why an attempt has failed, as far as the status of its answer tells. */
+const reasonOf = (response_status_code: number | null): string => {
+  if (response_status_code === null) return "The newest attempt got no HTTP answer."
+  const isSuccess = response_status_code >= 200 && response_status_code < 300
+  return isSuccess
+    ? `The newest attempt was answered with ${response_status_code}, but not whole within 15 seconds.`
+    : `The newest attempt was answered with ${response_status_code}.`
 }
 
 /** The record as storage keeps it. */

@@ -17,7 +17,7 @@ export interface WebhookRequest {
 export type SendFailure =
   /** The whole answer was not there by the deadline. */
   | "timeout"
-  /** Every connection that this host may have was taken until the deadline: nothing was sent. */
+  /** Every connection that this host may have was taken for too long: nothing was sent. */
   | "busy"
   /** The URL, or an address that its host has, is not one that webhooks go to: nothing was sent. */
   | "refused_address"
@@ -34,8 +34,9 @@ export type SendFailure =
 
 /** All that is ever told of an endpoint's answer. */
 export interface SendOutcome {
-  /** The status of the answer, redirects included; null where none came. */
+  /** The status that stood on the wire, redirects included, though the rest were missing; null where none came. */
   readonly response_status_code: number | null
+  /** From when there was a connection for it. */
   readonly duration_ms: number
   /** Null where a whole answer came, whatever its status. */
   readonly failure: SendFailure | null
@@ -53,8 +54,9 @@ export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, following no redirect, and ends by the request's deadline whatever the endpoint does. Where a kept
-     * connection turns out to be closed, it is sent again over a new one.
+     * Sends once, following no redirect, and ends by the request's deadline whatever the endpoint does; looking its host
+     * up and waiting for a connection come before, at most 5 seconds each. Where a kept connection turns out to be closed,
+     * it is sent again over a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
     /** Looks up the host of a URL; `unavailable` is worth another try. */

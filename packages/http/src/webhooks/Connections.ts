@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import { Client } from "undici"
 import * as Dial from "./Dial.ts"
+import { StatusLine } from "./StatusLine.ts"
 
 /** Where a connection is wanted. */
 export interface Place {
@@ -16,9 +17,12 @@ export interface Connection {
   readonly client: Client
   readonly address: string
   readonly lane: Lane
+  readonly statusLine: StatusLine
   /** Whether it has carried an answer. */
   isUsed: boolean
   isBusy: boolean
+  /** Whether it was handed over for an origin that was known to hang. */
+  isTrial: boolean
   socket: Socket | null
 }
 
@@ -35,6 +39,9 @@ interface Waiter {
   readonly place: Place
   readonly use: (connection: Connection) => void
 }
+
+/** How a POST has left its connection: fit for another, not fit, or waiting for an answer until the deadline. */
+export type Left = "sound" | "broken" | "hung"
 
 /** How many connections there may be. */
 export interface Bounds {
@@ -59,6 +66,11 @@ export class Connections {
   private readonly open = new Set<Connection>()
   /** The longest waiting first. */
   private readonly idle = new Set<Connection>()
+  /** Origins whose newest POST has hung: they share half of the connections, so that the others always find some. */
+  private readonly hanging = new Set<string>()
+  private trials = 0
+  /** Lanes that wait for one of that half. */
+  private readonly held = new Set<Lane>()
   private isClosed = false
 
   constructor(bounds: Bounds, means: Dial.Means) {
@@ -83,11 +95,13 @@ export class Connections {
   }
 
   /** Takes a connection back; one that is not sound is closed. */
-  giveBack(connection: Connection, isSound: boolean): void {
+  giveBack(connection: Connection, left: Left): void {
     const { lane } = connection
     lane.busy--
     connection.isBusy = false
-    if (isSound && !this.isClosed && !connection.client.destroyed) {
+    if (connection.isTrial) this.endTrial()
+    this.learn(lane.origin, left)
+    if (left === "sound" && !this.isClosed && !connection.client.destroyed) {
       connection.isUsed = true
       lane.idle.push(connection)
       this.idle.add(connection)
@@ -112,18 +126,39 @@ export class Connections {
     return lane
   }
 
+  private endTrial(): void {
+    this.trials--
+    for (const lane of this.held) this.note(lane)
+    this.held.clear()
+  }
+
+  private learn(origin: string, left: Left): void {
+    this.hanging.delete(origin)
+    if (left !== "hung") return
+    const [oldest] = this.hanging.size < max_hanging ? [] : this.hanging
+    if (oldest !== undefined) this.hanging.delete(oldest)
+    this.hanging.add(origin)
+  }
+
   /** Serves those who wait, after something has changed for a lane. */
   private serve(changed: Lane): void {
     this.note(changed)
     for (const lane of this.ready) {
       if (this.isClosed || this.open.size - this.idle.size >= this.bounds.total) return
+      const isTrial = this.hanging.has(lane.origin)
       this.ready.delete(lane)
+      if (isTrial && this.trials >= this.bounds.total / 2) {
+        this.held.add(lane)
+        continue
+      }
       const [waiter] = lane.waiting
       if (waiter === undefined) continue
       lane.waiting.delete(waiter)
       lane.busy++
       const connection = this.find(lane, waiter.place) ?? this.make(lane, waiter.place)
       connection.isBusy = true
+      connection.isTrial = isTrial
+      if (isTrial) this.trials++
       // To the end of the round, if there is more to do for it.
       this.note(lane)
       waiter.use(connection)
@@ -148,11 +183,12 @@ export class Connections {
     if (oldest !== undefined && lane.busy + lane.idle.length > this.bounds.per_host) this.drop(oldest)
     const [longest] = this.idle
     if (longest !== undefined && this.open.size >= this.bounds.total) this.drop(longest)
+    const statusLine = new StatusLine()
     const opened = (socket: Socket) => {
       connection.socket = socket
     }
     const client = new Client(origin, {
-      connect: Dial.to(this.means, address, opened),
+      connect: Dial.to(this.means, address, opened, (socket) => statusLine.listen(socket)),
       allowH2: false,
       pipelining: 1,
       maxHeaderSize: max_header_bytes,
@@ -162,7 +198,16 @@ export class Connections {
       headersTimeout: 0,
       bodyTimeout: 0
     })
-    const connection: Connection = { client, address, lane, isUsed: false, isBusy: false, socket: null }
+    const connection: Connection = {
+      client,
+      address,
+      lane,
+      statusLine,
+      isUsed: false,
+      isBusy: false,
+      isTrial: false,
+      socket: null
+    }
     client.on("disconnect", () => {
       if (!connection.isBusy) this.drop(connection)
     })
@@ -186,6 +231,9 @@ export class Connections {
     if (lane.busy === 0 && lane.idle.length === 0 && lane.waiting.size === 0) this.lanes.delete(lane.origin)
   }
 }
+
+/** How many hanging origins are remembered. */
+const max_hanging = 10_000
 
 /** Larger headers of an answer break the connection off. */
 export const max_header_bytes = 16 * 1_024

@@ -40,10 +40,16 @@ export const tls = (certificate_authorities: ReadonlyArray<string> | undefined):
 /**
  * Makes undici's connections to a host go to one address of it, whatever its name means by now.
  *
+ * `opened` is told of the socket at once, `ready` of the one that HTTP goes over, TLS included, before anything does.
  * The other side's address is judged when the socket is connected, before a byte is written, TLS included.
  */
 export const to =
-  (means: Means, address: string, opened: (socket: Socket) => void): buildConnector.connector =>
+  (
+    means: Means,
+    address: string,
+    opened: (socket: Socket) => void,
+    ready: (socket: Socket) => void
+  ): buildConnector.connector =>
   (options, callback) => {
     const isSecure = options.protocol === "https:"
     const socket = means.connect(address, Number(options.port) || (isSecure ? 443 : 80))
@@ -61,12 +67,14 @@ export const to =
       if (socket.remoteAddress === undefined || !means.isFit(socket.remoteAddress)) return fail("refused_address")
       if (!isSecure) {
         isOver = true
+        ready(socket)
         return callback(null, socket)
       }
       means.secure({ ...options, httpSocket: socket }, (error, secured) => {
         if (error !== null) return fail("tls_failed", error)
         if (isOver) return void secured.destroy()
         isOver = true
+        ready(secured)
         callback(null, secured)
       })
     })

@@ -1,6 +1,6 @@
 import type { WebhookAddress, WebhookSender } from "@quotewire/core"
 import { type Dispatcher, errors } from "undici"
-import type { Connection, Connections } from "./Connections.ts"
+import type { Connection, Connections, Left } from "./Connections.ts"
 import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
@@ -10,6 +10,8 @@ export const max_body_bytes = 16 * 1_024
 export const max_interim = 16
 /** The most addresses of a host that one POST tries to connect to. */
 export const max_addresses = 3
+/** How long a POST waits for a connection where all are taken, in milliseconds. */
+export const max_wait_ms = 5_000
 /** How long one address may take to connect where another is left to try, in milliseconds. */
 export const connect_limit_ms = 4_000
 
@@ -26,14 +28,17 @@ export class Post {
   private readonly means: Means
   private readonly request: WebhookSender.WebhookRequest
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
-  private readonly started_at = performance.now()
-  private readonly deadline: NodeJS.Timeout
+  private readonly deadline_ms: number
+  /** When it has begun: to look up its host, and from then on when it has got a connection. */
+  private began_at = performance.now()
+  private deadline: NodeJS.Timeout
   private connecting: NodeJS.Timeout | undefined
   private options: Dispatcher.DispatchOptions | undefined
   private origin = ""
   private addresses: ReadonlyArray<string> = []
   /** The address that is tried, in the order of the addresses. */
   private turn = 0
+  private hasConnected = false
   private hasRetried = false
   private connection: Connection | null = null
   private leaveQueue: (() => void) | null = null
@@ -49,7 +54,8 @@ export class Post {
     this.means = means
     this.request = request
     this.report = report
-    this.deadline = setTimeout(() => this.expire(), deadline_ms)
+    this.deadline_ms = deadline_ms
+    this.deadline = setTimeout(() => this.finish("dns_failed"), deadline_ms)
     this.start()
   }
 
@@ -57,7 +63,7 @@ export class Post {
   cancel(): void {
     if (this.isOver) return
     this.isOver = true
-    this.letGo(false)
+    this.letGo("broken")
   }
 
   private start() {
@@ -81,6 +87,8 @@ export class Post {
     if (found === "refused") return this.finish("refused_address")
     if (found === "none" || found === "unavailable") return this.finish("dns_failed")
     this.addresses = found.slice(0, max_addresses)
+    clearTimeout(this.deadline)
+    this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, max_wait_ms))
     this.tryAddress(false)
   }
 
@@ -99,11 +107,21 @@ export class Post {
   private use(connection: Connection) {
     const { options } = this
     if (options === undefined) return
+    if (!this.hasConnected) this.connected()
     this.connection = connection
+    connection.statusLine.begin()
     if (this.turn + 1 < this.addresses.length) {
       this.connecting = setTimeout(() => this.passOn("timeout"), connect_limit_ms)
     }
     connection.client.dispatch(options, this.listener(connection))
+  }
+
+  /** The endpoint has all of its time, however long this host has waited for a connection. */
+  private connected() {
+    this.hasConnected = true
+    clearTimeout(this.deadline)
+    this.began_at = performance.now()
+    this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
   /** Listens to one try; what comes after it was given up goes nowhere. */
@@ -128,7 +146,7 @@ export class Post {
         // The status is known, and more than this is of no interest.
         if (received_bytes > max_body_bytes) then(() => this.finish(null))
       },
-      onResponseEnd: () => then(() => this.finish(null, true)),
+      onResponseEnd: () => then(() => this.finish(null, "sound")),
       onResponseError: (_controller, error) => then(() => this.fail(connection, error, hasBegun))
     }
   }
@@ -137,49 +155,45 @@ export class Post {
     if (!hasBegun) return this.passOn(error instanceof DialError ? error.failure : "connection_failed")
     const failure = this.status === null ? failureOf(error) : "bad_response"
     // A kept connection that the endpoint has closed meanwhile says nothing about the endpoint.
-    const isStale = connection.isUsed && failure === "connection_failed"
+    const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
     if (!isStale || this.hasRetried) return this.finish(failure)
     this.hasRetried = true
-    this.putBack(false)
+    this.putBack("broken")
     this.tryAddress(true)
   }
 
   /** Goes on to the next address, after one at which nothing was sent. */
   private passOn(failure: WebhookSender.SendFailure) {
     if (failure === "refused_address" || this.turn + 1 >= this.addresses.length) return this.finish(failure)
-    this.putBack(false)
+    this.putBack("broken")
     this.turn++
     this.tryAddress(false)
   }
 
-  private expire() {
-    if (this.addresses.length === 0) return this.finish("dns_failed")
-    this.finish(this.connection === null ? "busy" : "timeout")
-  }
-
-  private finish(failure: WebhookSender.SendFailure | null, isSound = false) {
+  private finish(failure: WebhookSender.SendFailure | null, left: Left = "broken") {
     if (this.isOver) return
     this.isOver = true
+    const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
     // Whoever hears of it may send again at once: the connection must be free by then.
-    this.letGo(isSound)
+    this.letGo(left)
     this.report({
-      response_status_code: this.status,
-      duration_ms: Math.round(performance.now() - this.started_at),
+      response_status_code,
+      duration_ms: Math.round(performance.now() - this.began_at),
       failure
     })
   }
 
-  private letGo(isSound: boolean): void {
+  private letGo(left: Left): void {
     clearTimeout(this.deadline)
     this.leaveQueue?.()
-    this.putBack(isSound)
+    this.putBack(left)
   }
 
-  private putBack(isSound: boolean): void {
+  private putBack(left: Left): void {
     clearTimeout(this.connecting)
     const { connection } = this
     this.connection = null
-    if (connection !== null) this.means.connections.giveBack(connection, isSound)
+    if (connection !== null) this.means.connections.giveBack(connection, left)
   }
 }
 

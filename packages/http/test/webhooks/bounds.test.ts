@@ -69,6 +69,35 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("are kept for the others where hosts are known to hang: those share half of them", () =>
+    Effect.gen(function* () {
+      const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
+      const other = yield* Endpoint.start(Endpoint.answer(200))
+      const sender = yield* make({ connections: 4 })
+      const to = (endpoint: Endpoint.Endpoint, deadline_ms: number) =>
+        Effect.map(sender.send(request(urlOf(endpoint), deadline_ms)), outcome)
+      // Nobody knows yet that they hang.
+      yield* all(hanging.map((endpoint) => to(endpoint, 50)))
+      const held = yield* Effect.forkChild(all(hanging.map((endpoint, index) => to(endpoint, index < 2 ? 600 : 150))))
+      yield* eventually(() => hanging.reduce((sum, endpoint) => sum + endpoint.connections().open, 0) === 2)
+      assert.deepStrictEqual(yield* all([0, 1, 2, 3].map(() => to(other, 300))), [
+        [200, null],
+        [200, null],
+        [200, null],
+        [200, null]
+      ])
+      assert.deepStrictEqual(
+        (yield* Fiber.join(held)).map(([, failure]) => failure),
+        ["timeout", "timeout", "busy"]
+      )
+      // What they held is free again.
+      assert.deepStrictEqual(
+        (yield* all(hanging.slice(0, 2).map((endpoint) => to(endpoint, 50)))).map(([, failure]) => failure),
+        ["timeout", "timeout"]
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("are free again for those who waited while others gave up", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})

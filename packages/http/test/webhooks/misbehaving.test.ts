@@ -27,7 +27,11 @@ interface Case {
   readonly deadline_ms?: number
 }
 
-const broken = (script: Endpoint.Script): Case => ({ script, status: null, failure: "connection_failed" })
+const broken = (script: Endpoint.Script, status: number | null = null): Case => ({
+  script,
+  status,
+  failure: "connection_failed"
+})
 const garbled = (script: Endpoint.Script, status: number | null = null): Case => ({
   script,
   status,
@@ -39,7 +43,7 @@ const slow = (script: Endpoint.Script, status: number | null = null): Case => ({
   failure: "timeout",
   deadline_ms: short_ms
 })
-const large = (script: Endpoint.Script): Case => ({ script, status: null, failure: "too_large" })
+const large = (script: Endpoint.Script): Case => ({ script, status: 200, failure: "too_large" })
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
@@ -47,20 +51,25 @@ const cases: { readonly [name: string]: Case } = {
   resets: broken((socket) => void socket.resetAndDestroy()),
   closes: broken((socket) => void socket.destroy()),
   "says that it will say no more": broken(last("")),
-  "closes in its headers": broken(last(`${ok}content-le`)),
+  "closes in its headers": broken(last(`${ok}content-le`), 200),
   "continues what it was not asked to": broken(Endpoint.raw("HTTP/1.1 100 Continue\r\n\r\n")),
-  "wants another protocol": broken(Endpoint.raw("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n")),
+  "wants another protocol": broken(
+    Endpoint.raw("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
+    101
+  ),
+  "closes in its status": broken(last("HTTP/1.1 20")),
   hangs: slow(() => {}),
-  "hangs after its status line": slow(Endpoint.raw(ok)),
+  "hangs in its status": slow(Endpoint.raw("HTTP/1.1 2")),
+  "hangs after its status line": slow(Endpoint.raw(ok), 200),
   "hangs before its body": slow(Endpoint.raw(`${ok}content-length: 9\r\n\r\n`), 200),
-  "drips its headers": slow(drip(`${ok}x: `, "x")),
+  "drips its headers": slow(drip(`${ok}x: `, "x"), 200),
   "drips its body": slow(drip(`${ok}content-length: 9999\r\n\r\n`, "x"), 200),
   "drips a refusal": slow(drip("HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n", "x"), 410),
   "gives hints for ever": garbled(drip("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
   "speaks garbage": garbled(Endpoint.raw("\0\x01\x02 what?\r\n\r\n")),
   "has a garbled status": garbled(Endpoint.raw("HTTP/1.1 2x0 OK\r\n\r\n")),
   "speaks SMTP": garbled(Endpoint.raw("220 mail.example.com ESMTP\r\n")),
-  "tells two lengths": garbled(Endpoint.raw(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`)),
+  "tells two lengths": garbled(Endpoint.raw(`${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nab`), 200),
   "has a garbled chunk": garbled(Endpoint.raw(`${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`), 200),
   "closes in its body": garbled(last(`${ok}content-length: 9\r\n\r\nab`), 200),
   "closes in its chunks": garbled(last(`${ok}transfer-encoding: chunked\r\n\r\n5\r\nab`), 200),
@@ -100,6 +109,26 @@ describe("an endpoint", () => {
         const again = yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/`))
         assert.strictEqual(again.response_status_code, 200)
       }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that begins an answer on a kept connection and closes is not sent to again", () =>
+    Effect.gen(function* () {
+      let count = 0
+      const endpoint = yield* Endpoint.start((socket, got) =>
+        ++count === 1 ? Endpoint.answer(200)(socket, got) : void socket.end(`${ok}content-le`)
+      )
+      const sender = yield* make()
+      const send = Effect.map(sender.send(request(`http://127.0.0.1:${endpoint.port}/`)), outcome)
+      assert.deepStrictEqual(
+        [yield* send, yield* send],
+        [
+          [200, null],
+          [200, "connection_failed"]
+        ]
+      )
+      assert.strictEqual(endpoint.requests.length, 2)
+      assert.strictEqual(endpoint.connections().all, 1)
     }).pipe(Effect.scoped)
   )
 
