@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
+import { Applications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Fiber } from "effect"
-import { smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
 
 const start = (keys: Keys, request_key: string, more: object = {}, options = {}) =>
@@ -13,7 +13,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
         line: "renters",
         consent_receipt_id: "receipt-0001",
         request_key,
-        application: smallest.renters,
+        application: Applications.smallest.renters,
         ...more
       },
       options
@@ -106,7 +106,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("a caller", (it)
         { concurrency: "unbounded" }
       )
       assert.strictEqual(new Set(starts.map(({ body }) => body.id)).size, 1)
-      const other = yield* start(keys, "same", { line: "pet", application: smallest.pet })
+      const other = yield* start(keys, "same", { line: "pet", application: Applications.smallest.pet })
       assert.strictEqual(other.status, 409)
       assert.strictEqual(other.body.error.retry_action.type, "use_new_request_key")
       const listed = yield* host.call(keys, "list_quote_requests", {})

@@ -1,8 +1,9 @@
 import { assert, describe, layer } from "@effect/vitest"
+import { Line } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
-import { lines, smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
 
 type Scenario = keyof typeof timelines.scenarios
@@ -26,7 +27,7 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) 
 
 layer(http(MemoryStorage.layer), { excludeTestServices: true })("each scenario over HTTP", (it) => {
   describe.each(scenarios)("%s", (scenario) => {
-    it.effect.each(lines)("tells its exact story for %s", (line) =>
+    it.effect.each(Line.lines)("tells its exact story for %s", (line) =>
       Effect.gen(function* () {
         const host = yield* Host
         const keys = yield* host.newOrganization
@@ -35,7 +36,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("each scenario o
           scenario,
           consent_receipt_id: "receipt-0001",
           request_key: `${scenario}-${line}`,
-          application: smallest[line]
+          application: Applications.smallest[line]
         })
         assert.strictEqual(started.status, 202)
         const expected = timelines.scenarios[scenario][line]

@@ -6,6 +6,7 @@ import {
   Event,
   Ids,
   Json,
+  Publishing,
   Quotewire,
   Revision,
   Revisions,
@@ -20,8 +21,6 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { Mac } from "effect/crypto"
 import { Agent } from "undici"
-// Not exported by the package: the very function through which the core's own services commit events.
-import { payloadOf, publishing } from "../../packages/core/dist/webhooks/Publishing.js"
 import * as Child from "../Child.ts"
 import * as Flags from "../flags.ts"
 import { named } from "../operations.ts"
@@ -61,14 +60,16 @@ export interface Row extends Round {
 
 /** How many POSTs are under way at once, at the most. */
 const at_once = 64
-/** Subscriptions: each may have eleven fresh attempts under way, so six keep all connections busy. */
+/** Subscriptions: each may have eight fresh attempts under way, so eight keep all connections busy. */
 const subscribed: ReadonlyArray<Event.EventType> = [
   "quote_request.queued",
   "quote_request.updated",
   "quote_request.completed",
   "quote.created",
   "quote.updated",
-  "quote.expired"
+  "quote.expired",
+  "quote_request.failed",
+  "quote_request.cancelled"
 ]
 /** How many deliveries wait at the most, so that a queue is always there and never long. */
 const max_open = 1_200
@@ -87,7 +88,7 @@ const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.New
 }
 
 /** The body that is posted without a core: as long as the core's. */
-const body = payloadOf(
+const body = Publishing.payloadOf(
   Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
   Revision.served[0]
 )
@@ -212,7 +213,7 @@ type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
 const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
-  const storage = publishing(yield* Storage.Storage, yield* Revisions.Revisions)
+  const storage = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions)
   const ids = yield* Ids.Ids
   let published = 0
   while (published < deliveries) {

@@ -1,7 +1,6 @@
-import type { Receiver } from "@quotewire/core/testing"
+import { Applications, type Receiver } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
-import { smallest } from "../applications.ts"
 import { type CallOptions, Host, type Keys } from "../host.ts"
 
 /** Every type that fires. */
@@ -101,7 +100,7 @@ export const startRequest = (keys: Keys, more: object = {}) =>
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: `request-${++requests}`,
-      application: smallest.renters,
+      application: Applications.smallest.renters,
       ...more
     })
   ).pipe(Effect.map(({ body }): string => body.id))

@@ -1,3 +1,4 @@
+export * as Applications from "./Applications.ts"
 export * as Receiver from "./Receiver.ts"
 export * as StorageContract from "./StorageContract.ts"
 export * as StorageModel from "./StorageModel.ts"

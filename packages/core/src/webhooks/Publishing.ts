@@ -14,7 +14,7 @@ import { activeSubscriptions } from "./SubscriptionStore.ts"
 type StorageService = Storage["Service"]
 
 /**
- * A storage that commits events together with their deliveries.
+ * A storage that commits events together with their deliveries: what every service of the core commits through.
  *
  * Whoever commits an event need not know of subscriptions: the delivery log shows a delivery the moment its event can
  * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of

@@ -13,24 +13,13 @@ import type { Line } from "../../src/quoting/Line.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { toMillis } from "../../src/Timestamp.ts"
+import { smallest } from "../../src/testing/Applications.ts"
 import { type CallOptions, World, type WorldOptions } from "../../src/testing/World.ts"
 
 /** When every story of these tests begins. */
 export const beginning = toMillis("2026-11-20T12:00:00.000Z")
 
-/** The smallest application of each line. */
-export const smallest = {
-  personal_auto: {
-    garaging_address: { state: "TX", zip: "75201" },
-    drivers: [{ relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }],
-    vehicles: [{ model_year: 2019, make: "Honda", model: "Civic" }]
-  },
-  renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
-  pet: {
-    residence: { state: "TX", zip: "78701" },
-    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
-  }
-} as const
+export { smallest }
 
 export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | Scope.Scope>
 

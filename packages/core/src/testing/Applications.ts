@@ -1,4 +1,4 @@
-/** The smallest application of each line. */
+/** The smallest application of each line: what a test sends that is about something else. */
 export const smallest = {
   personal_auto: {
     garaging_address: { state: "TX", zip: "75201" },
@@ -11,6 +11,3 @@ export const smallest = {
     pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
   }
 } as const
-
-/** The lines. */
-export const lines = ["personal_auto", "renters", "pet"] as const
