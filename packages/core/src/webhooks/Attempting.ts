@@ -50,7 +50,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
     return yield* means.storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
   }
-  const moved = due.trigger === "scheduled" ? movedJob(job, delivery, subscription) : null
+  const moved = due.trigger === "scheduled" ? movedJob(job, delivery, subscription, now) : null
   if (moved !== null) return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finish: job }))
   const sent = yield* send(means, due, at)
   if (sent.failure === "busy") return yield* Effect.retry(postpone(means, due, at + sent.duration_ms), again)
@@ -64,7 +64,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     trigger: due.trigger
   }
   // What has been sent is never sent again because somebody else was faster in writing.
-  yield* Effect.retry(conclude(means, due, outcome), again)
+  yield* Effect.retry(conclude(means, due, outcome, now), again)
 })
 
 const again = { times: 100, while: (error: { readonly _tag: string }) => error._tag === "VersionConflict" }
@@ -132,7 +132,7 @@ const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: 
 })
 
 /** Writes what came of an attempt over whatever stands there now. */
-const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outcome: Delivery.Outcome) {
+const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outcome: Delivery.Outcome, now: number) {
   const { job } = due
   const { workspace_id } = job
   const { id } = due.subscription
@@ -153,7 +153,7 @@ const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outc
   // Turned off now, or while the attempt was under way: nothing more is to come.
   const isOver = Delivery.isOpen(next) && (turnsOff || !Subscription.receives(subscription))
   const last = isOver ? Delivery.ended(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told)] : []
+  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told, Math.max(now, outcome.ended_at))] : []
   yield* storage.commit(
     Change.make(workspace_id, {
       writes: [

@@ -1,41 +1,50 @@
 import type { SubscriptionId } from "../Ids.ts"
 import type { JobPayload } from "../quoting/JobPayload.ts"
 import type { ClaimedJob, JobLane, NewJob } from "../storage/Job.ts"
+import { minute_ms } from "../Timestamp.ts"
 import type { KeptDelivery } from "./Delivery.ts"
 import type { KeptSubscription } from "./EventSubscription.ts"
 
 /**
  * The lanes of one subscription: at most so many attempts run at a time in each, and sixteen in all.
  *
- * An endpoint that hangs is known after a few attempts: from then on it is only tried, by a few at a time.
+ * An endpoint that hangs is known after a few attempts: from then on it is only tried, by a few at a time. What a sandbox's
+ * clock has jumped over is attempted one by one, in the order in which it was due.
  */
 const lanes = {
   fresh: { name: "fresh", limit: 8, urgent: true },
   retries: { name: "retries", limit: 4, urgent: false },
   trials: { name: "trials", limit: 2, urgent: true },
-  retried_trials: { name: "retried trials", limit: 1, urgent: false },
+  one_by_one: { name: "one by one", limit: 1, urgent: false },
   replays: { name: "replays", limit: 1, urgent: false }
 } as const satisfies { readonly [name: string]: JobLane }
 
 /** What the choice of a lane needs to know of a subscription. */
-type Endpoint = Pick<KeptSubscription, "hangs">
+type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
 
-/** The next scheduled attempt of a delivery. Fresh events do not wait behind retries. */
-export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint): NewJob =>
-  jobOf(delivery, delivery.turn, "scheduled", laneOf(delivery, endpoint))
+/** A sandbox's attempt that is due for longer than this was jumped over. */
+const jumped_ms = 5 * minute_ms
+
+/** The next scheduled attempt of a delivery, made at a moment of workspace time. Fresh events do not wait behind retries. */
+export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
+  jobOf(delivery, delivery.turn, "scheduled", laneOf(delivery, endpoint, now))
 
 /** The attempt of a test or a replay, which goes with the fresh events: whoever asks for it wants to see it. */
 export const manualJob = (delivery: KeptDelivery): NewJob => jobOf(delivery, delivery.turn, "manual", lanes.fresh)
 
-const laneOf = ({ retries }: KeptDelivery, { hangs }: Endpoint): JobLane =>
-  hangs ? (retries === 0 ? lanes.trials : lanes.retried_trials) : retries === 0 ? lanes.fresh : lanes.retries
+const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
+  const isJumped = environment === "sandbox" && next_attempt_at !== null && now - next_attempt_at > jumped_ms
+  if (isJumped || (hangs && retries > 0)) return lanes.one_by_one
+  if (hangs) return lanes.trials
+  return retries === 0 ? lanes.fresh : lanes.retries
+}
 
 /**
  * The job of a scheduled attempt in its right lane, where the endpoint has begun to hang, or to answer, since the job was
- * made; null where it is in it.
+ * made, or the clock has jumped over it; null where it is in it.
  */
-export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint): NewJob | null => {
-  const lane = laneFor(delivery.subscription_id, laneOf(delivery, endpoint))
+export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob | null => {
+  const lane = laneFor(delivery.subscription_id, laneOf(delivery, endpoint, now))
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 

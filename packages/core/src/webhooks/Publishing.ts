@@ -30,7 +30,10 @@ export const publishing = (storage: StorageService, revisions: Revisions["Servic
     return {
       ...change,
       writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
-      jobs: [...change.jobs, ...handed.map(({ delivery, subscription }) => attemptJob(delivery, subscription))]
+      jobs: [
+        ...change.jobs,
+        ...handed.map(({ delivery, subscription }) => attemptJob(delivery, subscription, delivery.created_at))
+      ]
     }
   })
   return {

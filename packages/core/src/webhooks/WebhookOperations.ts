@@ -56,7 +56,8 @@ export const listEventSubscriptions = Operation.make({
 export const updateEventSubscription = Operation.make({
   name: "update_event_subscription",
   summary: "Change an event subscription",
-  description: "Changes url or event_types. A url turns delivery on again after five days of failures turned it off.",
+  description:
+    "Changes url, event_types or both; what is left out stays. A url turns delivery on again after five days of failures turned it off.",
   tag: "Webhooks",
   route: { method: "PATCH", path: "/v1/event-subscriptions/{id}", query: {}, status: 200 },
   authority,

@@ -1,0 +1,86 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { advance, type InWorld, pass, runDue, start, work } from "../engine/support.ts"
+import { answered, confirmed, create, health, list, log, type Script, tale } from "./support.ts"
+
+const hour_s = 3_600
+const day_s = 86_400
+const event_types = ["quote_request.queued", "quote_request.updated", "quote_request.completed", "quote.created"]
+
+/** Moves the clock by days and lets everything be attempted that comes due; takes fourteen seconds of real time. */
+type Days = (days: number) => InWorld<void>
+
+const inSteps: Days = (days) =>
+  Effect.gen(function* () {
+    for (let passed_s = 0; passed_s < days * day_s; passed_s += hour_s) {
+      yield* advance(hour_s)
+      yield* runDue
+    }
+    yield* pass(14_000)
+  })
+
+/** With a worker that has a lot under way at once. */
+const inOneJump: Days = (days) =>
+  Effect.gen(function* () {
+    const stop = yield* work
+    yield* advance(days * day_s)
+    for (let turns = 0; turns < 400; turns++) yield* pass(10)
+    yield* stop
+  })
+
+/** The log of a week, without the names of events: delivery can turn off within its second part. */
+const week = Effect.fnUntraced(function* (pass: Days) {
+  const { id } = yield* create({ event_types })
+  yield* start({ scenario: "quotes_ready" })
+  yield* pass(4)
+  for (let requests = 0; requests < 3; requests++) yield* start({ scenario: "quotes_ready" })
+  yield* pass(3)
+  return {
+    // What is handed over while delivery is off is known only when the attempts have been made, that is later in a jump.
+    log: (yield* log(id)).filter(({ attempts }) => attempts.length > 0).map(({ event_id: _, ...rest }) => rest),
+    health: (yield* health(id)).state,
+    delivery_enabled: (yield* list()).event_subscriptions[0]?.delivery_enabled
+  }
+})
+
+/** An endpoint that confirms an event at its third attempt, if the event is of this type. */
+const patient = (type: string): Script => {
+  const attempts = new Map<string, number>()
+  return {
+    send: ({ body, headers }) => {
+      const id = headers["webhook-id"] ?? ""
+      const nth = (attempts.get(id) ?? 0) + 1
+      attempts.set(id, nth)
+      return nth >= 3 && body.includes(type) ? confirmed : answered(500)
+    }
+  }
+}
+
+const stories: { readonly [name: string]: () => Script } = {
+  "fails for ever": () => ({ send: () => answered(500) }),
+  "takes its time to fail": () => ({ send: () => answered(503, 9_000) }),
+  "confirms some events in the end": () => patient("quote_request.completed"),
+  "confirms what comes late": () => patient("quote.created")
+}
+
+for (const [name, script] of Object.entries(stories)) {
+  describe(`an endpoint that ${name}`, () => {
+    let told: unknown
+    tale(
+      "is told of in small steps",
+      () =>
+        Effect.gen(function* () {
+          told = yield* week(inSteps)
+        }),
+      script()
+    )
+    tale(
+      "is told the same of in a jump",
+      () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* week(inOneJump), told)
+        }),
+      { ...script(), send_takes_ms: () => 3 }
+    )
+  })
+}
