@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Revision, ServedRevisions, Storage } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, type Scope } from "effect"
 import { newer, older, two } from "../packages/core/test/access/inventedRevision.ts"
-import { smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
 import { askUntil } from "./support/subscriber.ts"
 
@@ -58,7 +58,7 @@ const starting = {
   line: "renters",
   consent_receipt_id: "receipt-0001",
   request_key: "the-first",
-  application: smallest.renters
+  application: Applications.smallest.renters
 }
 
 /** What a request without the header is told in after the release, where the very first was made before it. */
