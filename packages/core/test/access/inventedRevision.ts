@@ -1,4 +1,4 @@
-import type { Difference, Fields, Served } from "../../src/access/Revision.ts"
+import type { Difference, Fields, Revision, Served } from "../../src/access/Revision.ts"
 import { renamed, renamedInput } from "../../src/access/Revision.ts"
 
 const olderQuote = renamed("proof", "evidence")
@@ -26,8 +26,8 @@ export const older = "2026-09-26"
 /** A newer revision, which is invented. */
 export const newer = "2027-01-15"
 
+/** The older one, as a release tells it that knows the newer form. */
+export const olderRevision: Revision = { date: older, differences: [invented] }
+
 /** Two revisions that are served at once: the form of this release, under a newer date, and an older one. */
-export const two: Served = [
-  { date: newer, differences: [] },
-  { date: older, differences: [invented] }
-]
+export const two: Served = [{ date: newer, differences: [] }, olderRevision]

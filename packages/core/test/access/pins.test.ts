@@ -1,23 +1,18 @@
 import { assert, describe } from "@effect/vitest"
-import { NodeCrypto } from "@quotewire/http"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import * as ApiError from "../../src/ApiError.ts"
-import { AllowanceLimits, noLimits, standardLimits } from "../../src/access/Allowance.ts"
+import { standardLimits } from "../../src/access/Allowance.ts"
 import type { Environment, KeyKind } from "../../src/access/Caller.ts"
-import type { Served } from "../../src/access/Revision.ts"
 import type { AskedRevision } from "../../src/access/Revisions.ts"
-import { SealKeys } from "../../src/access/Seal.ts"
-import { ServedRevisions } from "../../src/access/ServedRevisions.ts"
-import { layer, sandboxCarriers } from "../../src/layer.ts"
 import * as Operation from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import type { RecordKey } from "../../src/storage/Storage.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { reset, start, story } from "../engine/support.ts"
 import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
 import { newer, older, two } from "./inventedRevision.ts"
+import { release } from "./release.ts"
 
 interface Asking {
   /** The `Service-Version`; none unless told. */
@@ -58,20 +53,6 @@ const stored = (environment: Environment = "sandbox") =>
     const record = yield* (yield* Storage).get({ workspace_id, kind: "pin", id: workspace_id })
     return Option.match(record, { onNone: () => null, onSome: ({ body }) => JSON.parse(body).revision })
   })
-
-/** Runs a body on another release of the core, which serves these revisions from the same storage. */
-const release = (served: Served) => {
-  const core = layer.pipe(
-    Layer.provide(WebhookSender.layerOff),
-    Layer.provide(Layer.mergeAll(SealKeys.layerEphemeral, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
-    Layer.provide(NodeCrypto.layer),
-    Layer.provide(Layer.succeed(ServedRevisions, served))
-  )
-  return <A, E, R>(body: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(Storage, (storage) =>
-      Effect.provide(body, Layer.provide(core, Layer.succeed(Storage, storage)), { local: true })
-    )
-}
 
 /** The next release: the form of this one has a newer date there. */
 const next = release(two)

@@ -9,7 +9,8 @@ import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { advance, pathsOf, runDue, startOf, story } from "../engine/support.ts"
 import { bodyOf, tale, url } from "../webhooks/support.ts"
-import { newer, older, two } from "./inventedRevision.ts"
+import { newer, older, olderRevision, two } from "./inventedRevision.ts"
+import { release } from "./release.ts"
 
 const both = { served: two }
 const inOlder: AskedRevision = { header: older }
@@ -140,6 +141,36 @@ describe("a repeat", () => {
       }),
     {},
     both
+  )
+})
+
+describe("a repeat after the release of a newer revision", () => {
+  const before = release([{ date: older, differences: [] }])
+  const after = release(two)
+
+  story(
+    "is given the first answer as it was given first, whichever revision it names",
+    Effect.gen(function* () {
+      const body = { scenario: "zero_quotes" }
+      const select = (revision: AskedRevision) =>
+        ask(operations.selectScenario, revision, { body, idempotency_key: "once" })
+      const first = yield* before(select(inOlder))
+      for (const revision of [inOlder, inNewer]) {
+        assert.deepStrictEqual(yield* after(select(revision)), { ...first, replayed: true })
+      }
+    })
+  )
+
+  story(
+    "with the same request_key gives the same request",
+    Effect.gen(function* () {
+      const input = olderStart()
+      const started = yield* release([olderRevision])(start(inOlder, input))
+      const again = yield* after(start(inOlder, input))
+      assert.strictEqual(again.body.id, started.body.id)
+      const other = yield* Effect.flip(after(start(inOlder, { ...input, paper: "another-receipt" })))
+      assert.strictEqual(other._tag, "conflict")
+    })
   )
 })
 
