@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync
 } from "node:fs"
 import { createRequire } from "node:module"

@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change } from "@quotewire/core"
+import { Effect, Redacted } from "effect"
+import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
+import { eventually, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+import { Wire } from "./support/Wire.ts"
+
+const call_seconds = 1
+
+/** A host whose wire to the database can be cut. */
+const behindWire = Effect.gen(function* () {
+  const { url } = yield* scopedDatabase
+  const address = new URL(url)
+  const wire = yield* Effect.acquireRelease(
+    Effect.promise(() => Wire.to(Number(address.port || "5432"))),
+    (laid) => Effect.sync(() => laid.close())
+  )
+  address.host = `127.0.0.1:${wire.port}`
+  const options = { url: Redacted.make(address.href), call_seconds, statement_seconds: 1, connect_seconds: 1 }
+  return { wire, storage: yield* open(options) }
+})
+
+const event = (place: number): Change.Change =>
+  Change.make(workspace(1), { events: [{ id: `evt_${place}`, occurred_at: place, body: "{}" }] })
+
+/** Every call that storage has, with the name of what becomes of it. */
+const outcomes = (storage: Port) => {
+  const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+    storage.ready,
+    storage.commit(event(2)),
+    storage.get({ workspace_id: workspace(1), kind: "answer", id: "1" }),
+    storage.feed({ workspace_id: workspace(1), after: 0, limit: 10 }),
+    storage.claim({ now: 0, lease_ms: 1, limit: 1 }),
+    storage.workspaces(null, 1)
+  ]
+  return Effect.forEach(
+    calls,
+    (call) => Effect.match(call, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" }),
+    {
+      concurrency: "unbounded"
+    }
+  )
+}
+
+describe("a host whose database falls silent", () => {
+  it.effect(
+    "answers every call within its bound, and goes on with new connections when there is an answer again",
+    () =>
+      Effect.gen(function* () {
+        const { wire, storage } = yield* behindWire
+        assert.deepStrictEqual(new Set(yield* outcomes(storage)), new Set(["done"]))
+        wire.silence()
+        for (let round = 0; round < 3; round++) {
+          const during = yield* inRealTime(Effect.timeout(outcomes(storage), "10 seconds"))
+          assert.deepStrictEqual(new Set(during), new Set(["StorageUnavailable"]))
+        }
+        wire.restore()
+        yield* eventually(
+          Effect.gen(function* () {
+            assert.deepStrictEqual(new Set(yield* outcomes(storage)), new Set(["done"]))
+          })
+        )
+      }),
+    120_000
+  )
+
+  it.effect("lets nobody wait for a database that was never there", () =>
+    Effect.gen(function* () {
+      const wire = yield* Effect.promise(() => Wire.to(1))
+      wire.silence()
+      const url = Redacted.make(`postgres://somebody:secret@127.0.0.1:${wire.port}/nowhere`)
+      const error = yield* Effect.flip(Effect.scoped(open({ url, connect_seconds: 1 })))
+      wire.close()
+      assert.strictEqual(error.reason, "unreachable")
+      assert.notInclude(error.message, "secret")
+    })
+  )
+})
