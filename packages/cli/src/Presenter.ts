@@ -19,5 +19,6 @@ const sentenceOf = (error: CliError.CliError): string => {
   }
   // What a setting must be, without the value, which may hold a password.
   if (error._tag === "InvalidValue" && error.expected.startsWith("--")) return error.expected
+  if (error._tag === "MissingOption") return `--${error.option} must be given`
   return error.message.split("\n")[0] ?? "Wrong usage"
 }

@@ -6,13 +6,13 @@ import { Flag } from "effect/cli"
 /** The environment variable of a setting: `--base-url` is `QUOTEWIRE_BASE_URL`. */
 export const variableOf = (flag: string): string => `QUOTEWIRE_${flag.toUpperCase().replaceAll("-", "_")}`
 
-const text = (name: string, description: string) =>
+export const text = (name: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withFallbackConfig(Config.String(variableOf(name))),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-const toggle = (name: string, description: string, unless_told = false) =>
+export const toggle = (name: string, description: string, unless_told = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
     Flag.withDefault(unless_told),
@@ -20,7 +20,7 @@ const toggle = (name: string, description: string, unless_told = false) =>
   )
 
 /** What a setting must be; both its names are said, since either may have been used. */
-const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
+export const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
 
 const isPort = (port: number): boolean => port >= 0 && port <= 65_535
 
@@ -46,13 +46,13 @@ const isBaseUrl = (url: string): boolean => {
 
 const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin
 
-/** The address that callers use, where it is not the one that the host listens at. */
-export const base_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
-  Flag.filter(isBaseUrl, () =>
-    must("base-url", "be an http or https address without query, user and slash at its end")
-  ),
-  Flag.optional
+/** The address that callers use. */
+export const public_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
+  Flag.filter(isBaseUrl, () => must("base-url", "be an http or https address without query, user and slash at its end"))
 )
+
+/** The address that callers use, where it is not the one that the host listens at. */
+export const base_url = Flag.optional(public_url)
 
 /** A host that runs already, where this process is to pass calls on. */
 export const host_url = base_url.pipe(
@@ -102,7 +102,10 @@ export const mcp_origins = origins(
 
 /** Networks beside the public ones to which webhooks may go, over plain http too. `fallback` where nothing is set. */
 export const webhook_allow = (fallback: string) =>
-  text("webhook-allow", `Networks beside the public ones to which webhooks may go; ${fallback} unless told`).pipe(
+  text(
+    "webhook-allow",
+    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} unless told`
+  ).pipe(
     Flag.withDefault(fallback),
     Flag.filterMap(
       (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),

@@ -2,7 +2,12 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { dev } from "./commands/dev.ts"
+import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
+import { migrate } from "./commands/migrate.ts"
+import { organizations } from "./commands/organizations.ts"
+import { serve } from "./commands/serve.ts"
+import { work } from "./commands/work.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
@@ -10,7 +15,7 @@ import { version } from "./version.ts"
 const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, mcp])
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys])
 )
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by signal is a done. */

@@ -1,55 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process"
-import { once } from "node:events"
 import { readFile } from "node:fs/promises"
-import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import manifest from "../package.json" with { type: "json" }
 import { version } from "../src/version.ts"
-
-// The command is tested as it is shipped: the built program, started as a process of its own.
-const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
-
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => launch([program, ...args], env)
-
-const launch = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } })
-  let stdout = ""
-  let stderr = ""
-  child.stdout.on("data", (bytes) => {
-    stdout += bytes
-  })
-  child.stderr.on("data", (bytes) => {
-    stderr += bytes
-  })
-  const ended = once(child, "close").then(([code]): Ended => ({ code, stdout, stderr }))
-  return { child, ended, output: () => stdout }
-}
-
-const run = (args: ReadonlyArray<string>, env?: Record<string, string>) => Effect.promise(() => start(args, env).ended)
-
-/** A host that is ready, and stopped when the test ends. */
-const host = (args: ReadonlyArray<string>, env?: Record<string, string>) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const started = start(args, env)
-      while (!started.output().includes("\n")) await once(started.child.stdout, "data")
-      return started
-    }),
-    ({ child }) => Effect.promise(() => stopped(child))
-  )
-
-const stopped = async (child: ChildProcess) => {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill("SIGKILL")
-  await once(child, "close")
-}
+import { host, launch, program, run } from "./support/program.ts"
 
 describe("quotewire dev", () => {
   it.live("prints one line of JSON when it is ready, and nothing else on standard output", () =>

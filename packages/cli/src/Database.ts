@@ -1,0 +1,48 @@
+import { Access, Ids, Seal, type Storage } from "@quotewire/core"
+import { NodeCrypto } from "@quotewire/http"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Console, Effect, Layer, type Redacted } from "effect"
+import { Failed } from "./Failed.ts"
+import type { Ground } from "./Service.ts"
+import type { StorageSettings } from "./StorageSettings.ts"
+
+type Url = Redacted.Redacted<string>
+
+/** The storage of a process; the start fails with one sentence where the database cannot be used as it is. */
+export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
+  PgStorage.layer({ url }).pipe(
+    Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
+  )
+
+const refused = (message: string) => Effect.fail(new Failed({ message }))
+
+/** Brings the schema up to date, and answers the names of the migrations that it ran. */
+export const migrate = (url: Url): Effect.Effect<ReadonlyArray<string>, Failed> =>
+  PgStorage.migrate({ url }).pipe(Effect.catchTag("DatabaseRefused", ({ message }) => refused(message)))
+
+/** Says on standard error which migrations ran: standard output is for what a command prints. */
+export const sayMigrated = (ran: ReadonlyArray<string>): Effect.Effect<void> =>
+  ran.length === 0 ? Effect.void : Console.error(`quotewire: ran the migrations ${ran.join(", ")}.`)
+
+/** What a service stands on whose storage is a database. */
+export const ground = (settings: StorageSettings, base_url: () => string): Ground<Failed> => ({
+  storage: storage(settings.database_url),
+  sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
+  base_url
+})
+
+/** Runs what needs organizations and keys in a database, and nothing else of the core. */
+export const withAccess =
+  (url: Url) =>
+  <A>(program: Effect.Effect<A, Failed | Storage.StorageUnavailable, Access.Access>): Effect.Effect<A, Failed> =>
+    Effect.provide(program, accessIn(url)).pipe(
+      Effect.catchTag("StorageUnavailable", () => refused("The database cannot be reached now."))
+    )
+
+const accessIn = (url: Url): Layer.Layer<Access.Access, Failed> =>
+  Access.Access.layer.pipe(
+    Layer.provide(Layer.mergeAll(storage(url), Seal.Seal.layer, Ids.Ids.layer)),
+    // Nothing of what it keeps is sealed.
+    Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(NodeCrypto.layer)
+  )

@@ -1,0 +1,63 @@
+import { Seal } from "@quotewire/core"
+import { Config, Option, Redacted, Result } from "effect"
+import { Flag } from "effect/cli"
+import { Base64 } from "effect/encoding"
+import { must, toggle, variableOf } from "./Settings.ts"
+
+const isDatabaseUrl = (url: string): boolean =>
+  URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol) && new URL(url).pathname.length > 1
+
+/** The PostgreSQL database in which everything is kept. */
+export const database_url = Flag.Redacted("database-url").pipe(
+  Flag.withFallbackConfig(Config.Redacted(variableOf("database-url"))),
+  Flag.filter(
+    (url) => isDatabaseUrl(Redacted.value(url)),
+    () => must("database-url", "be an address such as postgres://user:password@host:5432/database")
+  ),
+  Flag.withDescription(
+    `PostgreSQL database, postgres://user:password@host:5432/database [${variableOf("database-url")}]`
+  )
+)
+
+/** The keys that secrets at rest are sealed with. */
+export type SealKeys = Seal.SealKeys["Service"]["keys"]
+
+const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
+  const bytes = Base64.decode(text.trim())
+  return Result.isSuccess(bytes) && bytes.success.length === Seal.key_bytes ? Redacted.make(bytes.success) : null
+}
+
+/** Keys as they are written in a setting, newest first; none where one of them is no key. */
+export const readSealKeys = (text: string): Option.Option<SealKeys> => {
+  const keys = text.split(",").map(readKey)
+  const [newest, ...older] = keys.filter((key) => key !== null)
+  return newest === undefined || older.length !== keys.length - 1 ? Option.none() : Option.some([newest, ...older])
+}
+
+/** The keys that signing secrets and applicants' facts are sealed with at rest, newest first. */
+export const seal_keys = Flag.Redacted("seal-keys").pipe(
+  Flag.withFallbackConfig(Config.Redacted(variableOf("seal-keys"))),
+  Flag.filterMap(
+    (keys) => readSealKeys(Redacted.value(keys)),
+    () =>
+      must(
+        "seal-keys",
+        "be keys of 32 bytes in base64, newest first, separated by commas; openssl rand -base64 32 makes one"
+      )
+  ),
+  Flag.withDescription(
+    `Keys that secrets at rest are sealed with, 32 bytes each in base64, newest first [${variableOf("seal-keys")}]`
+  )
+)
+
+/** What a service needs to be told to stand on a database. */
+export interface StorageSettings {
+  readonly database_url: Redacted.Redacted<string>
+  readonly seal_keys: SealKeys
+}
+
+/** Whether the schema is brought up to date before anything is served. */
+export const migrate = toggle("migrate", "Bring the schema up to date before serving")
+
+/** Whether another process works: this one only answers calls. */
+export const no_worker = toggle("no-worker", "Answer calls only; quotewire work runs the due jobs")

@@ -1,0 +1,27 @@
+import { Access } from "@quotewire/core"
+import { Console, Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import * as Database from "../Database.ts"
+import { json } from "../Settings.ts"
+import { database_url } from "../StorageSettings.ts"
+
+const create = Command.make(
+  "create",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("What the organization is called")),
+    database_url,
+    json
+  },
+  (settings) =>
+    Effect.gen(function* () {
+      const access = yield* Access.Access
+      const { id: organization_id } = yield* access.createOrganization(settings.name)
+      yield* Console.log(settings.json ? JSON.stringify({ organization_id }) : organization_id)
+    }).pipe(Database.withAccess(settings.database_url))
+).pipe(Command.withDescription("Make an organization, with a sandbox and a live workspace"))
+
+/** `quotewire organizations`: the partners that a database serves. */
+export const organizations = Command.make("organizations").pipe(
+  Command.withDescription("Manage the organizations of a database"),
+  Command.withSubcommands([create])
+)

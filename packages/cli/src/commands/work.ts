@@ -1,0 +1,42 @@
+import { Allowance, Quotewire } from "@quotewire/core"
+import { Console, Effect, Layer } from "effect"
+import { Command } from "effect/cli"
+import * as Database from "../Database.ts"
+import * as Service from "../Service.ts"
+import * as Settings from "../Settings.ts"
+import * as StorageSettings from "../StorageSettings.ts"
+
+const flags = {
+  base_url: Settings.public_url,
+  webhook_allow: Settings.webhook_allow(""),
+  webhook_header_prefix: Settings.webhook_header_prefix,
+  json: Settings.json,
+  database_url: StorageSettings.database_url,
+  seal_keys: StorageSettings.seal_keys
+}
+
+// Links in quotes lead to the hosts, whose address this process cannot know by itself.
+interface WorkSettings
+  extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
+    StorageSettings.StorageSettings {
+  readonly base_url: string
+  readonly json: boolean
+}
+
+/** `quotewire work`: runs the due jobs of a database, beside hosts that only answer calls. */
+export const work = Command.make("work", flags, (settings) => Effect.scoped(run(settings))).pipe(
+  Command.withDescription("Run the due jobs of a database, and answer no calls")
+)
+
+/** What only hosts need. */
+const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false }
+
+const run = Effect.fnUntraced(function* (settings: WorkSettings) {
+  const service = Service.layer(
+    { ...settings, ...nobodyCalls },
+    Database.ground(settings, () => settings.base_url)
+  )
+  yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
+  yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is working")
+  return yield* Effect.never
+})

@@ -1,0 +1,189 @@
+import { randomBytes } from "node:crypto"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Schedule } from "effect"
+import { emptyDatabase, freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { host, run, start, stopped } from "./support/program.ts"
+
+const seal_key = randomBytes(32).toString("base64")
+
+/** A database as the command is told of it. */
+const database = (make: typeof freshDatabase) =>
+  Effect.map(
+    Effect.acquireRelease(Effect.promise(make), ({ drop }) => Effect.promise(drop)),
+    ({ url }) => ({ url, env: { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key } })
+  )
+
+type Env = Record<string, string>
+
+const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>, env: Env) {
+  const { code, stdout, stderr } = yield* run([...args, "--json"], env)
+  assert.strictEqual(code, 0, stderr)
+  return JSON.parse(stdout)
+})
+
+/** A new organization, and a server key of its sandbox. */
+const organization = Effect.fnUntraced(function* (env: Env) {
+  const { organization_id } = yield* printed(["organizations", "create", "Acme"], env)
+  const scope = ["--organization", organization_id, "--environment", "sandbox"]
+  const issued = yield* printed(["keys", "create", ...scope, "--kind", "server"], env)
+  return { organization_id, ...issued }
+})
+
+const serving = Effect.fnUntraced(function* (env: Env, ...args: ReadonlyArray<string>) {
+  const started = yield* host(["serve", "--port", "0", "--json", ...args], env)
+  const base_url: string = JSON.parse(started.output()).base_url
+  return { ...started, base_url }
+})
+
+const call = (base_url: string, key: string, path: string, body?: object) =>
+  Effect.promise(async () => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": randomBytes(8).toString("hex")
+    }
+    const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) }
+    const response = await fetch(`${base_url}${path}`, init)
+    return { status: response.status, retry_after: response.headers.get("retry-after"), body: await response.json() }
+  })
+
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+
+const startRequest = (base_url: string, key: string, request_key: string) =>
+  call(base_url, key, "/v1/quote-requests", {
+    line: "renters",
+    consent_receipt_id: "receipt-0001",
+    request_key,
+    application
+  })
+
+describe("quotewire serve", () => {
+  it.live("refuses a database without the schema in one sentence, and makes it with --migrate", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(emptyDatabase)
+      const refused = yield* run(["serve", "--port", "0"], env)
+      assert.strictEqual(refused.code, 1)
+      assert.match(refused.stderr, /^quotewire: The database schema .* migrate it first\.\n$/)
+      assert.strictEqual(refused.stdout, "")
+      const { base_url } = yield* serving(env, "--migrate")
+      const ready = yield* Effect.promise(() => fetch(`${base_url}/health/ready`))
+      assert.strictEqual(ready.status, 200)
+    })
+  )
+
+  it.live("makes organizations and keys that work at once, on every host of the database", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const one = yield* serving(env)
+      const other = yield* serving(env, "--no-worker")
+      const { organization_id, key } = yield* organization(env)
+      const started = yield* startRequest(one.base_url, key, "first")
+      assert.strictEqual(started.status, 202)
+      const path = `/v1/quote-requests/${started.body.id}`
+      const waiting = yield* Effect.forkChild(
+        call(other.base_url, key, `${path}?since_version=${started.body.version}&wait_seconds=20`)
+      )
+      // The timers of a sandbox are moved by whichever host is asked.
+      const moved = yield* call(one.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
+      assert.strictEqual(moved.status, 200)
+      assert.strictEqual(moved.body.workspace.partner_id, organization_id)
+      const woken = yield* Fiber.join(waiting)
+      assert.isAbove(woken.body.quote_request.version, started.body.version)
+      const read = yield* call(other.base_url, key, path)
+      assert.strictEqual(read.body.quote_request.status, "completed")
+      assert.isAbove(read.body.quotes.length, 0)
+      const repeated = yield* startRequest(other.base_url, key, "first")
+      assert.strictEqual(repeated.body.id, started.body.id)
+    })
+  )
+
+  it.live("keeps everything over a restart, facts sealed and nothing of them readable in the database", () =>
+    Effect.gen(function* () {
+      const { env, url } = yield* database(freshDatabase)
+      const { key } = yield* organization(env)
+      const first = yield* serving(env)
+      const started = yield* startRequest(first.base_url, key, "kept")
+      yield* Effect.promise(() => stopped(first.child))
+      const second = yield* serving(env)
+      yield* call(second.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
+      const read = yield* call(second.base_url, key, `/v1/quote-requests/${started.body.id}`)
+      assert.strictEqual(read.body.quote_request.status, "completed")
+      const bodies = yield* Effect.promise(() => statements(url, "select body from quotewire.record"))
+      assert.isAbove(bodies.length, 3)
+      for (const secret of ["10001", "receipt-0001", key]) assert.notInclude(JSON.stringify(bodies), secret)
+    })
+  )
+
+  it.live.each([
+    { url: "postgres://nobody:secret@127.0.0.1:1/none", says: /cannot be reached at 127\.0\.0\.1:1/ },
+    { url: "mysql://user:secret@127.0.0.1/none", says: /--database-url/ }
+  ])("says in one sentence that $url cannot be used, without its password", ({ url, says }) =>
+    Effect.gen(function* () {
+      const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_key }
+      const { code, stderr, stdout } = yield* run(["serve"], env)
+      assert.notStrictEqual(code, 0)
+      assert.match(stderr, says)
+      assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
+      assert.notInclude(stderr, "secret")
+      assert.strictEqual(stdout, "")
+    })
+  )
+
+  it.live("does not start without keys to seal with, and never shows them", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const short = Buffer.from("too short").toString("base64")
+      const wrong = yield* run(["serve"], { ...env, QUOTEWIRE_SEAL_KEYS: `${seal_key},${short}` })
+      assert.strictEqual(wrong.code, 2)
+      assert.include(wrong.stderr, "QUOTEWIRE_SEAL_KEYS")
+      assert.notInclude(wrong.stderr, short)
+      assert.notInclude(wrong.stderr, seal_key)
+    })
+  )
+})
+
+describe("quotewire work", () => {
+  it.live("works for hosts that only answer", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const { key } = yield* organization(env)
+      const { base_url } = yield* serving(env, "--no-worker")
+      const { body } = yield* startRequest(base_url, key, "worked")
+      yield* host(["work", "--json", "--base-url", base_url], env)
+      // In real time: the carriers of a sandbox take some seconds.
+      const read = yield* call(base_url, key, `/v1/quote-requests/${body.id}?since_version=${body.version}`)
+      assert.isAbove(read.body.quote_request.version, body.version)
+    })
+  )
+
+  it.live("ends with exit code 0 on SIGTERM", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const started = start(["work", "--json", "--base-url", "https://quotes.example.com"], env)
+      yield* Effect.repeat(
+        Effect.sync(() => started.output()),
+        {
+          until: (text) => text.includes("\n"),
+          schedule: Schedule.spaced(50)
+        }
+      )
+      started.child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
+    })
+  )
+})
+
+describe("quotewire migrate", () => {
+  it.live("runs each migration once, however many run it at once", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(emptyDatabase)
+      const ran = yield* Effect.all(
+        Array.from({ length: 3 }, () => printed(["migrate"], env)),
+        { concurrency: "unbounded" }
+      )
+      const lengths = ran.map(({ migrations }) => migrations.length).toSorted((a, b) => a - b)
+      assert.deepStrictEqual(lengths.slice(0, 2), [0, 0])
+      assert.isAbove(lengths[2] ?? 0, 0)
+    })
+  )
+})
