@@ -1,4 +1,4 @@
-import { Access, Ids, Seal, type Storage } from "@quotewire/core"
+import { type Access, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Console, Effect, Layer, type Redacted } from "effect"
@@ -15,6 +15,9 @@ export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
   )
 
 const refused = (message: string) => Effect.fail(new Failed({ message }))
+
+/** The database was lost before the command was done. */
+export const away = new Failed({ message: "The database cannot be reached now." })
 
 /** Brings the schema up to date, and answers the names of the migrations that it ran. */
 export const migrate = (url: Url): Effect.Effect<ReadonlyArray<string>, Failed> =>
@@ -35,14 +38,7 @@ export const ground = (settings: StorageSettings, base_url: () => string): Groun
 export const withAccess =
   (url: Url) =>
   <A>(program: Effect.Effect<A, Failed | Storage.StorageUnavailable, Access.Access>): Effect.Effect<A, Failed> =>
-    Effect.provide(program, accessIn(url)).pipe(
-      Effect.catchTag("StorageUnavailable", () => refused("The database cannot be reached now."))
-    )
+    Effect.provide(program, accessIn(url)).pipe(Effect.catchTag("StorageUnavailable", () => Effect.fail(away)))
 
 const accessIn = (url: Url): Layer.Layer<Access.Access, Failed> =>
-  Access.Access.layer.pipe(
-    Layer.provide(Layer.mergeAll(storage(url), Seal.Seal.layer, Ids.Ids.layer)),
-    // Nothing of what it keeps is sealed.
-    Layer.provide(Seal.SealKeys.layerEphemeral),
-    Layer.provide(NodeCrypto.layer)
-  )
+  Quotewire.administration.pipe(Layer.provide(storage(url)), Layer.provide(NodeCrypto.layer))

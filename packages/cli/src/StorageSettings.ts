@@ -1,8 +1,8 @@
-import { Seal } from "@quotewire/core"
-import { Config, Option, Redacted, Result } from "effect"
+import { Caller, Ids, Seal } from "@quotewire/core"
+import { Config, Option, Redacted, Result, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { Base64 } from "effect/encoding"
-import { must, toggle, variableOf } from "./Settings.ts"
+import { must, text, toggle, variableOf } from "./Settings.ts"
 
 const isDatabaseUrl = (url: string): boolean =>
   URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol) && new URL(url).pathname.length > 1
@@ -55,6 +55,29 @@ export interface StorageSettings {
   readonly database_url: Redacted.Redacted<string>
   readonly seal_keys: SealKeys
 }
+
+/** An organization, by its id. */
+export const organizationNamed = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => must(name, "be an id such as org_01…"))
+  )
+
+/** The organization in whose workspace callers without a key act, at the agent endpoint alone. */
+export const keyless_organization = organizationNamed(
+  "keyless-organization",
+  "Organization for which agents without a key quote; none unless told"
+).pipe(Flag.optional)
+
+/** The environment in which callers without a key act. */
+export const keyless_environment = text(
+  "keyless-environment",
+  "Where they quote, sandbox or live; sandbox unless told"
+).pipe(
+  Flag.withDefault("sandbox"),
+  Flag.filterMap(Schema.decodeUnknownOption(Caller.Environment), () =>
+    must("keyless-environment", "be sandbox or live")
+  )
+)
 
 /** Whether the schema is brought up to date before anything is served. */
 export const migrate = toggle("migrate", "Bring the schema up to date before serving")

@@ -142,6 +142,42 @@ describe("quotewire serve", () => {
   )
 })
 
+describe("quotewire keys", () => {
+  it.live("lists keys without the keys, and revokes one on every host within a second", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const { organization_id, key_id, key } = yield* organization(env)
+      const { base_url } = yield* serving(env)
+      assert.strictEqual((yield* call(base_url, key, "/v1/sandbox")).status, 200)
+      const listed = yield* run(["keys", "list", "--organization", organization_id, "--json"], env)
+      assert.notInclude(listed.stdout, key)
+      const [first] = JSON.parse(listed.stdout).keys
+      assert.deepInclude(first, { key_id, environment: "sandbox", kind: "server", revoked_at: null })
+      const revoked = yield* printed(["keys", "revoke", key_id], env)
+      assert.isNotNull(revoked.revoked_at)
+      const refused = yield* Effect.repeat(call(base_url, key, "/v1/sandbox"), {
+        until: ({ status }) => status !== 200,
+        schedule: Schedule.spaced(100)
+      })
+      assert.strictEqual(refused.status, 401)
+    })
+  )
+
+  it.live("says in one sentence that there is no such organization, or key", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const nobody = `org_${"0".repeat(26)}`
+      const none = yield* run(["keys", "list", "--organization", nobody], env)
+      assert.deepStrictEqual([none.code, none.stderr], [1, "quotewire: There is no such organization.\n"])
+      const unknown = yield* run(["keys", "revoke", `key_${"0".repeat(26)}`], env)
+      assert.deepStrictEqual([unknown.code, unknown.stderr], [1, "quotewire: There is no such key.\n"])
+      const keyless = yield* run(["serve", "--port", "0", "--keyless-organization", nobody], env)
+      assert.strictEqual(keyless.code, 1)
+      assert.include(keyless.stderr, "--keyless-organization")
+    })
+  )
+})
+
 describe("quotewire work", () => {
   it.live("works for hosts that only answer", () =>
     Effect.gen(function* () {

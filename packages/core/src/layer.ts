@@ -4,7 +4,7 @@ import * as ApiError from "./ApiError.ts"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import { Revisions } from "./access/Revisions.ts"
-import { Seal, type SealKeys } from "./access/Seal.ts"
+import { Seal, SealKeys } from "./access/Seal.ts"
 import { fictionalCarriers } from "./carriers/fictional.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
@@ -41,6 +41,12 @@ export const webCryptography: Layer.Layer<Cryptography> = Layer.mergeAll(
 export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Layer.effect(
   CarrierAdapters,
   fictionalCarriers
+)
+
+/** Organizations and keys alone, for a program that manages them: nothing of what it keeps is sealed. */
+export const administration: Layer.Layer<Access, never, Storage | Cryptography> = Access.layer.pipe(
+  Layer.provide(Layer.merge(Seal.layer, Ids.layer)),
+  Layer.provide(SealKeys.layerEphemeral)
 )
 
 /** Every service of the core. */

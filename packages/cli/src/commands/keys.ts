@@ -1,15 +1,12 @@
-import { Access, Ids } from "@quotewire/core"
+import { Access, type ApiKey, Ids, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
 import { json } from "../Settings.ts"
-import { database_url } from "../StorageSettings.ts"
+import { database_url, organizationNamed } from "../StorageSettings.ts"
 
-const organization = Flag.String("organization").pipe(
-  Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => "--organization must be an id such as org_01…"),
-  Flag.withDescription("Id of the organization, org_…")
-)
+const organization = organizationNamed("organization", "Id of the organization, org_…")
 
 const create = Command.make(
   "create",
@@ -33,8 +30,48 @@ const create = Command.make(
 
 const shown = ({ key_id, key }: Access.IssuedKey): string => `${key}\n\n${key_id}; the key is not shown again.`
 
+/** What is told of a key: when, in RFC 3339, and null while it is not revoked. */
+const told = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
+  key_id,
+  environment,
+  kind,
+  created_at: Timestamp.fromMillis(created_at),
+  revoked_at: revoked_at === null ? null : Timestamp.fromMillis(revoked_at)
+})
+
+const lineOf = (key: ReturnType<typeof told>): string =>
+  `${key.key_id}  ${key.environment} ${key.kind}  ${key.created_at}${key.revoked_at === null ? "" : `  revoked ${key.revoked_at}`}`
+
+const list = Command.make("list", { organization, database_url, json }, (settings) =>
+  Effect.gen(function* () {
+    const access = yield* Access.Access
+    const keys = (yield* access.listKeys(settings.organization)).map(told)
+    if (settings.json) return yield* Console.log(JSON.stringify({ keys }))
+    for (const key of keys) yield* Console.log(lineOf(key))
+  }).pipe(
+    Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
+    Database.withAccess(settings.database_url)
+  )
+).pipe(Command.withDescription("List the keys of an organization, oldest first; never the keys themselves"))
+
+const key_id = Argument.String("key_id").pipe(
+  Argument.filterMap(Schema.decodeUnknownOption(Ids.KeyId), () => "The key must be named by its id, such as key_01…"),
+  Argument.withDescription("Id of the key, key_…")
+)
+
+const revoke = Command.make("revoke", { key_id, database_url, json }, (settings) =>
+  Effect.gen(function* () {
+    const access = yield* Access.Access
+    const key = told(yield* access.revokeKey(settings.key_id))
+    yield* Console.log(settings.json ? JSON.stringify(key) : lineOf(key))
+  }).pipe(
+    Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such key." }))),
+    Database.withAccess(settings.database_url)
+  )
+).pipe(Command.withDescription("Revoke a key: within a second every host refuses it"))
+
 /** `quotewire keys`: the API keys of organizations. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Manage the API keys of organizations"),
-  Command.withSubcommands([create])
+  Command.withSubcommands([create, list, revoke])
 )

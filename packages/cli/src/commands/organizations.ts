@@ -5,23 +5,28 @@ import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
 import { database_url } from "../StorageSettings.ts"
 
-const create = Command.make(
-  "create",
-  {
-    name: Argument.String("name").pipe(Argument.withDescription("What the organization is called")),
-    database_url,
-    json
-  },
-  (settings) =>
-    Effect.gen(function* () {
-      const access = yield* Access.Access
-      const { id: organization_id } = yield* access.createOrganization(settings.name)
-      yield* Console.log(settings.json ? JSON.stringify({ organization_id }) : organization_id)
-    }).pipe(Database.withAccess(settings.database_url))
+const name = Argument.String("name").pipe(Argument.withDescription("What the organization is called"))
+
+const create = Command.make("create", { name, database_url, json }, (settings) =>
+  Effect.gen(function* () {
+    const access = yield* Access.Access
+    const { id: organization_id } = yield* access.createOrganization(settings.name)
+    yield* Console.log(settings.json ? JSON.stringify({ organization_id }) : organization_id)
+  }).pipe(Database.withAccess(settings.database_url))
 ).pipe(Command.withDescription("Make an organization, with a sandbox and a live workspace"))
+
+const list = Command.make("list", { database_url, json }, (settings) =>
+  Effect.gen(function* () {
+    const access = yield* Access.Access
+    const all = yield* access.listOrganizations
+    const organizations = all.map(({ id: organization_id, name }) => ({ organization_id, name }))
+    if (settings.json) return yield* Console.log(JSON.stringify({ organizations }))
+    for (const { organization_id, name } of organizations) yield* Console.log(`${organization_id}  ${name}`)
+  }).pipe(Database.withAccess(settings.database_url))
+).pipe(Command.withDescription("List the organizations, oldest first"))
 
 /** `quotewire organizations`: the partners that a database serves. */
 export const organizations = Command.make("organizations").pipe(
   Command.withDescription("Manage the organizations of a database"),
-  Command.withSubcommands([create])
+  Command.withSubcommands([create, list])
 )

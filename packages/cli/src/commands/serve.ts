@@ -1,21 +1,27 @@
-import { Quotewire } from "@quotewire/core"
-import { Console, Effect, Layer, Option } from "effect"
+import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
+import { Console, Context, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../Database.ts"
+import { Failed } from "../Failed.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as Service from "../Service.ts"
+import { must } from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
 
 const flags = {
   ...HostSettings.flags(""),
   database_url: StorageSettings.database_url,
   seal_keys: StorageSettings.seal_keys,
+  keyless_organization: StorageSettings.keyless_organization,
+  keyless_environment: StorageSettings.keyless_environment,
   migrate: StorageSettings.migrate,
   no_worker: StorageSettings.no_worker
 }
 
 interface ServeSettings extends HostSettings.HostSettings, StorageSettings.StorageSettings {
+  readonly keyless_organization: Option.Option<Ids.OrganizationId>
+  readonly keyless_environment: Caller.Environment
   readonly migrate: boolean
   readonly no_worker: boolean
 }
@@ -25,6 +31,21 @@ export const serve = Command.make("serve", flags, (settings) => Effect.scoped(ru
   Command.withDescription("Serve with everything in PostgreSQL")
 )
 
+/** The workspace of callers without a key, if there is to be one. */
+const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
+  if (Option.isNone(settings.keyless_organization)) return null
+  const organization_id = settings.keyless_organization.value
+  const all = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations).pipe(
+    Effect.mapError(() => Database.away)
+  )
+  const organization = all.find(({ id }) => id === organization_id)
+  if (organization === undefined) {
+    return yield* new Failed({ message: must("keyless-organization", "name an organization of this database") })
+  }
+  const environment = settings.keyless_environment
+  return { organization_id, environment, workspace_id: organization.workspaces[environment] }
+})
+
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.sayMigrated)
   let base_url = Option.getOrElse(settings.base_url, () => "")
@@ -33,7 +54,10 @@ const run = Effect.fnUntraced(function* (settings: ServeSettings) {
     Database.ground(settings, () => base_url)
   )
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
-  const host = yield* Effect.provideContext(Host.serve(settings), core)
+  const keyless = yield* Effect.provideContext(keylessOf(settings), core)
+  const host = yield* Host.serve(settings).pipe(
+    Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
+  )
   base_url = host.base_url
   yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}`)
   return yield* Effect.never

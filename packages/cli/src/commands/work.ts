@@ -29,7 +29,7 @@ export const work = Command.make("work", flags, (settings) => Effect.scoped(run(
 )
 
 /** What only hosts need. */
-const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false }
+const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
   const service = Service.layer(
