@@ -1,5 +1,6 @@
 import { Brand, Clock, Context, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { inBlocks } from "./Chance.ts"
 
 /**
  * The prefix of each kind of identifier (api.md, Resources).
@@ -61,12 +62,14 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 /** Writes the 26-character body of an identifier from its time in milliseconds and 16 random five-bit digits. */
 export const body = (millis: number, digits: Uint8Array): string => {
-  let time = ""
-  for (let rest = millis, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = alphabet.charAt(rest % 32) + time
-  let chance = ""
-  for (const digit of digits) chance += alphabet.charAt(digit)
-  return time + chance
+  const codes = new Array<number>(time_digits + digits.length)
+  for (let i = time_digits - 1, rest = millis; i >= 0; i--, rest = Math.floor(rest / 32)) codes[i] = codeOf(rest % 32)
+  for (let i = 0; i < digits.length; i++) codes[time_digits + i] = codeOf(digits[i] ?? 0)
+  return String.fromCharCode(...codes)
 }
+
+const time_digits = 10
+const codeOf = (digit: number): number => alphabet.charCodeAt(digit)
 
 /**
  * Makes identifiers.
@@ -100,10 +103,7 @@ export class Ids extends Context.Service<
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       const clock = yield* Clock.Clock
-      const next = bodies(
-        () => clock.currentTimeMillisUnsafe(),
-        () => Effect.runSync(random.randomBytes(block_bytes))
-      )
+      const next = bodies(() => clock.currentTimeMillisUnsafe(), inBlocks(random))
       const make = (prefix: string) => `${prefix}_${next()}`
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),
@@ -139,14 +139,11 @@ const nominal = {
   workspace: Brand.nominal<WorkspaceId>()
 }
 
-const block_bytes = 4_096
 const digits_each = 16
 
-/** Draws chance in blocks, and counts upwards within a millisecond, as ULIDs do. */
-const bodies = (now: () => number, draw: () => Uint8Array) => {
+/** Counts upwards within a millisecond, as ULIDs do. */
+const bodies = (now: () => number, draw: (bytes: number) => Uint8Array) => {
   const digits = new Uint8Array(digits_each)
-  let block = new Uint8Array(0)
-  let used = 0
   let last = -1
   return (): string => {
     const at = now()
@@ -155,12 +152,8 @@ const bodies = (now: () => number, draw: () => Uint8Array) => {
       return body(last, digits)
     }
     last = at
-    if (used + digits_each > block.length) {
-      block = new Uint8Array(draw())
-      used = 0
-    }
-    for (let i = 0; i < digits_each; i++) digits[i] = (block[used + i] ?? 0) & 31
-    used += digits_each
+    const drawn = draw(digits_each)
+    for (let i = 0; i < digits_each; i++) digits[i] = (drawn[i] ?? 0) & 31
     return body(last, digits)
   }
 }

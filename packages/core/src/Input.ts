@@ -14,8 +14,7 @@ export const reader = <A>(
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   return (input) => {
-    const unsafe = unsafeText(input)
-    if (unsafe.length > 0) return Result.fail(invalidInput(unsafe))
+    if (!isStorable(input, 0)) return Result.fail(invalidInput(unsafeText(input)))
     return Result.mapError(decode(input), (error) => invalidInput(fieldErrors(error.issue, [])))
   }
 }
@@ -58,6 +57,15 @@ const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> 
   if (ast._tag !== "Union") return []
   const literals = ast.types.map(literalsOf)
   return literals.every((literal) => literal.length > 0) ? literals.flat() : []
+}
+
+/** Whether there is nothing for `unsafeText` to find. */
+const isStorable = (value: unknown, depth: number): boolean => {
+  if (typeof value === "string") return isSafe(value)
+  if (typeof value !== "object" || value === null) return true
+  if (depth >= max_depth) return false
+  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
+  return Object.entries(value).every(([name, member]) => isSafe(name) && isStorable(member, depth + 1))
 }
 
 /** Finds text that no storage can hold (NUL, unpaired surrogates) and nesting without end; at most ten findings. */

@@ -1,3 +1,5 @@
+import { Predicate } from "effect"
+
 declare const type: unique symbol
 
 /**
@@ -40,6 +42,15 @@ export const object = <A extends object>(members: { readonly [K in keyof A]: Jso
     .join(",")}}`
 })
 
+/**
+ * The `id` of an encoded resource, which is its first member: read without decoding the rest of it.
+ *
+ * Null where the text begins otherwise.
+ */
+export const idOf = (json: Json<unknown>): string | null => leadingId.exec(json.text)?.[1] ?? null
+
+const leadingId = /^\{"id":"([0-9a-z_]+)"/
+
 /** Adds members to an object that is encoded already. */
 export const extend = <A extends object, B extends object>(json: Json<A>, members: B): Json<A & B> => {
   const added = JSON.stringify(members).slice(1)
@@ -65,7 +76,10 @@ export const canonical = (value: unknown): string => JSON.stringify(inOrder(valu
 
 const inOrder = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inOrder)
-  if (typeof value !== "object" || value === null) return value
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
+  if (!Predicate.isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, inOrder(value[name])])
+  )
 }

@@ -27,7 +27,7 @@ export interface Route {
   readonly query: Readonly<Record<string, QueryType>>
   /** HTTP status of success. */
   readonly status: 200 | 201 | 202
-  /** Where the resource that was made can be read, from the answer's `id`. */
+  /** Where the resource that was made can be read, from the `id` that the answer begins with. */
   readonly location?: (id: string) => string
 }
 

@@ -1,4 +1,4 @@
-import { ApiError, Operation } from "@quotewire/core"
+import { ApiError, Json, Operation } from "@quotewire/core"
 import { Effect, Predicate, Result, Schema } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
@@ -54,9 +54,8 @@ const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<strin
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
-    const answer: unknown = JSON.parse(reply.json.text)
-    if (Predicate.hasProperty(answer, "id") && typeof answer.id === "string")
-      headers.location = route.location(answer.id)
+    const id = Json.idOf(reply.json)
+    if (id !== null) headers.location = route.location(id)
   }
   return headers
 }

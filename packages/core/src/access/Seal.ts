@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
+import { inBlocks } from "../Chance.ts"
 
 /** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
@@ -53,7 +54,7 @@ export class Seal extends Context.Service<
       const aead = yield* Aead.Aead
       const mac = yield* Mac.Mac
       const digest = yield* Digest.Digest
-      const random = yield* SecureRandom.SecureRandom
+      const draw = inBlocks(yield* SecureRandom.SecureRandom)
       const { keys } = yield* SealKeys
       const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, Redacted.value(key))).pipe(Effect.orDie)
       const newest = rings[0]
@@ -66,7 +67,7 @@ export class Seal extends Context.Service<
         )
       return Seal.of({
         seal: Effect.fnUntraced(function* (purpose, text) {
-          const nonce = yield* random.randomBytes(nonce_bytes)
+          const nonce = draw(nonce_bytes)
           const sealed = yield* aead
             .encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) })
             .pipe(Effect.orDie)

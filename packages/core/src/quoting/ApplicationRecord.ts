@@ -4,15 +4,17 @@ import type { Seal } from "../access/Seal.ts"
 import type { ApplicationId, QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import { bare, type StoredRecord } from "../storage/Change.ts"
-import type { Assumed } from "./Application.ts"
-import type { QuoteConsent } from "./Consent.ts"
+import { type Application, type Assumed, assume } from "./Application.ts"
+import type { QuoteConsent, SentReceipt } from "./Consent.ts"
 
 /** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */
 export interface ApplicationRecord {
   readonly id: ApplicationId
   readonly quote_request_id: QuoteRequestId
-  /** The complete facts and the assumptions among them, sealed. */
+  /** The facts as the caller sent them, sealed. What is assumed beside them follows from them and from `assumed_on`. */
   readonly sealed: string
+  /** The workspace's day of the start, `YYYY-MM-DD`. */
+  readonly assumed_on: string
   readonly credit_disclosed: boolean
   /** The receipt that the service itself has recorded, for a caller without a key. */
   readonly quote_consent: QuoteConsent | null
@@ -20,10 +22,8 @@ export interface ApplicationRecord {
 }
 
 /** A keyed hash of a receipt that came along with a start: the evidence itself is with whoever spoke to the person. */
-export interface KeptReceipt {
-  readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
+export interface KeptReceipt extends Omit<SentReceipt, "receipt"> {
   readonly mac: string
-  readonly channels: ReadonlyArray<string>
 }
 
 /** The consents of a start, in a record of their own: they are kept for years, the facts for a month. */
@@ -44,13 +44,13 @@ export const consentRecord = (
 const purpose = (id: ApplicationId) => `application ${id}`
 
 /** Seals the facts of an application. */
-export const seal = (sealer: Seal["Service"], id: ApplicationId, assumed: Assumed): Effect.Effect<string> =>
-  sealer.seal(purpose(id), JSON.stringify(assumed))
+export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Application): Effect.Effect<string> =>
+  sealer.seal(purpose(id), JSON.stringify(application))
 
-/** Opens the facts of an application; null where they cannot be read any more. */
+/** Opens the facts of an application and fills in the assumed ones; null where they cannot be read any more. */
 export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect.Effect<Assumed | null> =>
   Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
-    text === null ? null : Json.decode(Json.fromText<Assumed>(text))
+    text === null ? null : assume(Json.decode(Json.fromText<Application>(text)), record.assumed_on)
   )
 
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */

@@ -48,6 +48,27 @@ const Consents = Schema.Struct(fields)
 /** The consents of a start, as they were sent. */
 export type Consents = typeof Consents.Type
 
+/** A receipt that came along with a start. */
+export interface SentReceipt {
+  readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
+  readonly receipt: string
+  /** The ways of contact that it covers. */
+  readonly channels: ReadonlyArray<string>
+}
+
+/** The receipts among the consents of a start. */
+export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
+  const { consent_receipt_id, credit_disclosure_receipt_id, contact_consent } = consents
+  const sent: Array<SentReceipt> = []
+  const add = (kind: SentReceipt["kind"], receipt: string | undefined, channels: ReadonlyArray<string> = []) => {
+    if (receipt !== undefined) sent.push({ kind, receipt, channels })
+  }
+  add("quote_consent", consent_receipt_id)
+  add("credit_disclosure", credit_disclosure_receipt_id)
+  add("contact_consent", contact_consent?.receipt_id, contact_consent?.channels)
+  return sent
+}
+
 /** What every caller without a key is shown, and a person must agree to. */
 export interface Disclosure {
   readonly version: string

@@ -28,6 +28,20 @@ export const candidates = (
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
+/** `commonNeeds` of every environment and line. */
+export type CommonNeeds = { readonly [E in Environment]: { readonly [L in Line]: ReadonlyArray<string> } }
+
+/** Works out `commonNeeds` for every environment and line: the carriers of a host do not change while it runs. */
+export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>): CommonNeeds => {
+  const needs = (environment: Environment, line: Line) => commonNeeds(candidates(adapters, environment, line))
+  const ofLines = (environment: Environment) => ({
+    personal_auto: needs(environment, "personal_auto"),
+    renters: needs(environment, "renters"),
+    pet: needs(environment, "pet")
+  })
+  return { sandbox: ofLines("sandbox"), live: ofLines("live") }
+}
+
 /** Why a carrier is not asked, and the facts that would unlock it. */
 export interface Unasked {
   readonly reason: NotAskedReason

@@ -8,14 +8,14 @@ import type { Call } from "../Operation.ts"
 import { fingerprintLike } from "../requests/Fingerprint.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/onConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { fromMillis } from "../Timestamp.ts"
-import * as Application from "./Application.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
-import { type CarrierAdapter, CarrierAdapters } from "./Carrier.ts"
-import type { QuoteConsent } from "./Consent.ts"
+import { CarrierAdapters } from "./Carrier.ts"
+import { type QuoteConsent, receiptsOf } from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
-import { candidates, commonNeeds } from "./Eligibility.ts"
+import { type CommonNeeds, needsOfAll } from "./Eligibility.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
@@ -51,18 +51,14 @@ export class QuoteStarts extends Context.Service<
       const seal = yield* Seal
       const means: Means = {
         storage: yield* Storage,
-        adapters: yield* CarrierAdapters,
+        needs: needsOfAll(yield* CarrierAdapters),
         seal,
         ids: yield* Ids,
         disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
       }
       return QuoteStarts.of({
         // Whoever loses the race for a key finds the winner's request when it looks again.
-        start: (call, input) =>
-          start(means, call, input).pipe(
-            Effect.retry({ times: 5, while: (error) => error._tag === "VersionConflict" }),
-            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-          )
+        start: (call, input) => deciding(start(means, call, input))
       })
     })
   )
@@ -70,7 +66,8 @@ export class QuoteStarts extends Context.Service<
 
 /** What the functions below work with. */
 interface Means {
-  readonly adapters: ReadonlyArray<CarrierAdapter>
+  /** The facts that every carrier of an environment needs for a line. */
+  readonly needs: CommonNeeds
   readonly storage: Storage["Service"]
   readonly seal: Seal["Service"]
   readonly ids: Ids["Service"]
@@ -88,7 +85,7 @@ const start = Effect.fnUntraced(function* (means: Means, call: Call, input: Star
   if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 
-  const needs = commonNeeds(candidates(means.adapters, call.caller.environment, input.line))
+  const needs = means.needs[call.caller.environment][input.line]
   const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure, needs))
   if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
   const keep = (next: Omit<KeptStart, "fingerprint">) =>
@@ -121,6 +118,7 @@ const accept = Effect.fnUntraced(function* (
     at: moment.now
   })
   const application = yield* applicationOf(means, call, checked, step.request)
+  const receipts = yield* keptReceipts(means, checked.input)
   const started = storedRequest(step.request)
   yield* commit(
     means,
@@ -128,7 +126,7 @@ const accept = Effect.fnUntraced(function* (
       writes: [
         started,
         ApplicationRecord.toStored(application, moment.now),
-        ApplicationRecord.consentRecord(application, yield* receiptsOf(means, checked.input), moment.now),
+        ApplicationRecord.consentRecord(application, receipts, moment.now),
         keep({ quote_request_id: step.request.id, refused_at: null })
       ],
       events: [requestEvent(ids, step, moment.now)],
@@ -153,12 +151,12 @@ const applicationOf = Effect.fnUntraced(function* (
 ) {
   const { seal } = means
   const { caller, moment } = call
-  const today = request.created_at.slice(0, 10)
   const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
   const record: ApplicationRecord.ApplicationRecord = {
     id: request.application_id,
     quote_request_id: request.id,
-    sealed: yield* ApplicationRecord.seal(seal, request.application_id, Application.assume(application, today)),
+    sealed: yield* ApplicationRecord.seal(seal, request.application_id, application),
+    assumed_on: request.created_at.slice(0, 10),
     credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
     quote_consent: caller.kind === "keyless" ? consentOf(means, input, moment.now) : null,
     read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
@@ -166,22 +164,13 @@ const applicationOf = Effect.fnUntraced(function* (
   return record
 })
 
-const receiptsOf = ({ seal }: Means, input: StartInput) =>
-  Effect.forEach(
-    [
-      { kind: "quote_consent", receipt: input.consent_receipt_id, channels: [] },
-      { kind: "credit_disclosure", receipt: input.credit_disclosure_receipt_id, channels: [] },
-      {
-        kind: "contact_consent",
-        receipt: input.contact_consent?.receipt_id,
-        channels: input.contact_consent?.channels ?? []
-      }
-    ] as const,
-    ({ kind, receipt, channels }) =>
-      receipt === undefined
-        ? Effect.succeed([])
-        : Effect.map(seal.mac("receipt", receipt), (mac) => [{ kind, mac, channels }])
-  ).pipe(Effect.map((receipts) => receipts.flat()))
+const keptReceipts = Effect.fnUntraced(function* ({ seal }: Means, input: StartInput) {
+  const kept: Array<ApplicationRecord.KeptReceipt> = []
+  for (const { receipt, ...rest } of receiptsOf(input)) {
+    kept.push({ ...rest, mac: yield* seal.mac("receipt", receipt) })
+  }
+  return kept
+})
 
 const consentOf = ({ ids, disclosure }: Means, input: StartInput, now: number): QuoteConsent => ({
   receipt_id: ids.receipt(),

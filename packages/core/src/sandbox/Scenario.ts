@@ -15,11 +15,17 @@ export const catalogue = Schema.decodeUnknownSync(
   Schema.Struct({ scenario_catalog_version: Schema.String, scenarios: Schema.Array(Scenario) })
 )(catalogueFile)
 
+const all_names = catalogue.scenarios.map(({ name }) => name)
+const namesOfLine = (line: Line) =>
+  catalogue.scenarios.filter(({ lines }) => lines.includes(line)).map(({ name }) => name)
+const names: { readonly [L in Line]: ReadonlyArray<string> } = {
+  personal_auto: namesOfLine("personal_auto"),
+  renters: namesOfLine("renters"),
+  pet: namesOfLine("pet")
+}
+
 /** The names of the scenarios that a line can play; of all lines where none is given. */
-export const namesOf = (line?: Line): ReadonlyArray<string> =>
-  catalogue.scenarios
-    .filter((scenario) => line === undefined || scenario.lines.includes(line))
-    .map((scenario) => scenario.name)
+export const namesOf = (line?: Line): ReadonlyArray<string> => (line === undefined ? all_names : names[line])
 
 /** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const

@@ -1,0 +1,18 @@
+import { Effect } from "effect"
+import type { SecureRandom } from "effect/crypto"
+
+const block_bytes = 4_096
+
+/** Draws random bytes from blocks: to draw a few bytes costs more than all that is done with them. */
+export const inBlocks = (random: SecureRandom.SecureRandom["Service"]): ((bytes: number) => Uint8Array) => {
+  let block: Uint8Array = new Uint8Array(0)
+  let used = 0
+  return (bytes) => {
+    if (used + bytes > block.length) {
+      block = Effect.runSync(random.randomBytes(block_bytes))
+      used = 0
+    }
+    used += bytes
+    return block.subarray(used - bytes, used)
+  }
+}
