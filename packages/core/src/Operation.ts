@@ -264,14 +264,14 @@ export const note = Effect.fnUntraced(
   (noting) => Effect.ignore(noting)
 )
 
-const authenticate = Effect.fnUntraced(function* (credentials: Credentials) {
-  const access = yield* Access
-  return yield* Effect.tapError(access.authenticate(credentials), (error) =>
-    error._tag === "authentication_failed"
-      ? Effect.flatMap(Allowance, (allowance) => allowance.failedAuthentication(credentials.address))
-      : Effect.void
+const authenticate = (credentials: Credentials) =>
+  Effect.tapError(
+    Effect.flatMap(Access, (access) => access.authenticate(credentials)),
+    (error) =>
+      error._tag === "authentication_failed"
+        ? Effect.flatMap(Allowance, (allowance) => allowance.failedAuthentication(credentials.address))
+        : Effect.void
   )
-})
 
 const run = Effect.fnUntraced(function* <Output, R>(known: KnownCall<Output, R>) {
   const { caller, operation, request } = known

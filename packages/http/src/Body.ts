@@ -18,20 +18,32 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * A larger one is refused with `request_too_large`: at once where its length was announced, else as soon as the limit
  * is passed. A caller that hangs up interrupts.
  */
-export const read = (
-  request: IncomingMessage,
-  limit: number
-): Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">> => {
+export const read = (request: IncomingMessage, limit: number): Read => {
   if (announcedBytes(request) > limit) return tooLarge(limit)
   // What somebody else has read already will not come again: without this, an embedding host would wait for ever.
   if (!isAnnounced(request) || request.readableEnded) return Effect.succeed(nothing)
-  return Effect.callback((resume) => {
+  return isHere(request) ? whole(request, limit) : arriving(request, limit)
+}
+
+/** Whether all of a body has arrived, and nobody has begun to read it. */
+const isHere = (request: IncomingMessage): boolean => request.complete && request.readableFlowing === null
+
+type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
+
+const whole = (request: IncomingMessage, limit: number): Read => {
+  const bytes: unknown = request.read()
+  if (!(bytes instanceof Uint8Array)) return Effect.succeed(nothing)
+  return bytes.length <= limit ? Effect.succeed(bytes) : tooLarge(limit)
+}
+
+const arriving = (request: IncomingMessage, limit: number): Read =>
+  Effect.callback((resume) => {
     const chunks: Array<Uint8Array> = []
     let bytes = 0
     const stop = () => {
       request.off("data", onData).off("end", onEnd).off("error", onGone).off("close", onGone)
     }
-    const settle = (outcome: Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>) => {
+    const settle = (outcome: Read) => {
       stop()
       resume(outcome)
     }
@@ -46,7 +58,6 @@ export const read = (
     request.on("data", onData).on("end", onEnd).on("error", onGone).on("close", onGone)
     return Effect.sync(stop)
   })
-}
 
 const nothing = new Uint8Array(0)
 

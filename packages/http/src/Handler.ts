@@ -96,6 +96,7 @@ const unsafeMake = <R>(
   }
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "handle">, incoming: Incoming): void => {
+    if (exchange.response.destroyed) return
     const fiber = fork(Effect.suspend(() => route.handle(incoming)))
     fiber.addObserver((exit) => finish(exchange, exit))
     if (fiber.pollUnsafe() !== undefined) return
@@ -121,7 +122,7 @@ const unsafeMake = <R>(
       sendTo(exchange, preflight)
       return
     }
-    run(exchange, match.value, {
+    const incoming: Incoming = {
       request_id,
       method: request.method ?? "",
       params: match.params,
@@ -130,7 +131,10 @@ const unsafeMake = <R>(
       address: addressOf(request),
       docs_url: settings.docs_url,
       read: (max_bytes) => Body.read(request, max_bytes)
-    })
+    }
+    // A small body arrives with its headers: in a moment it is there, and need not be waited for.
+    if (Body.isAnnounced(request)) setImmediate(run, exchange, match.value, incoming)
+    else run(exchange, match.value, incoming)
   }
 
   return {

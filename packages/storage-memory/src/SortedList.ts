@@ -75,7 +75,7 @@ export class SortedList<A> {
     const mark: FromMark<A> = (other) => this.compare(other, item)
     const at = this.chunkOf(mark)
     const chunk = this.chunks[at] ?? []
-    chunk.splice(firstNotBefore(chunk, mark), 0, item)
+    chunk.splice(firstNotBefore(chunk, mark, nearEnd(chunk, mark)), 0, item)
     if (chunk.length > chunk_items) this.chunks.splice(at + 1, 0, chunk.splice(chunk_items >> 1))
   }
 
@@ -95,6 +95,8 @@ export class SortedList<A> {
   private chunkOf(mark: FromMark<A>): number {
     let low = 0
     let high = this.chunks.length - 1
+    const newest = this.chunks[high]?.[0]
+    if (newest !== undefined && mark(newest) <= 0) return high
     while (low < high) {
       const middle = (low + high + 1) >> 1
       const first = this.chunks[middle]?.[0]
@@ -105,8 +107,17 @@ export class SortedList<A> {
   }
 }
 
-const firstNotBefore = <A>(chunk: ReadonlyArray<A>, mark: FromMark<A>): number => {
-  let low = 0
+/** A place from which on everything up to the mark lies: near the end, where most of what is inserted belongs. */
+const nearEnd = <A>(chunk: ReadonlyArray<A>, mark: FromMark<A>): number => {
+  for (let back = 1; back < chunk.length; back *= 2) {
+    const item = chunk[chunk.length - back]
+    if (item !== undefined && mark(item) < 0) return chunk.length - back
+  }
+  return 0
+}
+
+const firstNotBefore = <A>(chunk: ReadonlyArray<A>, mark: FromMark<A>, from = 0): number => {
+  let low = from
   let high = chunk.length
   while (low < high) {
     const middle = (low + high) >> 1

@@ -20,7 +20,8 @@ const byParent = (first: Entry, second: Entry): number =>
 /** The records of one kind in one workspace: found by id, in the order of ids, by parent and by age. */
 export class Table {
   private readonly entries = new Map<string, Entry>()
-  private readonly ids = new SortedList<Entry>(byId)
+  /** Null until somebody reads in the order of ids: of most kinds nobody does. */
+  private ids: SortedList<Entry> | null = null
   private readonly ages = new SortedList<Entry>(byCreation)
   private readonly children = new SortedList<Entry>(byParent)
 
@@ -114,8 +115,9 @@ export class Table {
             ? everything
             : everythingBelow
           : (entry: Entry) => byText(entry.newest.id, after)
-      if (order === "oldest") this.ids.upwards(mark, visit)
-      else this.ids.downwards(mark, visit)
+      const ids = this.inOrder()
+      if (order === "oldest") ids.upwards(mark, visit)
+      else ids.downwards(mark, visit)
       return
     }
     const within = (entry: Entry) => entry.newest.parent === parent && visit(entry)
@@ -123,14 +125,22 @@ export class Table {
     else this.children.downwards(child(parent, after, order), within)
   }
 
+  private inOrder(): SortedList<Entry> {
+    if (this.ids !== null) return this.ids
+    const ids = new SortedList<Entry>(byId)
+    for (const entry of this.entries.values()) ids.insert(entry)
+    this.ids = ids
+    return ids
+  }
+
   private index(entry: Entry): void {
-    this.ids.insert(entry)
+    this.ids?.insert(entry)
     this.ages.insert(entry)
     if (entry.newest.parent !== null) this.children.insert(entry)
   }
 
   private unindex(entry: Entry): void {
-    this.ids.remove(entry)
+    this.ids?.remove(entry)
     this.ages.remove(entry)
     if (entry.newest.parent !== null) this.children.remove(entry)
   }

@@ -164,29 +164,35 @@ export class Access extends Context.Service<
 /** Tells who calls by what the directory knows of a key. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
-    const now = yield* Clock.currentTimeMillis
-    const remembered = known.get(key, now)
-    if (remembered !== undefined) return remembered
-    if (!isWellFormed(key)) return null
+    if (!isWellFormed(key)) return yield* refused
     const { reading } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
-    if (apiKey === null || apiKey.revoked_at !== null) return null
+    if (apiKey === null || apiKey.revoked_at !== null) return yield* refused
     known.set(key, apiKey, reading)
     return apiKey
   })
 
-  return Effect.fnUntraced(function* (credentials: Credentials) {
-    if (credentials.key === null) {
-      const workspace = credentials.keyless ? yield* KeylessWorkspace : null
-      if (workspace === null) return yield* ApiError.make("authentication_failed")
-      const caller: Caller = { ...workspace, kind: "keyless", key_id: null, read_handle: credentials.read_handle }
-      return caller
-    }
-    const apiKey = yield* find(credentials.key)
-    if (apiKey === null) return yield* ApiError.make("authentication_failed")
-    const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
-    const { read_handle } = credentials
-    const caller: Caller = { kind, environment, organization_id, workspace_id, key_id, read_handle }
-    return caller
-  })
+  return ({ key, keyless, read_handle }: Credentials) => {
+    if (key === null) return keyless ? keylessCaller(read_handle) : refused
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const remembered = known.get(key, now)
+      return remembered === undefined
+        ? Effect.map(find(key), (apiKey) => callerOf(apiKey, read_handle))
+        : Effect.succeed(callerOf(remembered, read_handle))
+    })
+  }
 }
+
+const refused = Effect.fail(ApiError.make("authentication_failed"))
+
+const callerOf = (apiKey: ApiKey, read_handle: string | null): Caller => {
+  const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
+  return { kind, environment, organization_id, workspace_id, key_id, read_handle }
+}
+
+const keylessCaller = (read_handle: string | null) =>
+  Effect.flatMap(
+    KeylessWorkspace,
+    (workspace): Effect.Effect<Caller, ApiError.ApiError<"authentication_failed">> =>
+      workspace === null ? refused : Effect.succeed({ ...workspace, kind: "keyless", key_id: null, read_handle })
+  )

@@ -66,13 +66,14 @@ export class Seal extends Context.Service<
           Effect.orDie
         )
       return Seal.of({
-        seal: Effect.fnUntraced(function* (purpose, text) {
-          const nonce = draw(nonce_bytes)
-          const sealed = yield* aead
-            .encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) })
-            .pipe(Effect.orDie)
-          return `${newest.name}.${Base64.encode(concat(nonce, sealed))}`
-        }),
+        seal: (purpose, text) =>
+          Effect.suspend(() => {
+            const nonce = draw(nonce_bytes)
+            return aead.encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) }).pipe(
+              Effect.map((sealed) => `${newest.name}.${Base64.encode(concat(nonce, sealed))}`),
+              Effect.orDie
+            )
+          }),
         open: Effect.fnUntraced(function* (purpose, sealed) {
           const ring = ringNamed(sealed)
           const text = sealed.slice(sealed.indexOf(".") + 1)

@@ -200,23 +200,19 @@ const repeat = Effect.fnUntraced(function* (means: Means, call: Call, id: QuoteR
   return yield* answer(means, request, id, ApplicationRecord.fromStored(application.value))
 })
 
-const answer = Effect.fnUntraced(function* (
+const answer = (
   { seal }: Means,
   request: Json.Json<QuoteRequest.QuoteRequest>,
   id: QuoteRequestId,
-  application: ApplicationRecord.ApplicationRecord
-) {
-  const { read_handle, quote_consent } = application
-  const handle = read_handle === null ? null : yield* ReadHandle.derive(seal, id, read_handle.check)
-  return Json.extend(request, {
-    ...(read_handle !== null &&
-      handle !== null && {
-        read_handle: handle,
-        read_handle_expires_at: fromMillis(read_handle.expires_at)
-      }),
-    ...(quote_consent !== null && { quote_consent })
-  })
-})
+  { read_handle, quote_consent }: ApplicationRecord.ApplicationRecord
+): Effect.Effect<Json.Json<StartedQuoteRequest>> => {
+  const consent = quote_consent === null ? {} : { quote_consent }
+  if (read_handle === null) return Effect.succeed(Json.extend(request, consent))
+  const read_handle_expires_at = fromMillis(read_handle.expires_at)
+  return Effect.map(ReadHandle.derive(seal, id, read_handle.check), (handle) =>
+    Json.extend(request, handle === null ? consent : { read_handle: handle, read_handle_expires_at, ...consent })
+  )
+}
 
 const commit = ({ storage }: Means, change: Change.Change) =>
   storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))

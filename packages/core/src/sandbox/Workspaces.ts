@@ -44,13 +44,12 @@ export class Workspaces extends Context.Service<
         return workspace
       }
 
-      const moment = Effect.fnUntraced(function* (id: WorkspaceId) {
-        const record = yield* storage.get({ workspace_id: id, kind: "workspace", id })
-        if (Option.isNone(record)) return yield* Effect.die(`Workspace ${id} is not in storage`)
-        const workspace = load(record.value)
-        const real_now = yield* Clock.currentTimeMillis
-        return { workspace, now: real_now + workspace.clock_offset_ms }
-      })
+      const moment = (id: WorkspaceId) =>
+        Effect.flatMap(storage.get({ workspace_id: id, kind: "workspace", id }), (record) => {
+          if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
+          const workspace = load(record.value)
+          return Effect.map(Clock.currentTimeMillis, (now) => ({ workspace, now: now + workspace.clock_offset_ms }))
+        })
 
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
         const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }

@@ -1,7 +1,9 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import type { CarrierAsk } from "../../src/quoting/Carrier.ts"
 import type { Line } from "../../src/quoting/Line.ts"
-import { carriers, offers, prompt } from "./carriers.ts"
+import { day_ms } from "../../src/Timestamp.ts"
+import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
 
 describe("a carrier's question", () => {
@@ -94,6 +96,34 @@ describe("what a carrier is told", () => {
         assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
       }),
       carriers(knows, general)
+    )
+  }
+
+  {
+    const later: Array<CarrierAsk> = []
+    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 2 * day_ms })), {
+      rest: {
+        refresh: (ask) =>
+          Effect.sync(() => {
+            later.push(ask)
+            return { kind: "offer", offer: offer() }
+          })
+      }
+    })
+    story(
+      "what was assumed on the day of the start is told on every later day",
+      Effect.gen(function* () {
+        yield* work
+        yield* start({ line: "renters" }, live)
+        yield* pass(10)
+        yield* pass(2 * day_ms + 10)
+        const [first] = lasting.asks
+        const [second] = later
+        assert.strictEqual(second?.facts.effective_date, "2026-11-21")
+        assert.deepStrictEqual(second?.facts, first?.ask.facts)
+        assert.deepStrictEqual(second?.assumptions, first?.ask.assumptions)
+      }),
+      carriers(lasting)
     )
   }
 
