@@ -1,8 +1,9 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import type { CarrierAsk } from "../../src/quoting/Carrier.ts"
 import type { Line } from "../../src/quoting/Line.ts"
-import { day_ms } from "../../src/Timestamp.ts"
+import { minute_ms, toMillis } from "../../src/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
 
@@ -101,25 +102,25 @@ describe("what a carrier is told", () => {
 
   {
     const later: Array<CarrierAsk> = []
-    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 2 * day_ms })), {
+    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minute_ms })), {
       rest: {
         refresh: (ask) =>
           Effect.sync(() => {
             later.push(ask)
-            return { kind: "offer", offer: offer() }
+            return { kind: "offer", reason: "rechecked", offer: offer() }
           })
       }
     })
     story(
-      "what was assumed on the day of the start is told on every later day",
+      "what was assumed on the day of the start is told after midnight as well",
       Effect.gen(function* () {
+        yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
         yield* start({ line: "renters" }, live)
-        yield* pass(10)
-        yield* pass(2 * day_ms + 10)
+        yield* pass(2 * minute_ms)
         const [first] = lasting.asks
         const [second] = later
-        assert.strictEqual(second?.facts.effective_date, "2026-11-21")
+        assert.deepInclude(second?.facts, { effective_date: "2026-11-21" })
         assert.deepStrictEqual(second?.facts, first?.ask.facts)
         assert.deepStrictEqual(second?.assumptions, first?.ask.assumptions)
       }),
