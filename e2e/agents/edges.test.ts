@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
+import { Applications } from "@quotewire/core/testing"
 import { Effect } from "effect"
-import { smallest } from "../applications.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
 const toolsCall = (id: number, name: string, args: object) =>
@@ -56,7 +56,11 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
       const start = { line: "renters", request_key: "waits", consent_receipt_id: "receipt-0001" }
       const started = yield* post(
         base_urls[0],
-        toolsCall(0, "start_quote_request", { ...start, scenario: "waits_in_queue", application: smallest.renters }),
+        toolsCall(0, "start_quote_request", {
+          ...start,
+          scenario: "waits_in_queue",
+          application: Applications.smallest.renters
+        }),
         { headers }
       )
       const { id, version } = started.body.result.structuredContent

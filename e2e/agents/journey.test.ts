@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
+import { Applications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
-import { smallest } from "../applications.ts"
 import { connect } from "./clients.ts"
 import { AgentHosts, agentHosts } from "./host.ts"
 
@@ -50,7 +50,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       const { capabilities: same } = yield* rest(base_url, "/v1/capabilities?line=personal_auto", keys.server)
       assert.deepStrictEqual(capabilities, same)
 
-      const { vehicles, ...incomplete } = smallest.personal_auto
+      const { vehicles, ...incomplete } = Applications.smallest.personal_auto
       const start = {
         line: "personal_auto",
         request_key: randomUUID(),
@@ -115,7 +115,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
         client.call("start_quote_request", {
           line: "renters",
           request_key: randomUUID(),
-          application: smallest.renters,
+          application: Applications.smallest.renters,
           ...(caller === "keyless"
             ? {
                 quote_disclosure_version: structured.quote_disclosure.version,
@@ -144,7 +144,7 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
       const refused = yield* client.call("start_quote_request", {
         line: "renters",
         request_key: "not-a-uuid",
-        application: smallest.renters,
+        application: Applications.smallest.renters,
         consent_receipt_id: "receipt-0004",
         quote_disclosure_version: structured.quote_disclosure.version,
         quote_disclosure_accepted: false
