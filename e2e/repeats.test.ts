@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { operations } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
-import { smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
@@ -126,7 +126,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("of a hundred id
         line: "renters",
         consent_receipt_id: "receipt-0001",
         request_key: "crowd",
-        application: smallest.renters
+        application: Applications.smallest.renters
       }
       const answers = yield* Effect.all(
         Array.from({ length: crowd }, () => host.call(keys, "start_quote_request", input)),
