@@ -2,6 +2,7 @@ import {
   Access,
   Allowance,
   FinishedCall,
+  Ids,
   Json,
   Operation,
   Quotewire,
@@ -55,13 +56,15 @@ export const call = <Output, R>(
   key: string,
   input: unknown
 ) =>
-  Operation.call(operation, {
-    request_id: "req_00000000000000000000000000",
-    credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
-    revision: { header: null },
-    idempotency_key: operation.idempotent ? `bench-${++calls}` : null,
-    input: Effect.succeed(input)
-  }).pipe(
+  Effect.flatMap(Ids.Ids, (ids) =>
+    Operation.call(operation, {
+      request_id: ids.request(),
+      credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
+      revision: { header: null },
+      idempotency_key: operation.idempotent ? `bench-${++calls}` : null,
+      input: Effect.succeed(input)
+    })
+  ).pipe(
     Effect.map((reply) => reply.json),
     Effect.orDie
   )

@@ -18,7 +18,7 @@ import {
   max_text_characters,
   type RequestLogEntry,
   type RequestLogPage,
-  recordOf
+  recordsOf
 } from "./RequestLogEntry.ts"
 
 /** Whether calls are logged; where they are not, the operations of the request log are not offered. */
@@ -135,7 +135,7 @@ const commit = (
   storage: Storage["Service"],
   { calls, workspace_id }: Batch
 ): Effect.Effect<void, StorageUnavailable> => {
-  const writes = calls.map(recordOf)
+  const writes = recordsOf(calls)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     storage
       .commit(Change.make(workspace_id, { writes: records }))

@@ -73,12 +73,33 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-/** A call as it is kept; its times are real, also where a sandbox's clock was moved. */
-export const recordOf = (call: FinishedCall): StoredRecord => {
+/** Calls as they are kept; their times are real, also where a sandbox's clock was moved. */
+export const recordsOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<StoredRecord> => {
+  // Busy hosts answer many calls of the same kind, and in the same millisecond: each text is written once.
+  const moments = new Map<number, Timestamp>()
+  const labelled = new Map<string, ReadonlyArray<string>>()
+  return calls.map((call) => {
+    const { created_at, error_code, operation, status } = call
+    const label = `${status} ${operation} ${error_code}`
+    const found = labelled.get(label) ?? labels(labelsOf(call))
+    labelled.set(label, found)
+    const moment = moments.get(created_at) ?? fromMillis(created_at)
+    moments.set(created_at, moment)
+    return recordOf(call, moment, found)
+  })
+}
+
+const labelsOf = ({ error_code, operation, status }: FinishedCall): Labelled => ({
+  status,
+  ...(operation !== null && { operation }),
+  ...(error_code !== null && { error_code })
+})
+
+const recordOf = (call: FinishedCall, moment: Timestamp, found: ReadonlyArray<string>): StoredRecord => {
   const { caller, created_at, error_code, operation, status, via } = call
   const entry: { readonly [Name in keyof ListedRequest]: unknown } = {
     request_id: call.request_id,
-    created_at: fromMillis(created_at),
+    created_at: moment,
     environment: caller.environment,
     key_id: caller.key_id,
     operation,
@@ -101,7 +122,7 @@ export const recordOf = (call: FinishedCall): StoredRecord => {
     id: call.request_id,
     version: 1,
     body: JSON.stringify(entry),
-    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) }),
+    labels: found,
     created_at,
     updated_at: created_at
   }
