@@ -15,7 +15,7 @@ export const reader = <A>(
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   return (input) => {
     if (!isStorable(input, 0)) return Result.fail(invalidInput(unsafeText(input)))
-    return Result.mapError(decode(input), (error) => invalidInput(fieldErrors(error.issue, [])))
+    return Result.mapError(decode(input), (error) => invalidInput(firstOfEach(fieldErrors(error.issue, []))))
   }
 }
 
@@ -24,6 +24,12 @@ export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
 /** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
+
+/** One finding for each field: what is not a number breaks every bound of the number, too. */
+const firstOfEach = (findings: ReadonlyArray<FieldError>): ReadonlyArray<FieldError> => {
+  const paths = new Set<string>()
+  return findings.filter(({ path }) => !paths.has(path) && paths.add(path))
+}
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -46,10 +52,25 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       if (allowed_values.length > 0) {
         return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
       }
+      if (issue._tag === "InvalidType") return at(`Must be ${expectedBy(issue)}.`)
       const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
       return at(`${expected}.`)
     }
   }
+}
+
+const kinds: { readonly [tag: string]: string } = {
+  Arrays: "a list",
+  Boolean: "true or false",
+  Number: "a number",
+  Objects: "an object",
+  String: "text"
+}
+
+/** What a value of the wrong type should have been: the narrowest that its schema says. */
+const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
+  const narrowest = ast.checks?.at(-1)?.annotations?.expected
+  return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }
 
 const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> => {

@@ -18,12 +18,12 @@ export const fromMillis = (millis: number): Timestamp => {
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
 /** A moment as callers send it: with its offset, and no other form of date that the runtime happens to read. */
-export const OffsetDateTime = Schema.String.check(
+export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).check(
   Schema.makeFilter(
     (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
     { expected: "an RFC 3339 date and time with its offset" }
   )
-).annotate({ format: "date-time" })
+)
 
 /** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
 export const toMillis = (timestamp: Timestamp): number =>

@@ -88,13 +88,12 @@ const assemble = (
   body: Fields
 ): Result.Result<Fields, ApiError.ApiError> => {
   if (incoming.query === "" && body === noFields) return Result.succeed(incoming.params)
-  const query = Query.read(incoming.query, route.query)
+  const { values, refused } = Query.read(incoming.query, route.query)
   const misplaced = [
-    ...Array.from(query.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
+    ...Array.from(values.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
     ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(route.query, name))
   ]
-  if (misplaced.length > 0) {
-    return Result.fail(ApiError.invalidInput(misplaced.map((path) => ({ path, message: "This field is not known." }))))
-  }
-  return Result.succeed({ ...body, ...Object.fromEntries(query), ...incoming.params })
+  const wrong = [...refused, ...misplaced.map((path) => ({ path, message: "This field is not known." }))]
+  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
+  return Result.succeed({ ...body, ...Object.fromEntries(values), ...incoming.params })
 }

@@ -1,26 +1,39 @@
-import type { Operation } from "@quotewire/core"
+import type { ApiError, Operation } from "@quotewire/core"
 
-/** A value of the query as the operation's schema reads it; a repeated parameter is a list, which no schema takes. */
-export type QueryValue = string | number | ReadonlyArray<string | number>
+/** A query that has been read: the value of each parameter, and what is wrong with those that have none. */
+export interface Query {
+  readonly values: ReadonlyMap<string, string | number>
+  readonly refused: ReadonlyArray<ApiError.FieldError>
+}
 
 /**
  * Reads a query, each parameter by its type.
  *
- * What is written unlike its type, and what is not known, stays text: the operation's schema refuses it at its path.
+ * What is written unlike its type, and what is not known, stays text: the operation's schema refuses it at its path. A
+ * parameter that is sent twice, or whose percent encoding is broken, is refused here: it has no one value.
  */
-export const read = (
-  query: string,
-  types: Readonly<Record<string, Operation.QueryType>>
-): ReadonlyMap<string, QueryValue> => {
-  const values = new Map<string, QueryValue>()
-  if (query === "") return values
-  const parameters = new URLSearchParams(query)
-  for (const name of new Set(parameters.keys())) {
-    const type = Object.hasOwn(types, name) ? types[name] : "string"
-    const [first = "", ...others] = parameters.getAll(name).map((text) => valueOf(text, type))
-    values.set(name, others.length === 0 ? first : [first, ...others])
+export const read = (query: string, types: Readonly<Record<string, Operation.QueryType>>): Query => {
+  const values = new Map<string, string | number>()
+  const refused = new Map<string, string>()
+  for (const pair of query.split("&")) {
+    if (pair === "") continue
+    const mark = pair.indexOf("=")
+    const encoded = mark < 0 ? pair : pair.slice(0, mark)
+    const name = decode(encoded) ?? encoded
+    const text = mark < 0 ? "" : decode(pair.slice(mark + 1))
+    if (text === null || decode(encoded) === null) refused.set(name, "Must be UTF-8 in percent encoding.")
+    else if (values.has(name)) refused.set(name, "Must be sent once.")
+    else values.set(name, valueOf(text, Object.hasOwn(types, name) ? types[name] : "string"))
   }
-  return values
+  return { values, refused: Array.from(refused, ([path, message]) => ({ path, message })) }
+}
+
+const decode = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    return null
+  }
 }
 
 const valueOf = (text: string, type: Operation.QueryType | undefined): string | number =>

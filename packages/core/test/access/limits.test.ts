@@ -63,7 +63,10 @@ describe("the limits of a host", () => {
       "keys.live.start.per_minute: Must be a whole number of at least 1, or null."
     ],
     ['{"keys":{"test":{}}}', "keys.test: This field is not known."],
-    ['{"organization_factor":null,"keyless":7}', "organization_factor: Must be number. keyless: Must be object."]
+    [
+      '{"organization_factor":null,"keyless":7}',
+      "organization_factor: Must be a whole number of at least 1, or null. keyless: Must be an object."
+    ]
   ])("cannot be %s", (setting, wrong) => {
     assert.deepStrictEqual(readLimits(setting), Result.fail(wrong))
   })

@@ -1,0 +1,87 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
+import addFormats from "ajv-formats"
+import fc from "fast-check"
+import { at, list, type Node, text } from "../../packages/http/src/JsonNode.ts"
+
+/** What every refused text holds, so that an answer that repeats a refused value gives itself away. */
+export const marker = "zq7marker"
+
+const ajv = new Ajv2020({ strict: false })
+addFormats.default(ajv)
+
+/** Tells whether a value fits a schema of the document. */
+export const validatorOf = (document: Node, schema: Node): ValidateFunction =>
+  ajv.compile({ ...schema, components: document.components })
+
+/** Values that fit a schema of the document. */
+export const fitting = (document: Node, schema: Node): fc.Arbitrary<unknown> => {
+  if ("$ref" in schema) return fitting(document, at(document, { schema }, "schema"))
+  if ("const" in schema) return fc.constant(schema.const)
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
+  const any = [...list(document, schema, "anyOf"), ...list(document, schema, "oneOf")]
+  if (any.length > 0) return fc.oneof(...any.map((one) => fitting(document, one)))
+  switch (schema.type) {
+    case "integer":
+      return fc.integer({ min: number(schema.minimum, 0), max: number(schema.maximum, 1_000_000) })
+    case "number":
+      return fc.double({ noNaN: true, noDefaultInfinity: true })
+    case "boolean":
+      return fc.boolean()
+    case "array":
+      return fc.uniqueArray(fitting(document, at(document, schema, "items")), {
+        minLength: number(schema.minItems, 1),
+        maxLength: Math.min(number(schema.maxItems, 3), 3)
+      })
+    case "object":
+      return objectOf(document, schema)
+    default:
+      return textOf(schema)
+  }
+}
+
+const number = (value: unknown, otherwise: number): number => (typeof value === "number" ? value : otherwise)
+
+const objectOf = (document: Node, schema: Node) => {
+  const required = Array.isArray(schema.required) ? schema.required : []
+  const members = Object.keys(at(document, schema, "properties"))
+  return fc.record(
+    Object.fromEntries(
+      members.map((name) => [name, fitting(document, at(document, at(document, schema, "properties"), name))])
+    ),
+    { requiredKeys: members.filter((name) => required.includes(name)) }
+  )
+}
+
+const textOf = (schema: Node): fc.Arbitrary<string> => {
+  if (schema.format === "date-time") {
+    return fc.constantFrom("2026-01-01T00:00:00Z", "2026-11-20T12:00:00.123+02:00", "2027-02-28T23:59:59-05:00")
+  }
+  if (text(schema, "pattern") !== "") return fc.stringMatching(new RegExp(text(schema, "pattern"), "u"))
+  const maxLength = Math.min(number(schema.maxLength, 40), 40)
+  return fc
+    .array(fc.constantFrom("a", "Z", "ü", "東", "🦆", "-"), { minLength: number(schema.minLength, 1), maxLength: 8 })
+    .map((parts) => parts.join("").slice(0, maxLength).toWellFormed())
+}
+
+/** JSON texts of values that do not fit a schema: wrong types, wrong bounds, broken and endless texts, deep nests. */
+export const unfitting = (document: Node, schema: Node): fc.Arbitrary<string> => {
+  const isFitting = validatorOf(document, schema)
+  return fc
+    .oneof(
+      fc.constantFrom("null", "true", "false", "0", "-1", "1.5", "1e400", "-1e400", "1e-400", "9007199254740993"),
+      fc.constantFrom("[]", "{}", `["${marker}"]`, `{"${marker}":1}`, `{"a":{"b":"${marker}"}}`, "[[[[]]]]", "[null]"),
+      fc
+        .constantFrom("", "\\t\\r\\n", "\\u202e", "<b>", "' OR 1=1 --", "../..", "{{7*7}}")
+        .map((it) => `"${marker}${it}"`),
+      fc.constantFrom(300, 3_000, 30_000).map((length) => `"${marker}${"x".repeat(length)}"`),
+      fc.integer().map(String)
+    )
+    .filter((json) => isFitting(JSON.parse(json)) !== true)
+}
+
+/** JSON texts that no field takes, whatever its schema: what no storage holds, and nesting without end. */
+export const unsafe: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom("\\u0000", "\\ud800", "\\udc00\\ud800").map((it) => `"${marker}${it}"`),
+  fc.constantFrom(40, 400, 4_000).map((levels) => `${"[".repeat(levels)}${"]".repeat(levels)}`),
+  fc.constantFrom(40, 400).map((levels) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`)
+)
