@@ -1,0 +1,62 @@
+import { after } from "./Hosts.ts"
+
+/** An answer that was received whole. */
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: what a host answers is judged by the audit
+  readonly body: any
+}
+
+/** What goes with a call. */
+export interface Sent {
+  readonly method?: "GET" | "POST"
+  readonly body?: object
+  readonly idempotency_key?: string
+}
+
+const gives_up_after_ms = 90_000
+
+/**
+ * Calls hosts as the guide tells callers to: what gets no answer, or a 503, is sent again, the same, to the next host.
+ */
+export class Caller {
+  /** How many calls had to be sent again. */
+  repeats = 0
+  private turn = 0
+  private readonly base_urls: ReadonlyArray<string>
+  private readonly key: string
+
+  constructor(base_urls: ReadonlyArray<string>, key: string) {
+    this.base_urls = base_urls
+    this.key = key
+  }
+
+  async call(path: string, sent: Sent = {}): Promise<Answer> {
+    const began = Date.now()
+    while (Date.now() - began < gives_up_after_ms) {
+      const answer = await this.once(path, sent)
+      if (answer !== null && answer.status < 500 && answer.body?.error?.retry_action?.type !== "wait") return answer
+      if (answer !== null && answer.status === 500) throw new Error(`500 for ${path}: ${JSON.stringify(answer.body)}`)
+      this.repeats += 1
+      await after(100)
+    }
+    throw new Error(`No answer to ${path} in ${gives_up_after_ms} ms`)
+  }
+
+  private async once(path: string, { method = "GET", body, idempotency_key }: Sent): Promise<Answer | null> {
+    const base_url = this.base_urls[this.turn++ % this.base_urls.length]
+    const headers: Record<string, string> = { authorization: `Bearer ${this.key}`, "content-type": "application/json" }
+    if (idempotency_key !== undefined) headers["idempotency-key"] = idempotency_key
+    try {
+      const response = await fetch(`${base_url}${path}`, {
+        method,
+        headers,
+        signal: AbortSignal.timeout(30_000),
+        ...(body !== undefined && { body: JSON.stringify(body) })
+      })
+      return { status: response.status, body: await response.json() }
+    } catch {
+      return null
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { Client } from "pg"
+import type { PostgresServer } from "../../test/support/PostgresServer.ts"
+import type { Chance } from "./Chance.ts"
+import { after, type Host } from "./Hosts.ts"
+
+/** What faults are done to. */
+export interface Target {
+  readonly server: PostgresServer
+  readonly url: string
+  readonly hosts: readonly [Host, ...ReadonlyArray<Host>]
+}
+
+/** A fault, and what it is called. */
+export interface Fault {
+  readonly name: string
+  readonly strike: (target: Target, chance: Chance) => Promise<void>
+}
+
+/** Kills a host as a power cut does, and starts it again a little later. */
+export const killHost: Fault = {
+  name: "kill -9 of a host",
+  strike: async ({ hosts }, chance) => {
+    const host = chance.pick(hosts)
+    await host.kill()
+    await after(chance.below(500))
+    await host.start()
+  }
+}
+
+/** Ends some of the database's connections, in the middle of whatever they do. */
+export const endConnections: Fault = {
+  name: "pg_terminate_backend",
+  strike: async ({ url }, chance) => {
+    const client = new Client(url)
+    await client.connect()
+    const { rows } = await client.query<{ pid: number }>(
+      "select pid from pg_stat_activity where application_name = 'quotewire' order by pid"
+    )
+    for (const { pid } of rows) if (chance.next() < 0.5) await client.query("select pg_terminate_backend($1)", [pid])
+    await client.end()
+  }
+}
+
+/** Stops the database as a crash does, and starts it again. */
+export const restartDatabase: Fault = {
+  name: "restart of PostgreSQL in immediate mode",
+  strike: async ({ server }, chance) => {
+    await server.stop("immediate")
+    await after(chance.below(1_000))
+    await server.startAgain()
+  }
+}

@@ -1,0 +1,46 @@
+import type { Caller } from "./Caller.ts"
+import { after } from "./Hosts.ts"
+
+/** An event as the feed shows it. */
+export interface FeedEvent {
+  readonly id: string
+  readonly type: string
+  readonly occurred_at: string
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number }
+}
+
+/** Reads the feed from its beginning, or on from a cursor, until it is empty. */
+export const read = async (caller: Caller, into: Array<FeedEvent>, from: string | null): Promise<string | null> => {
+  let cursor = from
+  while (true) {
+    const query = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
+    const { status, body } = await caller.call(`/v1/events?limit=100${query}`)
+    if (status !== 200) throw new Error(`The feed has answered ${status}: ${JSON.stringify(body)}`)
+    into.push(...body.events)
+    cursor = body.next_cursor
+    if (body.events.length === 0) return cursor
+  }
+}
+
+/** Follows the feed while others write, until it is told to stop and has caught up. */
+export const follow = (caller: Caller) => {
+  const events: Array<FeedEvent> = []
+  let stopping = false
+  const run = async () => {
+    let cursor: string | null = null
+    while (!stopping) {
+      cursor = await read(caller, events, cursor)
+      await after(50)
+    }
+    await read(caller, events, cursor)
+    return events
+  }
+  const followed = run()
+  return {
+    /** Everything that it has seen, in its order. */
+    stop: (): Promise<ReadonlyArray<FeedEvent>> => {
+      stopping = true
+      return followed
+    }
+  }
+}

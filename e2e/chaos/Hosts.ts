@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+
+const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
+
+/** One `quotewire serve` that can be killed and started again at the same address. */
+export interface Host {
+  readonly base_url: string
+  /** Ends it at once, as a power cut does. */
+  readonly kill: () => Promise<void>
+  /** Starts it, and answers when it is ready. */
+  readonly start: () => Promise<void>
+  /** Asks it to stop, and answers its exit code. */
+  readonly stop: () => Promise<number | null>
+  /** What it has said on standard error, its last 20,000 characters. */
+  readonly said: () => string
+}
+
+const ready_within_ms = 60_000
+
+/** A host on a port, working for a database; it does not run yet. */
+export const make = (port: number, env: Readonly<Record<string, string>>): Host => {
+  let child: ChildProcess | null = null
+  let said = ""
+  const start = async () => {
+    const args = [program, "serve", "--port", `${port}`, "--json", "--no-limits"]
+    const started = spawn(process.execPath, args, { env: { ...process.env, ...env } })
+    child = started
+    started.stderr.on("data", (bytes) => {
+      said = (said + bytes).slice(-20_000)
+    })
+    let out = ""
+    started.stdout.on("data", (bytes) => {
+      out += bytes
+    })
+    const began = Date.now()
+    while (!out.includes("\n")) {
+      if (started.exitCode !== null) throw new Error(`A host has ended at its start: ${said}`)
+      if (Date.now() - began > ready_within_ms) throw new Error("A host did not become ready")
+      await Promise.race([once(started.stdout, "data"), once(started, "exit"), after(1_000)])
+    }
+  }
+  const end = async (signal: "SIGKILL" | "SIGTERM") => {
+    const ending = child
+    child = null
+    if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
+    const ended = once(ending, "exit")
+    ending.kill(signal)
+    const [code]: ReadonlyArray<number | null> = await ended
+    return code ?? null
+  }
+  return {
+    base_url: `http://127.0.0.1:${port}`,
+    start,
+    kill: async () => {
+      await end("SIGKILL")
+    },
+    stop: () => end("SIGTERM"),
+    said: () => said
+  }
+}
+
+/** Waits in real time. */
+export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,0 +1,67 @@
+import { Applications } from "@quotewire/core/testing"
+import { Caller } from "./Caller.ts"
+import type { Chance } from "./Chance.ts"
+import * as Follower from "./Follower.ts"
+import { after } from "./Hosts.ts"
+import type * as Receiver from "./Receiver.ts"
+
+const lines = ["renters", "pet", "personal_auto"] as const
+
+const event_types = [
+  ...["queued", "updated", "completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`),
+  ...["created", "updated", "expired"].map((type) => `quote.${type}`)
+]
+
+/** An organization under load: what it was promised, and what it has seen. */
+export interface Organization {
+  readonly caller: Caller
+  /** The identifiers of the requests that were answered with 202. */
+  readonly accepted: Set<string>
+  readonly follower: ReturnType<typeof Follower.follow>
+  readonly name: string
+  readonly subscription_id: string
+}
+
+/** Subscribes an organization to everything, and begins to follow its feed. */
+export const begin = async (
+  name: string,
+  key: string,
+  base_urls: ReadonlyArray<string>,
+  receiver: Awaited<ReturnType<typeof Receiver.open>>
+): Promise<Organization> => {
+  const caller = new Caller(base_urls, key)
+  const subscribed = await caller.call("/v1/event-subscriptions", {
+    method: "POST",
+    idempotency_key: `subscribe-${name}`,
+    body: { url: receiver.urlOf(name), event_types }
+  })
+  if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
+  receiver.trust(name, subscribed.body.signing_secret)
+  const follower = Follower.follow(new Caller(base_urls, key))
+  return { caller, accepted: new Set(), follower, name, subscription_id: subscribed.body.id }
+}
+
+/** Starts requests one after the other until told to stop, each sent again until it is accepted. */
+export const load = async (
+  organization: Organization,
+  chance: Chance,
+  lane: number,
+  rest_ms: number,
+  isOver: () => boolean
+) => {
+  for (let number = 0; !isOver(); number++) {
+    const line = chance.pick(lines)
+    const { status, body } = await organization.caller.call("/v1/quote-requests", {
+      method: "POST",
+      body: {
+        line,
+        consent_receipt_id: `receipt-${lane}-${number}`,
+        request_key: `request-${lane}-${number}`,
+        application: Applications.smallest[line]
+      }
+    })
+    if (status !== 202) throw new Error(`A start was answered with ${status}: ${JSON.stringify(body)}`)
+    organization.accepted.add(body.id)
+    await after(rest_ms)
+  }
+}

@@ -1,0 +1,164 @@
+import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { PostgresServer } from "../../test/support/PostgresServer.ts"
+import * as Audit from "./Audit.ts"
+import * as Chance from "./Chance.ts"
+import type { Fault, Target } from "./Faults.ts"
+import * as Follower from "./Follower.ts"
+import * as Hosts from "./Hosts.ts"
+import * as Organization from "./Organization.ts"
+import * as Receiver from "./Receiver.ts"
+
+/** What is to happen. */
+export interface Plan {
+  readonly seed: number
+  /** What strikes, one after the other, under load. */
+  readonly faults: ReadonlyArray<Fault>
+  /** No more faults after this time, in milliseconds; the load ends with the last fault. */
+  readonly most_ms: number
+  readonly say: (line: string) => void
+}
+
+/** What happened. */
+export interface Story {
+  readonly faults: number
+  readonly accepted: number
+  readonly events: number
+  /** Deliveries that arrived more than once, which is allowed. */
+  readonly repeated_deliveries: number
+  /** Calls that were sent again because a host or the database was away. */
+  readonly repeated_calls: number
+  /** From the last fault until every event had arrived at its receiver. */
+  readonly recovered_ms: number
+  /** What was promised and not kept. */
+  readonly findings: ReadonlyArray<string>
+}
+
+const lanes = 4
+const rest_ms = 120
+const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
+const settles_within_ms = 90_000
+
+/** Plays a plan on two hosts and a PostgreSQL of their own, and judges what has come of it. */
+export const play = async (plan: Plan): Promise<Story> => {
+  const server = await PostgresServer.start({ durable: true })
+  const receiver = await Receiver.open()
+  const url = server.url("postgres")
+  const env = {
+    QUOTEWIRE_DATABASE_URL: url,
+    QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
+    QUOTEWIRE_WEBHOOK_ALLOW: "127.0.0.0/8"
+  }
+  const hosts = [Hosts.make(await freePort(), env), Hosts.make(await freePort(), env)] as const
+  try {
+    await command(env, "migrate")
+    await Promise.all(hosts.map((host) => host.start()))
+    return await strikeUnderLoad(plan, { server, url, hosts }, receiver, env)
+  } finally {
+    for (const host of hosts) await host.kill()
+    receiver.close()
+    await server.remove()
+  }
+}
+
+type OpenReceiver = Awaited<ReturnType<typeof Receiver.open>>
+type Env = Readonly<Record<string, string>>
+
+const strikeUnderLoad = async (plan: Plan, target: Target, receiver: OpenReceiver, env: Env): Promise<Story> => {
+  const base_urls = target.hosts.map(({ base_url }) => base_url)
+  const organizations: Array<Organization.Organization> = []
+  for (const name of ["one", "other"]) {
+    organizations.push(await Organization.begin(name, await newKey(env, name), base_urls, receiver))
+  }
+  let over = false
+  const loads = organizations.flatMap((organization, place) =>
+    Array.from({ length: lanes }, (_, lane) =>
+      Organization.load(organization, Chance.make(plan.seed + place * lanes + lane), lane, rest_ms, () => over)
+    )
+  )
+  const chance = Chance.make(plan.seed)
+  const began = Date.now()
+  let struck = 0
+  try {
+    for (const fault of plan.faults) {
+      if (Date.now() - began > plan.most_ms) break
+      await Hosts.after(200 + chance.below(800))
+      await fault.strike(target, chance)
+      struck += 1
+      plan.say(`${struck} of ${plan.faults.length}: ${fault.name}`)
+    }
+  } finally {
+    over = true
+  }
+  const last_fault = Date.now()
+  await Promise.all(loads)
+  const outcomes = await Promise.all(organizations.map((organization) => settle(organization, receiver)))
+  const recovered_ms = Date.now() - last_fault
+  return {
+    faults: struck,
+    accepted: outcomes.reduce((sum, { accepted }) => sum + accepted.size, 0),
+    events: outcomes.reduce((sum, { feed }) => sum + feed.length, 0),
+    repeated_deliveries: [...receiver.received.bodies.values()].reduce((sum, all) => sum + all.length - 1, 0),
+    repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats, 0),
+    recovered_ms,
+    findings: outcomes.flatMap(Audit.findings)
+  }
+}
+
+/** Lets an organization's requests come to their ends, and reads all that there is of them. */
+const settle = async (organization: Organization.Organization, receiver: OpenReceiver): Promise<Audit.Outcome> => {
+  const { accepted, caller, follower, name } = organization
+  const moved = await caller.call("/v1/sandbox/time", {
+    method: "POST",
+    idempotency_key: `end-${name}`,
+    body: { seconds: 600 }
+  })
+  if (moved.status !== 200) throw new Error(`The clock was not moved: ${JSON.stringify(moved.body)}`)
+  const began = Date.now()
+  let feed: Array<Follower.FeedEvent> = []
+  do {
+    await Hosts.after(250)
+    feed = []
+    await Follower.read(caller, feed, null)
+  } while (Date.now() - began < settles_within_ms && !feed.every(({ id }) => receiver.received.bodies.has(id)))
+  const followed = await follower.stop()
+  const requests = await readRequests(organization)
+  return { accepted, followed, feed, requests, received: receiver.received }
+}
+
+const readRequests = async ({ caller }: Organization.Organization) => {
+  const requests = new Map<string, { readonly status: string; readonly version: number }>()
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
+    const { body } = await caller.call(`/v1/quote-requests?limit=100${query}`)
+    for (const { id, status, version } of body.quote_requests) requests.set(id, { status, version })
+    cursor = body.next_cursor
+  } while (cursor !== null)
+  return requests
+}
+
+const command = async (env: Env, ...args: ReadonlyArray<string>) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, "--json"], {
+    env: { ...process.env, ...env }
+  })
+  return JSON.parse(stdout)
+}
+
+const newKey = async (env: Env, name: string): Promise<string> => {
+  const { organization_id } = await command(env, "organizations", "create", name)
+  const scope = ["--organization", organization_id, "--environment", "sandbox", "--kind", "server"]
+  return (await command(env, "keys", "create", ...scope)).key
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })

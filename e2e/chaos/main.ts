@@ -1,0 +1,31 @@
+import { parseArgs } from "node:util"
+import * as Chance from "./Chance.ts"
+import { play } from "./chaos.ts"
+import { endConnections, killHost, restartDatabase } from "./Faults.ts"
+
+/*
+ * npm run chaos -- [--seed N] [--cycles N] [--minutes N]
+ *
+ * Kills hosts and connections and restarts the database under load, so often, and judges what has come of it.
+ */
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: `${Math.floor(Math.random() * 1e9)}` },
+    cycles: { type: "string", default: "100" },
+    minutes: { type: "string", default: "20" }
+  }
+})
+const seed = Number(values.seed)
+const cycles = Number(values.cycles)
+const chance = Chance.make(seed)
+// Each kill of a host is a cycle; now and then the database suffers too.
+const faults = Array.from({ length: cycles }, () => {
+  const drawn = chance.next()
+  return drawn < 0.1 ? [restartDatabase, killHost] : drawn < 0.3 ? [endConnections, killHost] : [killHost]
+}).flat()
+
+console.log(`seed ${seed}, ${cycles} cycles`)
+const story = await play({ seed, faults, most_ms: Number(values.minutes) * 60_000, say: console.log })
+console.log(JSON.stringify(story, null, 2))
+if (story.findings.length > 0) process.exitCode = 1
