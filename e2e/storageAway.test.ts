@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { operations, Storage } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
-import { smallest } from "./applications.ts"
 import { Host, http, type Keys } from "./host.ts"
 import { advance, startRequest } from "./support/subscriber.ts"
 
@@ -56,7 +56,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: `away-${++starts}`,
-      application: smallest.renters
+      application: Applications.smallest.renters
     }),
     get_quote_request: () => ({ id: request, wait_seconds: 0 }),
     cancel_quote_request: () => ({ id: request }),

@@ -4,11 +4,12 @@ import { Context, Effect, Layer, Option, type Scope } from "effect"
 import * as Agents from "./Agents.ts"
 import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
+import * as Observing from "./Observing.ts"
 
 /** What the settings say of the host. */
 export type Listening = Pick<
   HostSettings,
-  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
+  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header" | "metrics_port"
 >
 
 /** What is served beside the agent endpoint and the links of quotes: every operation over REST, or nothing. */
@@ -19,14 +20,14 @@ export const serve = (
   settings: Listening,
   rest: Rest = "rest"
 ): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
-  Layer.build(layerOf(settings, rest)).pipe(
+  Effect.flatMap(Observing.measure(settings), (measuring) => Layer.build(layerOf(settings, rest, measuring))).pipe(
     Effect.map(Context.get(Http.Host)),
     Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new Failed({ message })))
   )
 
 type Needs = Quotewire.Services | Storage.Storage
 
-const layerOf = (settings: Listening, rest: Rest) =>
+const layerOf = (settings: Listening, rest: Rest, measuring: Observing.Measuring) =>
   Layer.unwrap(
     Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
       Http.layer<Needs>({
@@ -36,6 +37,7 @@ const layerOf = (settings: Listening, rest: Rest) =>
         host: settings.host,
         port: settings.port,
         cors_origins: settings.cors_origins,
+        ...measuring,
         wake: Effect.provideContext(Quotewire.wake, context),
         ...(Option.isSome(settings.trust_proxy) && {
           proxies: { trusted: settings.trust_proxy.value, header: settings.proxy_header }

@@ -17,6 +17,9 @@ export interface HostSettings {
   readonly proxy_header: ClientAddress.ProxyHeader
   readonly request_log: boolean
   readonly feedback: boolean
+  readonly metrics_port: Option.Option<number>
+  readonly otlp_url: Option.Option<string>
+  readonly log_format: Settings.LogFormat
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
 }
@@ -35,6 +38,9 @@ export const flags = (networks: string) => ({
   proxy_header: Settings.proxy_header,
   request_log: Settings.request_log,
   feedback: Settings.feedback,
+  metrics_port: Settings.metrics_port,
+  otlp_url: Settings.otlp_url,
+  log_format: Settings.log_format,
   webhook_allow: Settings.webhook_allow(networks),
   webhook_header_prefix: Settings.webhook_header_prefix
 })

@@ -172,5 +172,37 @@ export const request_log = toggle("request-log", "Log calls for GET /v1/requests
 /** Whether reports about the API are taken. */
 export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; --no-feedback turns it off", true)
 
+/** Where `/metrics` is served; nowhere unless told. */
+export const metrics_port = Flag.Int("metrics-port").pipe(
+  Flag.withFallbackConfig(Config.Int(variableOf("metrics-port"))),
+  Flag.filter(isPort, () => must("metrics-port", "be a whole number from 0 to 65535")),
+  Flag.withDescription(`Port to serve /metrics at; off unless told [${variableOf("metrics-port")}]`),
+  Flag.optional
+)
+
+/** Where traces go; nowhere unless told. */
+export const otlp_url = text("otlp-url", "Collector of OpenTelemetry to send traces to; off unless told").pipe(
+  Flag.filter(isBaseUrl, () =>
+    must("otlp-url", "be an http or https address without query, user and slash at its end")
+  ),
+  Flag.optional
+)
+
+/** The forms in which logs can be written. */
+const logFormats = ["logfmt", "json"] as const
+export type LogFormat = (typeof logFormats)[number]
+
+/** How logs are written. */
+export const log_format = text(
+  "log-format",
+  "Form of the logs on standard error, logfmt or json; logfmt unless told"
+).pipe(
+  Flag.withDefault("logfmt"),
+  Flag.filterMap(
+    (name) => Option.fromUndefinedOr(logFormats.find((format) => format === name)),
+    () => must("log-format", "be logfmt or json")
+  )
+)
+
 /** Stack traces of failures. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

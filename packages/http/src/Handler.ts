@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { performance } from "node:perf_hooks"
 import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, FiberSet, Option, References, type Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
@@ -18,6 +19,16 @@ export interface Settings {
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
   readonly proxies?: ClientAddress.Proxies
+  /** Takes note of every answer that was sent; it must not throw and must not wait. */
+  readonly onAnswered?: (answered: Answered) => void
+}
+
+/** A request that was answered, as metrics count it. */
+export interface Answered {
+  /** The route's name; `*` where no path was matched. */
+  readonly name: string
+  readonly status: number
+  readonly duration_ms: number
 }
 
 /** Answers the requests of a `node:http` server. */
@@ -64,7 +75,9 @@ const unsafeMake = <R>(
   const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
   const cors = Cors.make(settings.cors_origins ?? [], paths)
   const addressOf = ClientAddress.of(settings.proxies ?? null)
+  const { onAnswered } = settings
   const fork = Effect.runForkWith(quiet(context))
+  const handled = handledIn(context)
   let isClosing = false
 
   const refused = (exchange: Exchange, error: ApiError.ApiError): Answer.Answer =>
@@ -92,12 +105,14 @@ const unsafeMake = <R>(
 
   const finish = (exchange: Exchange, exit: Exit.Exit<Answer.Answer, ApiError.ApiError>): void => {
     if (exchange.response.destroyed) return
-    sendTo(exchange, Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause))
+    const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
+    sendTo(exchange, answer)
+    onAnswered?.(answeredOf(exchange, answer.status))
   }
 
-  const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "handle">, incoming: Incoming): void => {
+  const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
     if (exchange.response.destroyed) return
-    const fiber = fork(Effect.suspend(() => route.handle(incoming)))
+    const fiber = fork(handled(route, incoming))
     fiber.addObserver((exit) => finish(exchange, exit))
     if (fiber.pollUnsafe() !== undefined) return
     FiberSet.addUnsafe(running, fiber)
@@ -117,7 +132,8 @@ const unsafeMake = <R>(
     // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
     const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
     const headers = { ...version, ...cors.headers(request, match.value.cors) }
-    const exchange = { request, response, request_id, headers }
+    const began_ms = onAnswered === undefined ? 0 : performance.now()
+    const exchange = { request, response, request_id, headers, name: match.value.name, began_ms }
     if (preflight !== null) {
       sendTo(exchange, preflight)
       return
@@ -159,15 +175,38 @@ interface Exchange {
   readonly request_id: string
   /** What its answer carries, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>
+  readonly name: string
+  /** When it arrived, on the clock of `performance`; 0 where nobody asks. */
+  readonly began_ms: number
 }
+
+const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => ({
+  name,
+  status,
+  duration_ms: performance.now() - began_ms
+})
 
 const closing = { connection: "close" }
 
+/** Whether the host has a tracer of its own. */
+const isTraced = (context: Context.Context<never>): boolean =>
+  Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
+
 /** Without a tracer of the host's own, spans would be made and thrown away on every request. */
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
-  Context.get(context, Tracer.Tracer) === Tracer.nativeTracer
-    ? Context.add(context, References.TracerEnabled, false)
-    : context
+  isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
+
+/** What answers a request. Where it is traced, its span says which one it is, and nothing of what was sent. */
+const handledIn = <R>(context: Context.Context<R>) => {
+  const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) =>
+    Effect.suspend(() => route.handle(incoming))
+  if (!isTraced(context)) return handle
+  return (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
+    const { method, request_id } = incoming
+    const attributes = { "http.request.method": method, request_id }
+    return Effect.withSpan(handle(route, incoming), route.name, { kind: "server", attributes })
+  }
+}
 
 /** Splits a request's target; one that names the whole address, as proxies send it, counts by its path. */
 const targetOf = (url: string): { readonly path: string; readonly query: string } => {

@@ -13,10 +13,11 @@ const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
   const route = other === undefined ? unknown_route : Operation.loggedPath(other.value.path)
-  return { params: {}, value: { cors: false, handle: (incoming) => Effect.andThen(note(incoming, route), notFound) } }
+  const handle = (incoming: Incoming) => Effect.andThen(note(incoming, route), notFound)
+  return { params: {}, value: { name: unknown_route, cors: false, handle } }
 }
 
-type Handles = Pick<Route<Operation.PipelineServices>, "cors" | "handle">
+type Handles = Pick<Route<Operation.PipelineServices>, "name" | "cors" | "handle">
 
 const note = (incoming: Incoming, route: string): Effect.Effect<void, never, Operation.PipelineServices> => {
   if (incoming.headers.authorization === undefined) return Effect.void

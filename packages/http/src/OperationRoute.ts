@@ -22,6 +22,7 @@ export const make = <R>(
   const logged = Operation.loggedPath(operation.route.path)
   const hasBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   return {
+    name: operation.name,
     method: operation.route.method,
     path: operation.route.path,
     // Only a widget key is made to be used from a page.

@@ -28,6 +28,8 @@ export interface Incoming {
  * The operations become routes; a host can add its own, such as the agent endpoint or a carrier's callbacks.
  */
 export interface Route<out R = never> {
+  /** What metrics and traces call it: the operation's name, or the path. */
+  readonly name: string
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** Path with `{name}` in place of a parameter. */
   readonly path: string
@@ -42,4 +44,4 @@ export const make = <R>(
   method: Route<R>["method"],
   path: string,
   handle: (incoming: Incoming) => Effect.Effect<Answer, ApiError.ApiError, R>
-): Route<R> => ({ method, path, cors: false, handle })
+): Route<R> => ({ name: path, method, path, cors: false, handle })

@@ -8,6 +8,7 @@ import { Failed } from "../Failed.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as InMemory from "../InMemory.ts"
+import * as Observing from "../Observing.ts"
 import * as Settings from "../Settings.ts"
 import { version } from "../version.ts"
 
@@ -25,9 +26,9 @@ interface McpSettings extends HostSettings.HostSettings {
 }
 
 /** `quotewire mcp`: the service for one agent, here or on a host that runs already. */
-export const mcp = Command.make("mcp", flags, (settings) => Effect.scoped(serve(settings))).pipe(
-  Command.withDescription("Serve an agent (MCP) on standard input and output")
-)
+export const mcp = Command.make("mcp", flags, (settings) =>
+  Effect.scoped(serve(settings)).pipe(Effect.provide(Observing.layer(settings)))
+).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))
 
 const serve = (settings: McpSettings) => {
   const key = Option.getOrNull(Option.map(settings.api_key, Redacted.value))

@@ -5,6 +5,7 @@ import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
+import * as Observing from "../Observing.ts"
 import * as Service from "../Service.ts"
 import { must } from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
@@ -27,9 +28,9 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
 }
 
 /** `quotewire serve`: the standalone host, with everything in PostgreSQL. Several of them can share one database. */
-export const serve = Command.make("serve", flags, (settings) => Effect.scoped(run(settings))).pipe(
-  Command.withDescription("Serve with everything in PostgreSQL")
-)
+export const serve = Command.make("serve", flags, (settings) =>
+  Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
+).pipe(Command.withDescription("Serve with everything in PostgreSQL"))
 
 /** The workspace of callers without a key, if there is to be one. */
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {

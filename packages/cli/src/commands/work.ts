@@ -2,6 +2,9 @@ import { Allowance, Quotewire } from "@quotewire/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../Database.ts"
+import { Failed } from "../Failed.ts"
+import type { HostSettings } from "../HostSettings.ts"
+import * as Observing from "../Observing.ts"
 import * as Service from "../Service.ts"
 import * as Settings from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
@@ -11,6 +14,10 @@ const flags = {
   webhook_allow: Settings.webhook_allow(""),
   webhook_header_prefix: Settings.webhook_header_prefix,
   json: Settings.json,
+  host: Settings.host,
+  metrics_port: Settings.metrics_port,
+  otlp_url: Settings.otlp_url,
+  log_format: Settings.log_format,
   database_url: StorageSettings.database_url,
   seal_keys: StorageSettings.seal_keys
 }
@@ -18,15 +25,16 @@ const flags = {
 // Links in quotes lead to the hosts, whose address this process cannot know by itself.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
+    Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format">,
     StorageSettings.StorageSettings {
   readonly base_url: string
   readonly json: boolean
 }
 
 /** `quotewire work`: runs the due jobs of a database, beside hosts that only answer calls. */
-export const work = Command.make("work", flags, (settings) => Effect.scoped(run(settings))).pipe(
-  Command.withDescription("Run the due jobs of a database, and answer no calls")
-)
+export const work = Command.make("work", flags, (settings) =>
+  Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
+).pipe(Command.withDescription("Run the due jobs of a database, and answer no calls"))
 
 /** What only hosts need. */
 const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
@@ -36,7 +44,11 @@ const run = Effect.fnUntraced(function* (settings: WorkSettings) {
     { ...settings, ...nobodyCalls },
     Database.ground(settings, () => settings.base_url)
   )
-  yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
+  const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
+  yield* Observing.measure(settings).pipe(
+    Effect.provideContext(core),
+    Effect.mapError(({ message }) => new Failed({ message }))
+  )
   yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is working")
   return yield* Effect.never
 })

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { type ApiError, make } from "../ApiError.ts"
 import { directory, Storage } from "../storage/Storage.ts"
 import { day_ms, minute_ms, second_ms } from "../Timestamp.ts"
@@ -86,6 +86,7 @@ interface Gauge {
   readonly counter: SharedCounts.Counter
   readonly limit: number
   readonly message: string
+  readonly refusals: Metric.Counter<number>
 }
 
 /** What a call asks of one gauge. */
@@ -112,7 +113,10 @@ const isTooMuch = ({ gauge, count, units }: Demand): boolean => {
 const refuse = (reached: ReadonlyArray<Demand>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))
-  return Effect.fail(make("rate_limited", { message: longest.gauge.message, retry_after_seconds }))
+  return Effect.andThen(
+    Metric.update(longest.gauge.refusals, 1),
+    Effect.fail(make("rate_limited", { message: longest.gauge.message, retry_after_seconds }))
+  )
 }
 
 const endOf = ({ count: { tally } }: Demand): number => tally.window_start + tally.window_ms
@@ -153,7 +157,13 @@ const times = (factor: number, { start, read, other }: Limits["keyless"]): Limit
 const gaugeOf = (counter: SharedCounts.Counter, limit: number, what: string): Gauge => ({
   counter,
   limit,
-  message: `The limit of ${limit} ${what} was reached.`
+  message: `The limit of ${limit} ${what} was reached.`,
+  refusals: Metric.withAttributes(refusals, { limit: what })
+})
+
+const refusals = Metric.counter("quotewire_rate_limited_total", {
+  description: "Calls that were refused, by the limit that was reached.",
+  incremental: true
 })
 
 const demandsOf = (

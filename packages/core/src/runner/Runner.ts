@@ -1,9 +1,9 @@
-import { Cause, Clock, Context, Effect, FiberSet, Layer, Option, type Scope } from "effect"
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, type Scope } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Signal from "../Signal.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { type Claim, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { second_ms } from "../Timestamp.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import { Place } from "./Place.ts"
@@ -125,6 +125,7 @@ export class Runner extends Context.Service<
           const room = max_running - (running.size - outside.count())
           const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
           for (const job of claimed.jobs) running.set(nameOf(job), job)
+          if (room > 0) yield* measure(claimed, running.size - outside.count())
           for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
           if (claimed.jobs.length > 0) return
           const now = yield* Clock.currentTimeMillis
@@ -154,6 +155,24 @@ export class Runner extends Context.Service<
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
 }
+
+const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
+  description: "Jobs that this process has taken.",
+  incremental: true
+})
+const runningJobs = Metric.gauge("quotewire_jobs_running", {
+  description: "Jobs that this process is at, those aside that wait for an endpoint or a carrier."
+})
+const oldestDueJob = Metric.gauge("quotewire_oldest_due_job_age_seconds", {
+  description: "How long the oldest job that is due and not taken has been due."
+})
+
+const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next_due_at">, running: number) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Metric.update(claimedJobs, claimed.jobs.length)
+  yield* Metric.update(runningJobs, running)
+  yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / second_ms)
+})
 
 /** Counts the jobs that wait for the world outside, and tells when one more does. */
 const waitingOutside = (left: () => void) => {

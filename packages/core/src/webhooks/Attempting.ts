@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import type { Mac } from "effect/crypto"
 import type { Seal } from "../access/Seal.ts"
 import * as Json from "../Json.ts"
@@ -54,6 +54,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
   if (moved !== null) return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finish: job }))
   const sent = yield* send(means, due, at)
   if (sent.failure === "busy") return yield* Effect.retry(postpone(means, due, at + sent.duration_ms), again)
+  yield* Metric.update(isConfirmed(sent) ? confirmedAttempts : failedAttempts, 1)
   const outcome: Delivery.Outcome = {
     attempted_at: at,
     ended_at: at + sent.duration_ms,
@@ -68,6 +69,12 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
 })
 
 const again = { times: 100, while: (error: { readonly _tag: string }) => error._tag === "VersionConflict" }
+const attempts = Metric.counter("quotewire_webhook_attempts_total", {
+  description: "Attempts to deliver an event, by outcome.",
+  incremental: true
+})
+const confirmedAttempts = Metric.withAttributes(attempts, { outcome: "succeeded" })
+const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
 /** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
 const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {

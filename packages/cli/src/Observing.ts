@@ -1,0 +1,39 @@
+import type { Quotewire } from "@quotewire/core"
+import { type Handler, type Http, Metrics } from "@quotewire/http"
+import { Effect, Layer, Logger, Option, type Scope } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { OtlpSerialization, OtlpTracer } from "effect/observability"
+import type { HostSettings } from "./HostSettings.ts"
+import { version } from "./version.ts"
+
+/** How a process tells what it does: its logs on standard error, and traces where the settings want them. */
+export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" | "otlp_url">): Layer.Layer<never> => {
+  const format = log_format === "json" ? Logger.formatJson : Logger.formatLogFmt
+  const logs = Logger.layer([Logger.withConsoleError(format)])
+  if (Option.isNone(otlp_url)) return logs
+  const traces = OtlpTracer.layer({
+    url: `${otlp_url.value}/v1/traces`,
+    resource: { serviceName: "quotewire", serviceVersion: version }
+  })
+  return Layer.merge(
+    logs,
+    traces.pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(FetchHttpClient.layer))
+  )
+}
+
+/** What a host is told to measure; nothing where nobody asks for it. */
+export type Measuring = Pick<Handler.Settings, "onAnswered">
+
+/** Serves what is measured where the settings want it; what is not served is not measured. */
+export const measure = Effect.fnUntraced(function* ({
+  host,
+  metrics_port
+}: Pick<HostSettings, "host" | "metrics_port">): Effect.fn.Return<
+  Measuring,
+  Http.CannotListen,
+  Quotewire.Services | Scope.Scope
+> {
+  if (Option.isNone(metrics_port)) return {}
+  yield* Metrics.serve({ host, port: metrics_port.value })
+  return { onAnswered: yield* Metrics.onAnswered }
+})

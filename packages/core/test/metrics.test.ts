@@ -1,0 +1,80 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Metric } from "effect"
+import { noLimits } from "../src/access/Limits.ts"
+import { advance, list, live, pass, refusal, runDue, start, work } from "./engine/support.ts"
+import { answered, confirmed, create, sendTest, tale } from "./webhooks/support.ts"
+
+/** What is measured, as `name label=value` with its number; histograms are none of the core's. */
+const measured = Effect.map(Metric.snapshot, (metrics) =>
+  metrics.flatMap(({ id, attributes, type, state }) => {
+    const labels = Object.entries(attributes ?? {}).map(([name, value]) => ` ${name}=${value}`)
+    const value = type === "Counter" ? Number(state.count) : type === "Gauge" ? Number(state.value) : null
+    return value === null ? [] : [`${id}${labels.join("")}: ${value}`]
+  })
+)
+
+const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, new Map())
+
+describe("what the core measures", () => {
+  tale(
+    "are the attempts by outcome, and the limits that were reached",
+    () =>
+      apart(
+        Effect.gen(function* () {
+          const { id } = yield* create()
+          yield* sendTest(id)
+          yield* runDue
+          yield* advance(5)
+          yield* runDue
+          yield* sendTest(id)
+          yield* runDue
+          yield* list()
+          yield* refusal(list())
+          yield* refusal(list())
+          assert.sameMembers(yield* measured, [
+            "quotewire_webhook_attempts_total outcome=failed: 1",
+            "quotewire_webhook_attempts_total outcome=succeeded: 2",
+            "quotewire_rate_limited_total limit=reads of a key a minute: 2"
+          ])
+        })
+      ),
+    { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) },
+    {
+      limits: {
+        ...noLimits,
+        keys: { ...noLimits.keys, sandbox: { ...noLimits.keys.sandbox, read: { per_minute: 3, per_day: null } } }
+      }
+    }
+  )
+
+  tale(
+    "are the jobs that a runner takes, and how late the oldest one is that it has not taken yet",
+    () =>
+      apart(
+        Effect.gen(function* () {
+          for (let i = 0; i < 150; i++) yield* start({}, live)
+          yield* pass(90_000)
+          yield* work
+          yield* pass(2_000)
+          const found = yield* measured
+          assert.match(found.find((one) => one.startsWith("quotewire_jobs_claimed_total")) ?? "", /: [1-9]\d{2,}$/)
+          assert.includeMembers(found, ["quotewire_jobs_running: 0", "quotewire_oldest_due_job_age_seconds: 0"])
+          assert.include(seen, "quotewire_oldest_due_job_age_seconds: 90")
+        })
+      ),
+    {},
+    {
+      around: (storage) => ({
+        ...storage,
+        claim: (query) =>
+          Effect.andThen(
+            Effect.map(measured, (found) => seen.push(...found)),
+            storage.claim(query)
+          )
+      })
+    }
+  )
+})
+
+/** What was measured whenever a runner asked for work. */
+const seen: Array<string> = []
