@@ -27,7 +27,7 @@ export type SendFailure =
   | "connection_failed"
   /** The endpoint's certificate is not to be trusted, or it does not speak TLS: nothing was sent. */
   | "tls_failed"
-  /** The headers of the answer are larger than 16 KiB. */
+  /** The headers of the answer are larger than 16 KiB, or what stands around headers and body is endless. */
   | "too_large"
   /** The answer is not HTTP, or not whole. */
   | "bad_response"

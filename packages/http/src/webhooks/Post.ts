@@ -109,7 +109,9 @@ export class Post {
     if (options === undefined) return
     if (!this.hasConnected) this.connected()
     this.connection = connection
-    connection.statusLine.begin()
+    connection.statusLine.begin(() => {
+      if (this.connection === connection && !this.isOver) this.finish("too_large")
+    })
     if (this.turn + 1 < this.addresses.length) {
       this.connecting = setTimeout(() => this.passOn("timeout"), connect_limit_ms)
     }

@@ -1,5 +1,8 @@
 import type { Socket } from "node:net"
 
+/** The most bytes that are read of an answer, with everything that is neither header nor body. */
+export const max_wire_bytes = 256 * 1_024
+
 /** So many characters of an answer tell its status: `HTTP/1.1 200` and what follows. */
 const beginning = 13
 
@@ -11,22 +14,31 @@ const beginning = 13
  */
 export class StatusLine {
   private text = ""
+  private received_bytes = 0
+  private onFlood: () => void = () => {}
 
   /** Hears what is read from a connected socket from now on. */
   listen(socket: Socket): void {
     const read = socket.read.bind(socket)
     socket.read = (size) => {
       const chunk = read(size)
-      if (this.text.length < beginning && Buffer.isBuffer(chunk)) {
-        this.text += chunk.toString("latin1", 0, beginning - this.text.length)
-      }
+      if (Buffer.isBuffer(chunk)) this.hear(chunk)
       return chunk
     }
   }
 
-  /** Forgets the answer before. */
-  begin(): void {
+  /** Forgets the answer before, and tells of a flood in the next one. */
+  begin(onFlood: () => void): void {
     this.text = ""
+    this.received_bytes = 0
+    this.onFlood = onFlood
+  }
+
+  private hear(chunk: Buffer): void {
+    if (this.text.length < beginning) this.text += chunk.toString("latin1", 0, beginning - this.text.length)
+    this.received_bytes += chunk.length
+    // Not before the parser has had its turn: what it makes of the bytes comes first.
+    if (this.received_bytes > max_wire_bytes) setImmediate(this.onFlood)
   }
 
   /** Whether anything of an answer has come. */

@@ -76,6 +76,9 @@ const cases: { readonly [name: string]: Case } = {
   "resets in its body": garbled((socket) => {
     socket.write(`${ok}content-length: 9\r\n\r\nab`, () => setImmediate(() => socket.destroy()))
   }, 200),
+  "floods its reason": large(drip("HTTP/1.1 200 ", "x".repeat(50_000))),
+  "floods a chunk's extension": large(drip(`${ok}transfer-encoding: chunked\r\n\r\n1;`, "x".repeat(50_000))),
+  "sends nothing but new lines": { ...large(drip("", "\r\n".repeat(25_000))), status: null },
   "has a large header": large(Endpoint.raw(`${ok}x: ${"x".repeat(17 * 1_024)}\r\n\r\n`)),
   "has many headers": large(Endpoint.raw(`${ok}${"x: y\r\n".repeat(20_000)}\r\n`))
 }
