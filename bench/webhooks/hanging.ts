@@ -16,6 +16,9 @@ export interface Row {
   /** Medians over the rounds of what was measured against the base of the same round. */
   readonly p50_ratio: number
   readonly p99_ratio: number
+  /** The p99 in CPU time of the service: what else the machine does has no part in it. */
+  readonly cpu_p99_ms: number
+  readonly cpu_p99_ratio: number
   readonly rounds: ReadonlyArray<Measured>
 }
 
@@ -70,6 +73,8 @@ const rowOf = ({ name, others }: Variant, rounds: ReadonlyArray<Measured>, base:
     p99_ms: median(rounds.flatMap(({ p99s_ms }) => p99s_ms)),
     p50_ratio: ratio(({ p50_ms }) => p50_ms),
     p99_ratio: ratio(({ p99s_ms }) => median(p99s_ms)),
+    cpu_p99_ms: median(rounds.map(({ cpu_p99_ms }) => cpu_p99_ms)),
+    cpu_p99_ratio: ratio(({ cpu_p99_ms }) => cpu_p99_ms),
     rounds
   }
 }
@@ -91,7 +96,7 @@ export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
   ],
   rows: rows.map((row) => [
     row.name,
-    ...[row.p50_ms, row.p99_ms, row.p50_ratio, row.p99_ratio].map(digits),
+    ...[row.p50_ms, row.p99_ms, row.cpu_p99_ms, row.p50_ratio, row.p99_ratio, row.cpu_p99_ratio].map(digits),
     String(row.deliveries),
     String(row.missing)
   ]),

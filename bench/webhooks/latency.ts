@@ -37,6 +37,7 @@ const rowOf = (name: string, measured: ReadonlyArray<Measured>): Row => {
     p50_ms: middle(({ p50_ms }) => p50_ms),
     p90_ms: middle(({ p90_ms }) => p90_ms),
     p99_ms: middle(({ p99_ms }) => p99_ms),
+    cpu_p99_ms: middle(({ cpu_p99_ms }) => cpu_p99_ms),
     max_ms: Math.max(...measured.map(({ max_ms }) => max_ms)),
     events_per_second: middle(({ events_per_second }) => events_per_second),
     cpu: middle(({ cpu }) => cpu),

@@ -1,4 +1,4 @@
-import { Allowance, Quotewire, Seal, Storage, WebhookAddress } from "@quotewire/core"
+import { Allowance, Quotewire, Seal, Storage, WebhookAddress, WebhookSender } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -37,6 +37,11 @@ export interface Measured {
   /** The p99 of each five seconds: what else the machine does strikes few of them. */
   readonly p99s_ms: ReadonlyArray<number>
   readonly max_ms: number
+  /**
+   * The p99 of the CPU time that the service took between the commit of an event and the sending of its first attempts:
+   * what an attempt has to wait for there, whatever else the machine does.
+   */
+  readonly cpu_p99_ms: number
   readonly events_per_second: number
   /** Share of one core that the service and the starts took. */
   readonly cpu: number
@@ -44,27 +49,52 @@ export interface Measured {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
 
+/** When the commit of each event began, by the clock and in CPU time, and what CPU time had passed when it was sent. */
+interface Notes {
+  readonly committed: Map<string, number>
+  readonly committed_cpu: Map<string, number>
+  readonly sent: Array<{ readonly event_id: string; readonly cpu_ms: number }>
+}
+
+const cpuNow = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 /** The storage in memory, which notes when the commit of each event began. */
-const noting = (committed: Map<string, number>): Layer.Layer<Storage.Storage> =>
+const noting = ({ committed, committed_cpu }: Notes): Layer.Layer<Storage.Storage> =>
   Layer.effect(
     Storage.Storage,
     Effect.map(Storage.Storage, (storage) => ({
       ...storage,
       commit: (change) =>
         Effect.suspend(() => {
-          for (const { id } of change.events) committed.set(id, now())
+          for (const { id } of change.events) {
+            committed.set(id, now())
+            committed_cpu.set(id, cpuNow())
+          }
           return storage.commit(change)
         })
     }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
-/** The whole core with its worker and the sender of the Node host, as `quotewire dev` wires it. */
-const layerOf = (committed: Map<string, number>) =>
-  Quotewire.worker.pipe(
-    Layer.provideMerge(Quotewire.layer),
-    Layer.provideMerge(noting(committed)),
-    Layer.provide(Quotewire.sandboxCarriers),
-    Layer.provide(Seal.SealKeys.layerEphemeral),
+/** The sender of the Node host, which notes what it is given for the endpoints that count. */
+const notingSender = ({ committed_cpu, sent }: Notes): Layer.Layer<WebhookSender.WebhookSender> =>
+  Layer.effect(
+    WebhookSender.WebhookSender,
+    Effect.map(WebhookSender.WebhookSender, (sender) => ({
+      ...sender,
+      send: (request) =>
+        Effect.suspend(() => {
+          const event_id = request.headers["webhook-id"] ?? ""
+          const began = committed_cpu.get(event_id)
+          if (began !== undefined && request.url.endsWith(counted_path)) {
+            sent.push({ event_id, cpu_ms: cpuNow() - began })
+          }
+          return sender.send(request)
+        })
+    }))
+  ).pipe(
     Layer.provide(
       NodeWebhookSender.layer({
         policy: {
@@ -72,7 +102,17 @@ const layerOf = (committed: Map<string, number>) =>
           own_addresses: NodeWebhookSender.ownAddresses()
         }
       })
-    ),
+    )
+  )
+
+/** The whole core with its worker and the sender of the Node host, as `quotewire dev` wires it. */
+const layerOf = (notes: Notes) =>
+  Quotewire.worker.pipe(
+    Layer.provideMerge(Quotewire.layer),
+    Layer.provideMerge(noting(notes)),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(notingSender(notes)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits))
   )
@@ -101,8 +141,8 @@ const makeWorkspaces = Effect.fnUntraced(function* ({ workspaces, paths }: Plan,
 
 /** Runs a plan on a service of its own: the starts come evenly, whether or not the ones before have been delivered. */
 export const measure = async (plan: Plan, receiver: Receiver): Promise<Measured> => {
-  const committed = new Map<string, number>()
-  const runtime = ManagedRuntime.make(layerOf(committed))
+  const notes: Notes = { committed: new Map(), committed_cpu: new Map(), sent: [] }
+  const runtime = ManagedRuntime.make(layerOf(notes))
   const keys = await runtime.runPromise(makeWorkspaces(plan, receiver.port))
   await receiver.arrivals()
   const start = (index: number) =>
@@ -122,7 +162,7 @@ export const measure = async (plan: Plan, receiver: Receiver): Promise<Measured>
   const took_us = (now() - began) * 1_000
   const { user, system } = process.cpuUsage(before)
   await sleep(2_000)
-  const measured = summary(plan, await receiver.arrivals(), committed, counts_from)
+  const measured = summary(plan, await receiver.arrivals(), notes, counts_from)
   await runtime.dispose()
   return { ...measured, cpu: (user + system) / took_us }
 }
@@ -146,7 +186,7 @@ const windows = (
     return percentile(Float64Array.from(waits), 0.99)
   })
 
-const summary = (plan: Plan, arrivals: ReadonlyArray<Arrival>, committed: Map<string, number>, counts_from: number) => {
+const summary = (plan: Plan, arrivals: ReadonlyArray<Arrival>, { committed, sent }: Notes, counts_from: number) => {
   const { paths, seconds } = plan
   const counted = new Map([...committed].filter(([, at]) => at >= counts_from))
   const waits = arrivals.flatMap(({ event_id, path, at }) => {
@@ -164,6 +204,10 @@ const summary = (plan: Plan, arrivals: ReadonlyArray<Arrival>, committed: Map<st
     p99_ms: percentile(sorted, 0.99),
     p99s_ms: windows(plan, arrivals, counted, counts_from),
     max_ms: percentile(sorted, 1),
+    cpu_p99_ms: percentile(
+      Float64Array.from(sent.flatMap(({ event_id, cpu_ms }) => (counted.has(event_id) ? [cpu_ms] : []))),
+      0.99
+    ),
     events_per_second: counted.size / seconds
   }
 }
