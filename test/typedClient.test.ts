@@ -32,7 +32,7 @@ let printed = ""
 
 /** What stands in the program, what is wrong in its place, and what the compiler says of it. */
 const mistakes = [
-  ["read.quotes)", "read.offers)", "'offers'"],
+  ["started.id", "started.number", "'number'"],
   ['line: "renters"', 'line: "boat"', '"boat"'],
   ["premium.amount_minor", "premium.dollars", "'dollars'"]
 ] as const
