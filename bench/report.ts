@@ -107,7 +107,7 @@ const markdown = ({ title, columns, rows }: Table): string => {
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
 /** The parts of the bench, in the order in which they are shown. */
-export const order = ["read", "start", "stored", "lives", "deliveries", "first_attempts", "hanging", "pending"]
+export const order = ["read", "start", "mcp", "stored", "lives", "deliveries", "first_attempts", "hanging", "pending"]
 
 const results = new URL("results/latest.json", import.meta.url)
 const readme = new URL("README.md", import.meta.url)

@@ -13,6 +13,8 @@ export interface Load {
   readonly path: string
   readonly key: string
   readonly body: string | null
+  /** What stands above the body besides the usual. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly status: number
 }
 
@@ -33,18 +35,19 @@ let uniques = 0
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
 /** Writes requests as text, which is cheaper than any client that there is. */
-const writer = ({ method, path, key, body }: Load): (() => string) => {
+const writer = ({ method, path, key, body, headers: extra = {} }: Load): (() => string) => {
   const [before = "", after = null] = body?.split("{unique}") ?? []
-  const length = after === null ? 0 : before.length + unique().length + after.length
+  const length = after === null ? before.length : before.length + unique().length + after.length
   const headers = [
     `${method} ${path} HTTP/1.1`,
     "host: 127.0.0.1",
     `authorization: Bearer ${key}`,
     "accept: application/json",
-    ...(after === null ? [] : ["content-type: application/json", `content-length: ${length}`])
+    ...Object.entries(extra).map(([name, value]) => `${name}: ${value}`),
+    ...(body === null ? [] : ["content-type: application/json", `content-length: ${length}`])
   ]
   const head = `${headers.join("\r\n")}\r\n\r\n`
-  return after === null ? () => head : () => head + before + unique() + after
+  return after === null ? () => head + before : () => head + before + unique() + after
 }
 
 const lengthOf = /content-length: *(\d+)/i

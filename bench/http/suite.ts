@@ -9,6 +9,8 @@ export interface Peer {
   readonly name: string
   readonly script: string
   readonly args?: ReadonlyArray<string>
+  /** What this peer is sent, where it is not what all are. */
+  readonly load?: Suite["load"]
 }
 
 /** One exchange that every peer serves. */
@@ -20,7 +22,7 @@ export interface Suite {
   readonly base: string
   /** Whether every round starts its servers anew: those of a suite that stores would grow from round to round. */
   readonly anew: boolean
-  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "body" | "status">
+  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "body" | "headers" | "status">
 }
 
 /** What one round of one peer came to. */
@@ -61,11 +63,16 @@ const begin = async (peer: Peer, shared: Shared, { profile }: Flags) => {
 /** Code is compiled after it has run often: so many requests a new server answers before it is measured. */
 const warmup_requests = { quick: 5_000, full: 25_000 }
 
-const measure = async (suite: Suite, { server, at }: Pick<Running, "server" | "at">, isNew: boolean, flags: Flags) => {
+const measure = async (
+  toSend: Suite["load"],
+  { server, at }: Pick<Running, "server" | "at">,
+  isNew: boolean,
+  flags: Flags
+) => {
   const load = Child.start("http/load.ts", Child.cores.load)
   const ask = (seconds: number, at_most: number) =>
     load.ask<Loaded>({
-      ...suite.load(at),
+      ...toSend(at),
       port: at.port,
       key: at.key,
       connections: flags.connections,
@@ -96,7 +103,7 @@ export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<R
     for (let i = 0; i < flags.rounds; i++) {
       for (const running of all) {
         const at = suite.anew ? await begin(running.peer, shared, flags) : running
-        const { round, answer_bytes } = await measure(suite, at, suite.anew || i === 0, flags)
+        const { round, answer_bytes } = await measure(running.peer.load ?? suite.load, at, suite.anew || i === 0, flags)
         if (suite.anew) await at.server.stop()
         running.rounds.push(round)
         running.answer_bytes = answer_bytes

@@ -30,3 +30,47 @@ export const start: Suite = {
   anew: true,
   load: () => ({ method: "POST", path: "/v1/quote-requests", body, status: 202 })
 }
+
+/** A call of the revision without a handshake, as its clients send it. */
+const toolsCall = (quote_id: string) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: {
+      name: "get_quote",
+      arguments: { id: quote_id },
+      _meta: {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+      }
+    }
+  })
+
+const toolHeaders = {
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "get_quote"
+}
+
+/** Reads one quote as an agent does. */
+export const mcp: Suite = {
+  name: "mcp",
+  title: "tools/call get_quote (MCP 2026-07-28) beside the same operation over REST",
+  peers: [
+    { ...quotewire, name: "Quotewire, tools/call" },
+    { ...quotewire, name: "Quotewire, REST", load: read.load },
+    { name: "@modelcontextprotocol/server 2.4, a constant", script: "peers/mcp.ts" }
+  ],
+  base: "Quotewire, REST",
+  anew: false,
+  load: (at) => ({
+    method: "POST",
+    path: "/v1/mcp",
+    headers: toolHeaders,
+    body: toolsCall(at.quote_id),
+    status: 200
+  })
+}

@@ -1,12 +1,24 @@
 import { operations, Quotewire } from "@quotewire/core"
-import { Http } from "@quotewire/http"
+import { Http, Route } from "@quotewire/http"
+import { Endpoint, Tools } from "@quotewire/mcp"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import * as Peer from "./Peer.ts"
 
+const endpoint = Endpoint.make<Quotewire.Services>({
+  tools: Tools.of<Quotewire.Services>(operations),
+  version: "0.0.0",
+  origins: { allowed: [], loopback: false },
+  sign: (text) => Quotewire.sign("mcp_session", text),
+  isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
+})
+const agents = Route.make<Quotewire.Services>("POST", Endpoint.path, (incoming) =>
+  endpoint.handle({ ...incoming, body: incoming.read(Endpoint.max_bytes) })
+)
+
 /** Our own host on memory: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
-const host = Http.layer<Quotewire.Services>({ operations, port: 0 }).pipe(
+const host = Http.layer<Quotewire.Services>({ operations, routes: [agents], port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
   Layer.provideMerge(Service.layer)
 )

@@ -1,0 +1,42 @@
+import { createServer } from "node:http"
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server"
+import * as Peer from "./Peer.ts"
+
+/** The official server without state, answering a constant: one tool, no arguments to check, plain JSON. */
+Peer.run((shared) => {
+  const text = JSON.stringify(shared.quote)
+  const result = {
+    content: [
+      { type: "text" as const, text: "A quote." },
+      { type: "text" as const, text }
+    ],
+    structuredContent: { ...shared.quote },
+    isError: false
+  }
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer({ name: "constant", version: "1" })
+      server.registerTool("get_quote", { description: "A constant." }, () => result)
+      return server
+    },
+    { responseMode: "json" }
+  )
+  const server = createServer(async (request, response) => {
+    const chunks: Array<Buffer> = []
+    for await (const chunk of request) chunks.push(chunk)
+    const headers = new Headers()
+    for (const [name, value] of Object.entries(request.headers)) if (typeof value === "string") headers.set(name, value)
+    const answer = await handler.fetch(new Request("http://127.0.0.1/v1/mcp", { method: "POST", headers }), {
+      parsedBody: JSON.parse(Buffer.concat(chunks).toString())
+    })
+    const body = await answer.text()
+    response.writeHead(answer.status, {
+      "request-id": Peer.newId("req"),
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+      ...Peer.headers
+    })
+    response.end(body)
+  })
+  return Peer.listening(server, shared)
+})
