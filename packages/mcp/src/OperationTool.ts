@@ -1,5 +1,6 @@
 import { ApiError, Json, Operation } from "@quotewire/core"
 import { Clock, Effect } from "effect"
+import { remembered } from "./Remembered.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
 import type { Annotations, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
@@ -33,17 +34,18 @@ export const make = <R>(
 ): Tool<R | Operation.PipelineServices> => {
   const show = lister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
+  const run = runner(definition, operation)
   return {
     name: definition.name,
     isOffered: Operation.isOffered(operation),
     list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
     call: (call) =>
       renames.length === 0
-        ? run(definition, operation, call, ToolInput.take(definition.arguments, call.args))
+        ? run(call, ToolInput.take(definition.arguments, call.args))
         : Effect.flatMap(Clock.currentTimeMillis, (now) => {
             const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
             const taken = ToolInput.take(definition.arguments, args)
-            return run(definition, operation, call, { ...taken, wrong: [...wrong, ...taken.wrong] })
+            return run(call, { ...taken, wrong: [...wrong, ...taken.wrong] })
           })
   }
 }
@@ -90,35 +92,46 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
   }
 }
 
-const run = <R>(
-  { arguments: spec, summarize }: Definition,
-  operation: Operation.Operation<string, unknown, unknown, R>,
+type Run<R> = (
   call: ToolCall,
   taken: ToolInput.Taken
-): Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R | Operation.PipelineServices> => {
-  const { credentials, docs_url, request_id, via } = call
-  const { idempotency_key, input, read_handle, wrong } = taken
-  return Operation.call(operation, {
-    request_id,
-    credentials: { ...credentials, read_handle },
-    // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
-    revision: "current",
-    idempotency_key,
-    via,
-    input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
-  }).pipe(
-    Effect.map((reply) => resultOf(summarize(reply.json), reply.text, false)),
-    Effect.catch((error) => {
-      if (error._tag === "authentication_failed") return Effect.fail(error)
-      // What is wrong with the arguments themselves is said in their terms already.
-      const told = wrong.length > 0 ? error : inTermsOf(spec, error)
-      const envelope = ApiError.envelope(told, request_id, docs_url)
-      return Effect.succeed(
-        resultOf(Summary.refusal(envelope, error.retry_after_seconds), JSON.stringify(envelope), true)
-      )
-    })
-  )
+) => Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R | Operation.PipelineServices>
+
+const runner = <R>(
+  { annotations, arguments: spec, summarize }: Definition,
+  operation: Operation.Operation<string, unknown, unknown, R>
+): Run<R> => {
+  const write = (text: string) => resultOf(summarize(Json.fromText(text)), text, false)
+  // Answers to what changes something can hold what must not be kept, such as read handles.
+  const resultText = annotations.readOnlyHint ? remembered(most_remembered, write) : write
+  const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
+    if (error._tag === "authentication_failed") return Effect.fail(error)
+    // What is wrong with the arguments themselves is said in their terms already.
+    const told = wrong.length > 0 ? error : inTermsOf(spec, error)
+    const envelope = ApiError.envelope(told, call.request_id, call.docs_url)
+    const summary = Summary.refusal(envelope, error.retry_after_seconds)
+    return Effect.succeed(Json.fromText<ToolResult>(resultOf(summary, JSON.stringify(envelope), true)))
+  }
+  return (call, { idempotency_key, input, read_handle, wrong }) =>
+    Effect.matchEffect(
+      Operation.call(operation, {
+        request_id: call.request_id,
+        credentials: { ...call.credentials, read_handle },
+        // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
+        revision: "current",
+        idempotency_key,
+        via: call.via,
+        input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
+      }),
+      {
+        onSuccess: ({ text }) => Effect.succeed(Json.fromText<ToolResult>(resultText(text))),
+        onFailure: (error) => refused(call, wrong, error)
+      }
+    )
 }
+
+/** Each at most a few dozen kilobytes. */
+const most_remembered = 200
 
 /** A refusal that speaks of the tool's arguments instead of headers and paths. */
 const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
@@ -138,7 +151,5 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
 }
 
 /** First the text for a model, then the same JSON as text, and as an object. */
-const resultOf = (summary: string, text: string, isError: boolean): Json.Json<ToolResult> =>
-  Json.fromText(
-    `{"content":[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text},"isError":${isError}}`
-  )
+const resultOf = (summary: string, text: string, isError: boolean): string =>
+  `{"content":[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text},"isError":${isError}}`

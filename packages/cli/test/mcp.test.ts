@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Client } from "@modelcontextprotocol/client"
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { Effect } from "effect"
+
+// The command is tested as it is shipped, by the official client.
+const program = fileURLToPath(new URL("../bin/quotewire.js", import.meta.url))
+
+const key = "sandbox_server_viTthiKYiPOWrDV3OPlgC4aHupZy1lLj4C9VBI"
+
+/** An agent's program that has started the command; both end with the scope. */
+const agent = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ name: "an-agent", version: "1" }, { versionNegotiation: { mode: "auto" } })
+      await client.connect(
+        new StdioClientTransport({ command: process.execPath, args: [program, "mcp", ...args], env, stderr: "ignore" })
+      )
+      const { tools } = await client.listTools()
+      return { client, names: tools.map(({ name }) => name) }
+    }),
+    ({ client }) => Effect.promise(() => client.close())
+  )
+
+const capabilitiesOf = (client: Client, line: string) =>
+  Effect.promise(async () => JSON.stringify(await client.callTool({ name: "get_capabilities", arguments: { line } })))
+
+/** Runs the command with this on its standard input, to its end. */
+const run = (args: ReadonlyArray<string>, input: string, env: Record<string, string> = {}) =>
+  Effect.promise(async () => {
+    const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } })
+    const output = { stdout: "", stderr: "" }
+    child.stdout.on("data", (bytes) => {
+      output.stdout += bytes
+    })
+    child.stderr.on("data", (bytes) => {
+      output.stderr += bytes
+    })
+    child.stdin.end(input)
+    const [code] = await once(child, "close")
+    return { code, ...output }
+  })
+
+describe("quotewire mcp", () => {
+  it.live("serves an agent without a key in a sandbox of its own", () =>
+    Effect.gen(function* () {
+      const { client, names } = yield* agent([])
+      assert.notInclude(names, "list_quote_requests")
+      assert.include(yield* capabilitiesOf(client, "renters"), "quote_disclosure")
+    })
+  )
+
+  it.live("takes a sandbox key into its sandbox", () =>
+    Effect.gen(function* () {
+      const { client, names } = yield* agent([], { QUOTEWIRE_API_KEY: key })
+      assert.includeMembers(names, ["list_quote_requests", "send_test_event"])
+      assert.notInclude(yield* capabilitiesOf(client, "renters"), "quote_disclosure")
+    })
+  )
+
+  it.live("passes everything on to a host that runs", () =>
+    Effect.gen(function* () {
+      const host = spawn(process.execPath, [program, "mcp", "--http", "--json"])
+      yield* Effect.addFinalizer(() => Effect.sync(() => host.kill("SIGKILL")))
+      const [bytes] = yield* Effect.promise(() => once(host.stdout, "data"))
+      const { base_url } = JSON.parse(String(bytes))
+      const { client, names } = yield* agent(["--base-url", base_url])
+      assert.include(names, "start_quote_request")
+      assert.include(yield* capabilitiesOf(client, "pet"), "quote_disclosure")
+      const rest = yield* Effect.promise(() => fetch(`${base_url}/v1/capabilities?line=pet`))
+      assert.strictEqual(rest.status, 404)
+    })
+  )
+
+  it.live("answers what it was asked and ends when its input ends, with nothing else on standard output", () =>
+    Effect.gen(function* () {
+      const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+      const ended = yield* run(["mcp"], `${ping}nonsense\n`)
+      assert.strictEqual(ended.code, 0)
+      const answers = ended.stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+      assert.sameDeepMembers(
+        answers.map(({ error, id }) => [id, error?.code ?? null]),
+        [
+          [1, null],
+          [null, -32700]
+        ]
+      )
+      const unreachable = yield* run(["mcp", "--base-url", "http://127.0.0.1:1"], ping)
+      assert.strictEqual(JSON.parse(unreachable.stdout).error.code, -32000)
+    })
+  )
+
+  it.live("says in one sentence which key it cannot use", () =>
+    Effect.gen(function* () {
+      const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
+      assert.strictEqual(wrong.code, 2)
+      assert.include(wrong.stderr, "QUOTEWIRE_API_KEY")
+      assert.notInclude(wrong.stderr, key.slice(15, 40))
+    })
+  )
+})
