@@ -1,8 +1,8 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Fiber } from "effect"
-import { Host, http, type Keys } from "./host.ts"
+import { Host, type Keys } from "./host.ts"
+import { onEveryStorage } from "./storages.ts"
 
 const start = (keys: Keys, request_key: string, more: object = {}, options = {}) =>
   Effect.flatMap(Host, (host) =>
@@ -20,7 +20,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
     )
   )
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("a caller", (it) => {
+onEveryStorage("a caller", (it) => {
   it.effect("reads the capabilities of a line, and its facts schema names what it requires", () =>
     Effect.gen(function* () {
       const host = yield* Host

@@ -1,10 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { operations } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
-import { Host, http, type Keys } from "./host.ts"
+import { Host, type Keys } from "./host.ts"
+import { onEveryStorage } from "./storages.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /** How many callers send the same at once. */
@@ -64,7 +64,7 @@ const ranOnce = ({ answers, later }: Effect.Success<ReturnType<typeof sendAtOnce
 const sandbox = (keys: Keys) =>
   Effect.flatMap(Host, (host) => host.call(keys, "get_sandbox", {})).pipe(Effect.map(({ body }) => body))
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("of a hundred identical calls at once", (it) => {
+onEveryStorage("of a hundred identical calls at once", (it) => {
   it.effect("one makes the subscription", () =>
     Effect.gen(function* () {
       const host = yield* Host

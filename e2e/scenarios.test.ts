@@ -1,10 +1,10 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Line } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
-import { Host, http, type Keys } from "./host.ts"
+import { Host, type Keys } from "./host.ts"
+import { onEveryStorage } from "./storages.ts"
 
 type Scenario = keyof typeof timelines.scenarios
 
@@ -25,7 +25,7 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) 
   return [...rows].map(([t, events]) => ({ t, events }))
 })
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("each scenario over HTTP", (it) => {
+onEveryStorage("each scenario over HTTP", (it) => {
   describe.each(scenarios)("%s", (scenario) => {
     it.effect.each(Line.lines)("tells its exact story for %s", (line) =>
       Effect.gen(function* () {
