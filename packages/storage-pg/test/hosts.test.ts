@@ -1,0 +1,145 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change } from "@quotewire/core"
+import { Effect, Fiber, Option } from "effect"
+import { scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
+
+const two = Effect.gen(function* () {
+  const { options, url } = yield* scopedDatabase
+  return { one: yield* open(options), other: yield* open(options), url }
+})
+
+const request = (id: string, version = 1): Change.Change =>
+  Change.make(workspace(1), {
+    writes: [{ ...Change.bare, kind: "quote_request", id, version, body: "{}", created_at: 0, updated_at: 0 }]
+  })
+
+/** Waits for a version as a long read does: looks, and looks again when a hint says so. */
+const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version: number) {
+  let hints = 0
+  yield* storage.watch((hint) => {
+    if (hint.about === "quote_request" && hint.id === id) hints += 1
+  })
+  for (let seen = 0; ; seen = hints) {
+    const found = yield* storage.get({ workspace_id: workspace(1), kind: "quote_request", id })
+    if (Option.isSome(found) && found.value.version >= version) return found.value.version
+    yield* eventuallyIn(10_000, () => hints > seen)
+  }
+}, Effect.scoped)
+
+describe("two hosts on one database", () => {
+  it.effect("hear of each other: what waits on one is woken by what the other commits", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* two
+      yield* one.commit(request("qreq_1"))
+      const waiting = yield* Effect.forkChild(waitFor(other, "qreq_1", 2))
+      yield* Effect.yieldNow
+      yield* one.commit(request("qreq_1", 2))
+      assert.strictEqual(yield* Fiber.join(waiting), 2)
+    })
+  )
+
+  it.effect("tell of hundreds of commits in a few notifications, and hear of each", () =>
+    Effect.gen(function* () {
+      const { one, other, url } = yield* two
+      const heard = new Set<string>()
+      yield* other.watch((hint) => {
+        if (hint.about === "quote_request") heard.add(hint.id)
+      })
+      const ids = Array.from({ length: 300 }, (_, place) => `qreq_${place.toString().padStart(26, "0")}`)
+      yield* Effect.forEach(ids, (id) => one.commit(request(id)), { concurrency: "unbounded" })
+      yield* eventuallyIn(10_000, () => heard.size === ids.length)
+      const [row] = yield* Effect.promise(() => statements(url, "select pg_notification_queue_usage()::float8 as used"))
+      assert.isBelow(Number(row?.used), 0.01)
+    })
+  )
+
+  it.effect("pass over what is no hint on their channel", () =>
+    Effect.gen(function* () {
+      const { one, other, url } = yield* two
+      const heard: Array<string> = []
+      yield* other.watch((hint) => {
+        heard.push(hint.about === "quote_request" ? hint.id : hint.workspace_id)
+      })
+      yield* Effect.promise(() =>
+        statements(url, "notify quotewire", "notify quotewire, E'host\\njobs nonsense\\nnews qreq_1\\n\\n '")
+      )
+      yield* one.commit(request("qreq_2"))
+      yield* eventuallyIn(10_000, () => heard.includes("qreq_2"))
+      assert.deepStrictEqual(new Set(heard), new Set(["qreq_2"]))
+    })
+  )
+
+  it.effect("share the due work, each job going to one of them", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* two
+      const count = 500
+      const job = (place: number) =>
+        ({
+          kind: "deliver",
+          due_at: place,
+          ordered: place % 5 === 0,
+          payload: `${place}`,
+          ...(place % 5 > 2 && { lane: { name: `lane ${place % 5}`, limit: 3, urgent: place % 5 === 4 } })
+        }) as const
+      yield* Effect.forEach(
+        Array.from({ length: count }, (_, place) => place),
+        (place) => one.commit(Change.make(workspace(place % 7), { jobs: [job(place)] })),
+        { concurrency: "unbounded", discard: true }
+      )
+      const done: Array<string> = []
+      const work = Effect.fnUntraced(function* (storage: Port) {
+        while (done.length < count) {
+          const { jobs } = yield* storage.claim({ now: count, lease_ms: 60_000, limit: 20 })
+          yield* Effect.forEach(
+            jobs,
+            (held) =>
+              Effect.andThen(
+                storage.commit(Change.make(held.workspace_id, { finish: held })),
+                Effect.sync(() => done.push(held.payload))
+              ),
+            { concurrency: "unbounded" }
+          )
+          yield* Effect.yieldNow
+        }
+      })
+      yield* Effect.all([work(one), work(other), work(one), work(other)], { concurrency: "unbounded" })
+      assert.lengthOf(done, count)
+      assert.strictEqual(new Set(done).size, count)
+      assert.deepStrictEqual(yield* one.claim({ now: count, lease_ms: 1, limit: 1 }), {
+        jobs: [],
+        next_due_at: null,
+        busy: false
+      })
+    })
+  )
+
+  it.effect("go on while one erases what is old: writers of the workspace do not fail", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* two
+      const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))
+      yield* Effect.forEach(old, (change) => one.commit(change), { concurrency: "unbounded", discard: true })
+      const erase = one.erase({
+        what: "records",
+        workspace_id: workspace(1),
+        kind: "quote_request",
+        created_before: 1,
+        limit: 5_000
+      })
+      const write = Effect.forEach(
+        Array.from({ length: 100 }, (_, place) => place),
+        (place) =>
+          other.commit(Change.make(workspace(1), { events: [{ id: `${place}`, occurred_at: 0, body: "{}" }] })),
+        { discard: true }
+      )
+      const [erased] = yield* inRealTime(Effect.all([erase, write], { concurrency: "unbounded" }))
+      assert.strictEqual(erased.records.quote_request, old.length)
+      yield* eventually(
+        Effect.gen(function* () {
+          const { events } = yield* other.feed({ workspace_id: workspace(1), after: 0, limit: 1_000 })
+          assert.lengthOf(events, 100)
+        })
+      )
+    })
+  )
+})
