@@ -49,6 +49,23 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
+  it.effect("lets pages of this machine in by a preflight, and no others", () =>
+    Effect.gen(function* () {
+      const [base_url] = (yield* AgentHosts).base_urls
+      const asked = (origin: string) =>
+        Effect.promise(() =>
+          fetch(`${base_url}/v1/mcp`, {
+            method: "OPTIONS",
+            headers: { origin, "access-control-request-method": "POST" }
+          })
+        )
+      const page = yield* asked("http://localhost:6274")
+      assert.strictEqual(page.status, 204)
+      assert.strictEqual(page.headers.get("access-control-allow-origin"), "http://localhost:6274")
+      assert.strictEqual((yield* asked("https://evil.example")).status, 403)
+    })
+  )
+
   it.effect("answers a thousand calls at once, and every hundredth that hangs up leaves the others alone", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts

@@ -41,7 +41,7 @@ const routes = (tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<Route.Route<Serv
     sign: (text) => Quotewire.sign("mcp_session", text),
     isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
   })
-  return (["POST", "GET", "DELETE"] as const).map((method) =>
+  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
     Route.make(method, Endpoint.path, (incoming) =>
       endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
     )

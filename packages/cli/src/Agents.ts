@@ -21,7 +21,7 @@ export const routes = ({
     sign: (text) => Quotewire.sign(purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
   })
-  return (["POST", "GET", "DELETE"] as const).map((method) =>
+  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
     Route.make(method, Endpoint.path, (incoming) =>
       endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
     )

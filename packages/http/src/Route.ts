@@ -30,7 +30,7 @@ export interface Incoming {
 export interface Route<out R = never> {
   /** What metrics and traces call it: the operation's name, or the path. */
   readonly name: string
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
   /** Path with `{name}` in place of a parameter. */
   readonly path: string
   /** Whether pages of the allowed origins may call it from a browser. */

@@ -84,7 +84,10 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const handle = Effect.fnUntraced(function* (incoming: Incoming) {
     const origin = header(incoming, "origin")
     if (origin !== null && !Origins.isAllowed(settings.origins, origin)) return yield* forbiddenOrigin
-    if (incoming.method !== "POST") return onlyPost
+    if (incoming.method === "OPTIONS" && origin !== null) return preflight
+    if (incoming.method !== "POST") {
+      return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, null), onlyPost)
+    }
     const { credentials, request_id } = comingFrom(incoming)
     const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
     const message = Result.flatMap(textOf(incoming, yield* incoming.body), JsonRpc.parse)
@@ -95,6 +98,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   return {
     handle: (incoming) =>
       handle(incoming).pipe(
+        Effect.map((outgoing) => readable(outgoing, header(incoming, "origin"))),
         Effect.flatMap(inCurrent),
         Effect.tapError((error) => note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag))
       )
@@ -107,6 +111,10 @@ const inCurrent = (outgoing: Outgoing): Effect.Effect<Outgoing> =>
     ...outgoing,
     headers: { ...outgoing.headers, "service-version": newest.date }
   }))
+
+/** Lets the page that called read the answer: its origin is allowed, or it would have none. */
+const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
+  origin === null ? outgoing : { ...outgoing, headers: { ...outgoing.headers, ...Origins.readableBy(origin) } }
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
 const note = (incoming: Incoming, via: Operation.Missed["via"], error_code: ApiError.ErrorCode | null) => {
@@ -176,6 +184,8 @@ const failed = (id: JsonRpc.Id | null, error: JsonRpc.RpcError, status: number):
   json(status, JsonRpc.failure({ id, error }))
 
 const accepted: Outgoing = { status: 202, headers: noHeaders, body: null }
+
+const preflight: Outgoing = { status: 204, headers: Origins.preflight, body: null }
 
 const onlyPost: Outgoing = json(
   405,

@@ -12,3 +12,18 @@ export const isAllowed = ({ allowed, loopback }: Origins, origin: string): boole
 
 const isLoopback = (origin: string): boolean =>
   /^https?:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(origin)
+
+/** The headers that let a page of this origin read an answer. */
+export const readableBy = (origin: string): Readonly<Record<string, string>> => ({
+  vary: "Origin",
+  "access-control-allow-origin": origin,
+  "access-control-expose-headers": "Mcp-Session-Id, Request-Id, Service-Version"
+})
+
+/** What a browser is told before it lets a page call. */
+export const preflight: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": "POST",
+  "access-control-allow-headers":
+    "Accept, Authorization, Content-Type, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id",
+  "access-control-max-age": "600"
+}

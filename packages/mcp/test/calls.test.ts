@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { operations, Waiters } from "@quotewire/core"
+import { Allowance, operations, Waiters } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
@@ -71,5 +71,25 @@ describe("a thousand calls at once", () => {
       })
       assert.strictEqual(yield* waiting, 0)
     }).pipe(Effect.provide(layer()))
+  )
+})
+
+describe("callers without a key", () => {
+  it.effect("are counted by their addresses, and told how long to wait", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const from = (address: string) =>
+        Effect.map(
+          agents.send({ address, message: toolsCall("start_quote_request", { line: "renters" }) }),
+          ({ body }) => body.result
+        )
+      for (let starts = 0; starts < 10; starts++) {
+        assert.strictEqual((yield* from("192.0.2.1")).structuredContent.error.code, "invalid_input")
+      }
+      const refused = yield* from("192.0.2.1")
+      assert.deepStrictEqual([refused.isError, refused.structuredContent.error.code], [true, "rate_limited"])
+      assert.match(refused.content[0].text, /Wait \d+ seconds? first/)
+      assert.strictEqual((yield* from("192.0.2.2")).structuredContent.error.code, "invalid_input")
+    }).pipe(Effect.provide(layer({ limits: Allowance.standardLimits })))
   )
 })

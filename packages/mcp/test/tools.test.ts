@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type ApiError, type OperationServices, operations, RequestLog } from "@quotewire/core"
+import { type ApiError, Feedback, type OperationServices, operations, RequestLog } from "@quotewire/core"
 import { Tools } from "@quotewire/mcp"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -56,13 +56,36 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer({ operations: operations.filter(({ name }) => name === "get_capabilities") })))
   )
 
-  it.effect("do not read the request log where none is kept", () =>
+  it.effect("do not read the request log where none is kept, nor take feedback where none is wanted", () =>
     Effect.gen(function* () {
-      assert.notInclude(namesOf(yield* list("server")), "list_api_requests")
       const agents = yield* Agents
-      const { body } = yield* agents.send({ as: "server", message: toolsCall("list_api_requests") })
-      assert.strictEqual(body.error.code, -32602)
-    }).pipe(Effect.provide(layer()), Effect.provideService(RequestLog.KeepsRequestLog, false))
+      for (const name of ["list_api_requests", "send_feedback"]) {
+        assert.notInclude(namesOf(yield* list("server")), name)
+        const { body } = yield* agents.send({ as: "server", message: toolsCall(name) })
+        assert.strictEqual(body.error.code, -32602)
+      }
+    }).pipe(
+      Effect.provide(layer()),
+      Effect.provideService(RequestLog.KeepsRequestLog, false),
+      Effect.provideService(Feedback.TakesFeedback, false)
+    )
+  )
+
+  it.effect("take a report from every caller", () =>
+    Effect.gen(function* () {
+      const report = { kind: "unclear_error", summary: "A code", expected: "a sentence", actual: "a number" }
+      for (const as of ["server", "platform", undefined] as const) {
+        const taken = yield* call("send_feedback", { ...report, agent: { name: "an-agent" } }, as)
+        assert.deepStrictEqual([taken.isError, taken.structuredContent.status], [false, "received"])
+        assert.include(taken.content[0].text, taken.structuredContent.feedback_id)
+      }
+      const refused = yield* call("send_feedback", { ...report, actual: "4242 4242 4242 4242" }, "server")
+      assert.deepStrictEqual(
+        [refused.structuredContent.error.code, refused.structuredContent.error.field_errors[0].path],
+        ["invalid_input", "actual"]
+      )
+      assert.notInclude(JSON.stringify(refused), "4242")
+    }).pipe(Effect.provide(layer()))
   )
 
   it.effect("say in words and hints when to use them, and describe every argument", () =>

@@ -191,6 +191,26 @@ describe("POST /v1/mcp", () => {
   )
 })
 
+describe("a page of an allowed origin", () => {
+  const origin = "https://a.example"
+  const options = { origins: { allowed: [origin], loopback: false } }
+
+  it.effect("is let in by a preflight, and can read what it is answered", () =>
+    Effect.gen(function* () {
+      const asked = yield* send({ method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } })
+      assert.strictEqual(asked.status, 204)
+      assert.strictEqual(asked.headers["access-control-allow-origin"], origin)
+      assert.include(asked.headers["access-control-allow-headers"], "Mcp-Protocol-Version")
+      const { headers, status } = yield* send({ headers: { origin }, message: renters })
+      assert.deepStrictEqual([status, headers["access-control-allow-origin"], headers.vary], [200, origin, "Origin"])
+      const strange = yield* send({ method: "OPTIONS", headers: { origin: "https://b.example" } })
+      assert.strictEqual(strange.status, 403)
+      const program = yield* send({ message: renters })
+      assert.notProperty(program.headers, "access-control-allow-origin")
+    }).pipe(Effect.provide(layer(options)))
+  )
+})
+
 describe("a client with a handshake", () => {
   const initialize = (protocolVersion: unknown) =>
     rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
