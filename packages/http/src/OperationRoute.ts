@@ -12,6 +12,8 @@ interface Places {
   readonly path: ReadonlySet<string>
   readonly body: ReadonlySet<string>
   readonly isBodyRequired: boolean
+  /** Whether no field travels elsewhere. */
+  readonly isBodyAll: boolean
 }
 
 /** Projects an operation onto its route: one input from path, query and body, one call, one answer. */
@@ -47,7 +49,8 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   return {
     path: new Set(InputShape.pathFields(route)),
     body: new Set(body),
-    isBodyRequired: body.some((name) => shape.required.includes(name))
+    isBodyRequired: body.some((name) => shape.required.includes(name)),
+    isBodyAll: body.length === Object.keys(shape.properties).length
   }
 }
 
@@ -89,6 +92,7 @@ const assemble = (
   body: Fields
 ): Result.Result<Fields, ApiError.ApiError> => {
   if (incoming.query === "" && body === noFields) return Result.succeed(incoming.params)
+  if (incoming.query === "" && places.isBodyAll) return Result.succeed(body)
   const { values, refused } = Query.read(incoming.query, route.query)
   const misplaced = [
     ...Array.from(values.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
