@@ -48,6 +48,7 @@ ${firstCall(ready)}
 ${paint("Its quotes, as they arrive")} (put the id of the answer in place of qreq_…)
 curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'
 
+  For agents (MCP), with a key or without one: ${ready.base_url}/v1/mcp
   The description of every operation: ${ready.base_url}/openapi.json
   Stop with Ctrl-C.
 `
