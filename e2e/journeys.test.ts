@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Host, type Keys } from "./host.ts"
-import { onEveryStorage } from "./storages.ts"
+import { onEveryHost } from "./hosts.ts"
 
 const start = (keys: Keys, request_key: string, more: object = {}, options = {}) =>
   Effect.flatMap(Host, (host) =>
@@ -20,7 +20,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
     )
   )
 
-onEveryStorage("a caller", (it) => {
+onEveryHost("a caller", (it) => {
   it.effect("reads the capabilities of a line, and its facts schema names what it requires", () =>
     Effect.gen(function* () {
       const host = yield* Host

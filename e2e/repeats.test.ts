@@ -4,7 +4,7 @@ import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
 import { Host, type Keys } from "./host.ts"
-import { onEveryStorage } from "./storages.ts"
+import { onEveryStorage } from "./hosts.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /** How many callers send the same at once. */

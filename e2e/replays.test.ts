@@ -1,8 +1,8 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import type { Receiver } from "@quotewire/core/testing"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
-import { Host, http } from "./host.ts"
+import { Host } from "./host.ts"
+import { onEveryStorage } from "./hosts.ts"
 import { advance, everyType, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const idsOf = (arrivals: ReadonlyArray<Receiver.Arrival>) => arrivals.map(({ event }) => event?.id)
@@ -39,7 +39,7 @@ const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = e
   }
 })
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("a sandbox's replay", (it) => {
+onEveryStorage("a sandbox's replay", (it) => {
   it.effect("sends everything as it was recorded, and says what to do with it", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* told()

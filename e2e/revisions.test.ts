@@ -6,6 +6,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, type Scope } from "effect"
 import { newer, older, two } from "../packages/core/test/access/inventedRevision.ts"
 import { Host, http, type Keys } from "./host.ts"
+import { pgStorage } from "./hosts.ts"
 import { askUntil } from "./support/subscriber.ts"
 
 /** Runs a body against a host that serves these revisions, on the storage that all releases share. */
@@ -28,7 +29,10 @@ const after = release(two)
 
 /** A story of releases that follow one another on one storage. */
 const story = (name: string, body: Effect.Effect<void, unknown, Storage.Storage | Scope.Scope>) =>
-  it.live(name, () => Effect.provide(Effect.scoped(body), MemoryStorage.layer))
+  it.live.each([
+    { name: "in memory", storage: MemoryStorage.layer },
+    { name: "in PostgreSQL", storage: pgStorage }
+  ])(`${name} ($name)`, ({ storage }) => Effect.provide(Effect.scoped(body), Layer.fresh(storage)))
 
 interface Sending {
   readonly key?: string

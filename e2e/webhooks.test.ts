@@ -1,10 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { verifyWebhook } from "@quotewire/core"
 import { Receiver } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
-import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect } from "effect"
-import { Host, http } from "./host.ts"
+import { Host } from "./host.ts"
+import { onEveryHost } from "./hosts.ts"
 import { advance, askUntil, feed, of, startRequest, subscribe } from "./support/subscriber.ts"
 
 const day_s = 86_400
@@ -14,7 +14,7 @@ const headerOf = ({ headers }: Receiver.Incoming, name: string): string => {
   return typeof value === "string" ? value : assert.fail(`${name} is missing`)
 }
 
-layer(http(MemoryStorage.layer), { excludeTestServices: true })("a subscriber", (it) => {
+onEveryHost("a subscriber", (it) => {
   it.effect("sees its secret once", () =>
     Effect.gen(function* () {
       const host = yield* Host

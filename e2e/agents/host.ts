@@ -1,20 +1,9 @@
-import {
-  Access,
-  Allowance,
-  operations,
-  PublicUrl,
-  Quotewire,
-  Seal,
-  type Storage,
-  type Waiters,
-  WebhookSender
-} from "@quotewire/core"
-import { Http, NodeCrypto, Route } from "@quotewire/http"
-import { Endpoint, type Tool, Tools } from "@quotewire/mcp"
+import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, type Waiters, WebhookSender } from "@quotewire/core"
+import { Http, NodeCrypto } from "@quotewire/http"
+import type { Tool } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
-
-type Services = Quotewire.Services | Storage.Storage
+import { agentRoutes, type Services } from "../agentRoutes.ts"
 
 /** Hosts that share one storage, as behind a balancer, and one organization's keys. */
 export class AgentHosts extends Context.Service<
@@ -33,21 +22,6 @@ export interface AgentHostOptions {
   readonly hosts?: number
 }
 
-const routes = (tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<Route.Route<Services>> => {
-  const endpoint = Endpoint.make<Services>({
-    tools: [...Tools.of<Services>(operations), ...tools],
-    version: "0.0.0",
-    origins: { allowed: [], loopback: true },
-    sign: (text) => Quotewire.sign("mcp_session", text),
-    isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
-  })
-  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
-    Route.make(method, Endpoint.path, (incoming) =>
-      endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
-    )
-  )
-}
-
 const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
@@ -64,7 +38,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
     const serve = Layer.build(
       Http.layer<Services>({
         operations,
-        routes: routes(tools),
+        routes: agentRoutes(tools),
         port: 0,
         wake: Effect.provideContext(Quotewire.wake, wakes)
       })

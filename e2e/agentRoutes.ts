@@ -1,0 +1,22 @@
+import { operations, Quotewire, type Storage } from "@quotewire/core"
+import { Route } from "@quotewire/http"
+import { Endpoint, type Tool, Tools } from "@quotewire/mcp"
+
+/** The services of a host. */
+export type Services = Quotewire.Services | Storage.Storage
+
+/** `/v1/mcp` with the tools of the service, and those beside them. */
+export const agentRoutes = (tools: ReadonlyArray<Tool.Tool> = []): ReadonlyArray<Route.Route<Services>> => {
+  const endpoint = Endpoint.make<Services>({
+    tools: [...Tools.of<Services>(operations), ...tools],
+    version: "0.0.0",
+    origins: { allowed: [], loopback: true },
+    sign: (text) => Quotewire.sign("mcp_session", text),
+    isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
+  })
+  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
+    Route.make(method, Endpoint.path, (incoming) =>
+      endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
+    )
+  )
+}

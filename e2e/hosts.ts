@@ -1,0 +1,40 @@
+import { describe, layer, type Vitest } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Layer } from "effect"
+import { scopedDatabase } from "../test/support/TestDatabase.ts"
+import { type Host, http, tools } from "./host.ts"
+
+/** PostgreSQL, with a database of one's own for as long as the layer lives. */
+export const pgStorage = Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))
+
+/** A row of the table of hosts. */
+interface Row {
+  readonly name: string
+  readonly host: Layer.Layer<Host, unknown>
+  /** Whether long tables are gone through whole here; else a share that stands for them. */
+  readonly whole: boolean
+}
+
+const overRest: ReadonlyArray<Row> = [
+  { name: "over REST, in memory", host: http(MemoryStorage.layer), whole: true },
+  { name: "over REST, in PostgreSQL", host: http(pgStorage), whole: false }
+]
+const byTools: ReadonlyArray<Row> = [
+  { name: "by tools, in memory", host: tools(MemoryStorage.layer), whole: false },
+  { name: "by tools, in PostgreSQL", host: tools(pgStorage), whole: false }
+]
+
+/** What is written once and runs on every host of a table. */
+type Journeys = (it: Vitest.MethodsNonLive<Host>, row: Pick<Row, "whole">) => void
+
+const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
+  describe.each(rows)(`${name} ($name)`, (row) =>
+    layer(row.host, { excludeTestServices: true, timeout: "60 seconds" })((it) => journeys(it, row))
+  )
+
+/** Journeys by operations' names: over REST and by tools, on every storage. */
+export const onEveryHost = on([...overRest, ...byTools])
+
+/** Journeys over REST alone, on every storage. */
+export const onEveryStorage = on(overRest)

@@ -1,0 +1,48 @@
+import { operations } from "@quotewire/core"
+import { OpenApi } from "@quotewire/http"
+import { Effect } from "effect"
+import * as Conforms from "../../packages/http/test/support/conforms.ts"
+import type { Answer, Call } from "../host.ts"
+
+/** The operation of this name. */
+export const operationOf = (name: string) => {
+  const operation = operations.find((one) => one.name === name)
+  if (operation === undefined) throw new Error(`${name} is no operation`)
+  return operation
+}
+
+/** Calls operations as the OpenAPI document says, and checks every answer against it. */
+export const make = (base_url: string): Call => {
+  const conforms = Conforms.make(OpenApi.document(operations, base_url))
+  let calls = 0
+  return (keys, name, input, options = {}) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const operation = operationOf(name)
+      const { method, path: template, query } = operation.route
+      const rest = new Map(Object.entries(input))
+      const path = template.replace(/\{(\w+)\}/g, (_, field) => {
+        const value = rest.get(field)
+        rest.delete(field)
+        return encodeURIComponent(String(value))
+      })
+      const search = new URLSearchParams()
+      for (const field of Object.keys(query)) {
+        if (rest.has(field)) search.set(field, String(rest.get(field)))
+        rest.delete(field)
+      }
+      const response = await fetch(`${base_url}${path}${search.size > 0 ? `?${search}` : ""}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${options.key ?? keys.server}`,
+          ...(rest.size > 0 && { "content-type": "application/json" }),
+          ...(options.read_handle !== undefined && { "read-handle": options.read_handle }),
+          ...(operation.idempotent && { "idempotency-key": options.idempotency_key ?? `journey-${++calls}` })
+        },
+        ...(rest.size > 0 && { body: JSON.stringify(Object.fromEntries(rest)) })
+      })
+      const text = await response.text()
+      const problems = conforms({ method, path, status: response.status, headers: response.headers, text })
+      if (problems.length > 0) throw new Error(`${method} ${path} ${response.status}: ${problems.join("; ")}`)
+      return { status: response.status, body: JSON.parse(text) }
+    })
+}
