@@ -13,15 +13,20 @@ export interface Child {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a script of this folder as a process of its own, on one core where the machine has two. */
+/** The command that runs a program on one core where the machine has two. */
+export const onCore = (core: number | null, command: ReadonlyArray<string>): ReadonlyArray<string> =>
+  core !== null && availableParallelism() > 1 && process.platform === "linux"
+    ? ["taskset", "-c", String(core), ...command]
+    : command
+
+/** Starts a script of this folder as a process of its own, on one core where the machine has two; null: on any. */
 export const start = (
   script: string,
-  core: number,
+  core: number | null,
   { node = [], args = [] }: { readonly node?: ReadonlyArray<string>; readonly args?: ReadonlyArray<string> } = {}
 ): Child => {
   const command = [process.execPath, ...node, fileURLToPath(new URL(script, import.meta.url)), ...args]
-  const pinned = availableParallelism() > 1 && process.platform === "linux"
-  const [program = "", ...rest] = pinned ? ["taskset", "-c", String(core), ...command] : command
+  const [program = "", ...rest] = onCore(core, command)
   const child = spawn(program, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
   return { ask: (question) => ask(child, question), stop: () => stop(child) }
 }

@@ -29,16 +29,20 @@ const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1
 }
 
-/** The whole core as a host wires it, on memory. */
-export const layer: Layer.Layer<Quotewire.Services | Storage.Storage> = Quotewire.layer.pipe(
-  Layer.provideMerge(MemoryStorage.layer),
-  Layer.provide(Quotewire.sandboxCarriers),
-  Layer.provide(Seal.SealKeys.layerEphemeral),
-  Layer.provide(WebhookSender.WebhookSender.layerOff),
-  Layer.provide(NodeCrypto.layer),
-  Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
-  Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))
-)
+/** The whole core as a host wires it, on a storage. */
+export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
+  Quotewire.layer.pipe(
+    Layer.provideMerge(storage),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(Seal.SealKeys.layerEphemeral),
+    Layer.provide(WebhookSender.WebhookSender.layerOff),
+    Layer.provide(NodeCrypto.layer),
+    Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
+    Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))
+  )
+
+/** The whole core on memory. */
+export const layer = layerOn(MemoryStorage.layer)
 
 /** Makes an organization with one key of its sandbox. */
 export const makeKey = Effect.gen(function* () {

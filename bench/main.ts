@@ -3,6 +3,7 @@ import * as flags from "./flags.ts"
 import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
 import * as inProcess from "./inProcess/suite.ts"
+import * as pgChanges from "./pg/changes.ts"
 import * as report from "./report.ts"
 import * as shared from "./shared.ts"
 import * as hanging from "./webhooks/hanging.ts"
@@ -36,5 +37,6 @@ if (isWanted("hanging")) add(hanging.tableOf(await hanging.run(settings.quick ? 
 if (isWanted("pending")) {
   add(pending.tableOf(await pending.run([1_000, settings.quick ? 20_000 : 100_000], settings.quick ? 6 : 20, 1_000)))
 }
+if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 // A quick look says nothing that should stand in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

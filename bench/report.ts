@@ -107,7 +107,23 @@ const markdown = ({ title, columns, rows }: Table): string => {
 export const print = (table: Table): void => console.log(`\n${markdown(table)}`)
 
 /** The parts of the bench, in the order in which they are shown. */
-export const order = ["read", "start", "mcp", "stored", "lives", "deliveries", "first_attempts", "hanging", "pending"]
+export const order = [
+  "read",
+  "start",
+  "mcp",
+  "stored",
+  "lives",
+  "deliveries",
+  "first_attempts",
+  "hanging",
+  "pending",
+  "pg_changes",
+  "pg_starts",
+  "pg_jobs",
+  "pg_deliveries",
+  "pg_reads",
+  "pg_growth"
+]
 
 const results = new URL("results/latest.json", import.meta.url)
 const readme = new URL("README.md", import.meta.url)

@@ -1,0 +1,51 @@
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Layer, Redacted } from "effect"
+import { PostgresServer } from "../../test/support/PostgresServer.ts"
+import { statements } from "../../test/support/TestDatabase.ts"
+
+/** Databases of one PostgreSQL that a table of the bench has for itself. */
+export interface Databases {
+  /** A database with the schema and nothing else. */
+  readonly fresh: () => Promise<string>
+  readonly drop: (url: string) => Promise<unknown>
+}
+
+/**
+ * What the server is started with besides its defaults: commits wait for the disk, as they do by default, but no
+ * checkpoint comes in the middle of a round.
+ */
+const settings = { shared_buffers: "1GB", max_wal_size: "16GB", checkpoint_timeout: "1h", autovacuum_naptime: "10s" }
+
+/** Starts a PostgreSQL whose commits wait for the disk, for as long as the work on it takes. */
+export const using = async <A>(work: (databases: Databases) => Promise<A>): Promise<A> => {
+  const server = await PostgresServer.start({ durable: true, settings })
+  try {
+    const admin = server.url("postgres")
+    await statements(admin, "create database model")
+    await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(server.url("model")) }))
+    let made = 0
+    return await work({
+      fresh: async () => {
+        const name = `bench_${++made}`
+        await statements(admin, `create database ${name} template model`)
+        return server.url(name)
+      },
+      drop: (url) => statements(admin, `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`)
+    })
+  } finally {
+    await server.remove()
+  }
+}
+
+/** Does some work on a database of its own. */
+export const onFresh = async <A>(databases: Databases, work: (url: string) => Promise<A>): Promise<A> => {
+  const url = await databases.fresh()
+  try {
+    return await work(url)
+  } finally {
+    await databases.drop(url)
+  }
+}
+
+/** The storage of a process. */
+export const storage = (url: string) => Layer.orDie(PgStorage.layer({ url: Redacted.make(url) }))

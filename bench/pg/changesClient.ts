@@ -1,0 +1,75 @@
+import { type Change, Storage } from "@quotewire/core"
+import { Effect, ManagedRuntime } from "effect"
+import { Client } from "pg"
+import * as Child from "../Child.ts"
+import { percentile } from "../statistics.ts"
+import { storage } from "./Databases.ts"
+import * as sameRows from "./sameRows.ts"
+import { again } from "./start.ts"
+
+/** Asks for changes to be written. */
+export interface Writing {
+  /** Through the storage port, or each with one statement of `pg` on a connection of its own. */
+  readonly by: "port" | "pg"
+  readonly url: string
+  readonly sample: Change.Change
+  readonly workspaces: number
+  readonly at_once: number
+  readonly seconds: number
+  /** Changes are counted from here. */
+  readonly from: number
+}
+
+/** What came of it. */
+export interface Written {
+  readonly per_second: number
+  readonly p50_ms: number
+}
+
+/** Writes one after another in so many lanes until the time is over. */
+const inLanes = async (lanes: number, seconds: number, write: (lane: number) => Promise<unknown>): Promise<Written> => {
+  const latencies: Array<number> = []
+  const began = performance.now()
+  const ends_at = began + seconds * 1e3
+  const lane = async (_: unknown, index: number) => {
+    for (let now = performance.now(); now < ends_at; ) {
+      const sent_at = now
+      await write(index)
+      now = performance.now()
+      latencies.push(now - sent_at)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const per_second = latencies.length / ((performance.now() - began) / 1e3)
+  return { per_second, p50_ms: percentile(Float64Array.from(latencies), 0.5) }
+}
+
+const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: Writing): Promise<Written> => {
+  const runtime = ManagedRuntime.make(storage(url))
+  const port = await runtime.runPromise(Storage.Storage)
+  let n = from
+  const write = () => {
+    n++
+    return Effect.runPromise(port.commit(again(sample, 1 + (n % workspaces), n)))
+  }
+  const written = await inLanes(at_once, seconds, write)
+  await runtime.dispose()
+  return written
+}
+
+const throughPg = async ({ url, sample, workspaces, at_once, seconds }: Writing): Promise<Written> => {
+  const clients = Array.from({ length: at_once }, () => new Client(url))
+  await Promise.all(clients.map((client) => client.connect()))
+  const text = sameRows.statement(sample)
+  const texts = sameRows.textsOf(sample)
+  let n = 0
+  const written = await inLanes(at_once, seconds, async (lane) =>
+    clients[lane]?.query({ name: "change", text, values: [1 + (++n % workspaces), ...texts] })
+  )
+  await Promise.all(clients.map((client) => client.end()))
+  return written
+}
+
+if (import.meta.main) {
+  Child.answer((writing: Writing) => (writing.by === "port" ? throughPort(writing) : throughPg(writing)))
+}

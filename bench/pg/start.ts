@@ -1,0 +1,46 @@
+import { type Change, Ids, Storage } from "@quotewire/core"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer } from "effect"
+import * as Service from "../Service.ts"
+import * as starts from "../starts.ts"
+
+/** Memory that keeps the changes that are committed to it. */
+const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
+  Layer.effect(
+    Storage.Storage,
+    Effect.map(Storage.Storage, (storage) => ({
+      ...storage,
+      commit: (change: Change.Change) => Effect.tap(storage.commit(change), () => Effect.sync(() => kept.push(change)))
+    }))
+  ).pipe(Layer.provide(MemoryStorage.layer))
+
+/** What core commits when the household of two drivers and two cars starts a request. */
+export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
+  const kept: Array<Change.Change> = []
+  const starting = Effect.gen(function* () {
+    const key = yield* Service.makeKey
+    yield* Service.call(Service.start_quote_request, key, starts.household("request-000000000000"))
+  })
+  return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(kept))), () => {
+    const change = kept.find(({ jobs }) => jobs.length > 0)
+    return change === undefined ? Effect.die(new Error("A start has committed nothing")) : Effect.succeed(change)
+  })
+})
+
+/** How many of an identifier's last characters count the changes. */
+export const counted = 12
+
+/** The same identifier for the n-th time. */
+const idOf = (id: string, n: number): string => id.slice(0, -counted) + String(n).padStart(counted, "0")
+
+/** The workspaces that are written to. */
+export const workspaceOf = (n: number): Ids.WorkspaceId => Ids.WorkspaceId.make(`wks_${String(n).padStart(26, "0")}`)
+
+/** The same change for the n-th time, in one of the workspaces: a job of a live workspace, due when it was. */
+export const again = (sample: Change.Change, workspace: number, n: number): Change.Change => ({
+  ...sample,
+  workspace_id: workspaceOf(workspace),
+  writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
+  events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
+  jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))
+})

@@ -1,0 +1,45 @@
+import { median } from "../statistics.ts"
+
+/** Somebody who is measured, round after round. */
+export interface Contender<Round> {
+  readonly name: string
+  readonly measure: () => Promise<Round>
+}
+
+/** What came of a contender, in the order of the rounds. */
+export interface Measured<Round> {
+  readonly name: string
+  readonly rounds: ReadonlyArray<Round>
+}
+
+/** Measures contenders in turn, round after round, so that whatever else the machine does strikes all of them. */
+export const take = async <Round>(
+  table: string,
+  contenders: ReadonlyArray<Contender<Round>>,
+  rounds: number
+): Promise<ReadonlyArray<Measured<Round>>> => {
+  const all = contenders.map(({ name }) => ({ name, rounds: [] as Round[] }))
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { measure }] of contenders.entries()) all[index]?.rounds.push(await measure())
+    process.stderr.write(`${table}: round ${round + 1} of ${rounds}\n`)
+  }
+  return all
+}
+
+/** The median of a number over a contender's rounds. */
+export const middle = <Round>({ rounds }: Measured<Round>, pick: (round: Round) => number): number =>
+  median(rounds.map(pick))
+
+/** The median of a number's ratios to that of the base, each in the same round. */
+export const ratio = <Round>(
+  { rounds }: Measured<Round>,
+  base: Measured<Round>,
+  pick: (round: Round) => number
+): number => median(rounds.flatMap((round, i) => base.rounds.slice(i, i + 1).map((other) => pick(round) / pick(other))))
+
+/** What came of the contender of a name. */
+export const named = <Round>(all: ReadonlyArray<Measured<Round>>, name: string): Measured<Round> => {
+  const found = all.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`Nobody was measured as ${name}`)
+  return found
+}
