@@ -98,12 +98,11 @@ export class Store {
   private firstConflict({ workspace_id, writes }: Change.Change): Change.StoredRecord | undefined {
     const workspace = this.workspaces.get(workspace_id)
     const seen = new Set<string>()
-    return writes.find(({ kind, id, version }) => {
+    return writes.find(({ kind, id, version }, at) => {
       if ((workspace?.version(kind, id) ?? 0) !== version - 1) return true
-      if (writes.length === 1) return false
-      const name = `${kind} ${id}`
-      if (seen.has(name)) return true
-      seen.add(name)
+      // One set of identifiers costs less than names that are put together; few kinds share an identifier.
+      if (seen.has(id)) return writes.slice(0, at).some((before) => before.id === id && before.kind === kind)
+      seen.add(id)
       return false
     })
   }

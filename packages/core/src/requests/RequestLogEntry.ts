@@ -5,7 +5,7 @@ import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../Ids.ts"
 import { pageFields } from "../Page.ts"
 import { bare, type StoredRecord } from "../storage/Change.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../Timestamp.ts"
-import type { FinishedCall } from "./FinishedCall.ts"
+import type { FinishedCall, Via } from "./FinishedCall.ts"
 
 /** Texts of callers are kept up to this length (api.md, Limits). */
 export const max_text_characters = 200
@@ -73,60 +73,89 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-/** Calls as they are kept; their times are real, also where a sandbox's clock was moved. */
+/**
+ * Calls as they are kept; their times are real, also where a sandbox's clock was moved.
+ *
+ * Busy hosts answer many calls of a kind, so what those have in common is encoded once. The bodies are written as one text
+ * and cut: thousands of small texts would cost the collection of garbage more than all else here.
+ */
 export const recordsOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<StoredRecord> => {
-  // Busy hosts answer many calls of the same kind, and in the same millisecond: each text is written once.
-  const moments = new Map<number, Timestamp>()
-  const labelled = new Map<string, ReadonlyArray<string>>()
-  return calls.map((call) => {
-    const { created_at, error_code, operation, status } = call
-    const label = `${status} ${operation} ${error_code}`
-    const found = labelled.get(label) ?? labels(labelsOf(call))
-    labelled.set(label, found)
-    const moment = moments.get(created_at) ?? fromMillis(created_at)
-    moments.set(created_at, moment)
-    return recordOf(call, moment, found)
+  const kinds: Array<Kind> = []
+  const labelled: Array<ReadonlyArray<string>> = []
+  const bodies = calls.map((call) => {
+    const kind = kinds.find(({ first }) => isAlike(first, call)) ?? kindOf(call)
+    if (kind.first === call) kinds.push(kind)
+    labelled.push(kind.labels)
+    return bodyOf(call, kind)
+  })
+  const text = bodies.join("")
+  let end = 0
+  return calls.map(({ created_at, request_id }, at) => {
+    const start = end
+    end += bodies[at]?.length ?? 0
+    return {
+      ...bare,
+      kind: "api_request",
+      id: request_id,
+      version: 1,
+      body: text.slice(start, end),
+      labels: labelled[at] ?? [],
+      created_at,
+      updated_at: created_at
+    }
   })
 }
 
-const labelsOf = ({ error_code, operation, status }: FinishedCall): Labelled => ({
-  status,
-  ...(operation !== null && { operation }),
-  ...(error_code !== null && { error_code })
-})
+/** Calls that differ in their identifiers and times only. */
+interface Kind {
+  readonly first: FinishedCall
+  readonly labels: ReadonlyArray<string>
+  /** The members of the entry between its times. */
+  readonly middle: string
+  readonly agent: string
+}
 
-const recordOf = (call: FinishedCall, moment: Timestamp, found: ReadonlyArray<string>): StoredRecord => {
-  const { caller, created_at, error_code, operation, status, via } = call
-  const entry: { readonly [Name in keyof ListedRequest]: unknown } = {
-    request_id: call.request_id,
-    created_at: moment,
+const isAlike = (one: FinishedCall, other: FinishedCall): boolean =>
+  one.operation === other.operation &&
+  one.status === other.status &&
+  one.error_code === other.error_code &&
+  one.caller.key_id === other.caller.key_id &&
+  (one.via === other.via || isAlikeVia(one.via, other.via))
+
+const isAlikeVia = (one: Via, other: Via): boolean =>
+  one.method === other.method &&
+  one.route === other.route &&
+  one.user_agent === other.user_agent &&
+  one.client_name === other.client_name &&
+  one.client_version === other.client_version
+
+const kindOf = (call: FinishedCall): Kind => {
+  const { caller, error_code, operation, status, via } = call
+  const middle = {
     environment: caller.environment,
     key_id: caller.key_id,
     operation,
     method: via.method,
     route: via.route,
     status,
-    error_code,
-    duration_ms: call.duration_ms,
-    quote_request_id: call.quote_request_id,
-    quote_id: call.quote_id,
-    agent: {
-      client_name: storable(via.client_name),
-      client_version: storable(via.client_version),
-      user_agent: storable(via.user_agent)
-    }
-  }
-  return {
-    ...bare,
-    kind: "api_request",
-    id: call.request_id,
-    version: 1,
-    body: JSON.stringify(entry),
-    labels: found,
-    created_at,
-    updated_at: created_at
-  }
+    error_code
+  } satisfies Members
+  const agent = {
+    client_name: storable(via.client_name),
+    client_version: storable(via.client_version),
+    user_agent: storable(via.user_agent)
+  } satisfies ListedRequest["agent"]
+  const found = labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  return { first: call, labels: found, middle: JSON.stringify(middle).slice(1, -1), agent: JSON.stringify(agent) }
 }
+
+type Members = { readonly [Name in keyof ListedRequest]?: unknown }
+
+const bodyOf = (call: FinishedCall, { agent, middle }: Kind): string =>
+  `{"request_id":${JSON.stringify(call.request_id)},"created_at":"${fromMillis(call.created_at)}",${middle},"duration_ms":${call.duration_ms},"quote_request_id":${quoted(call.quote_request_id)},"quote_id":${quoted(call.quote_id)},"agent":${agent}}`
+
+/** An identifier has nothing in it that JSON would escape. */
+const quoted = (id: QuoteRequestId | QuoteId | null): string => (id === null ? "null" : `"${id}"`)
 
 /** Text of a caller as every storage can hold it, and no longer than the log shows it. */
 const storable = (text: string | null): string | null =>
