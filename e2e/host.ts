@@ -57,6 +57,7 @@ const server = Layer.unwrap(
       routes: [Go.route(Quotewire.go), ...agentRoutes()],
       ready: Quotewire.ready,
       port: 0,
+      drain_ms: 0,
       wake: Effect.provideContext(Quotewire.wake, context)
     })
   )

@@ -40,6 +40,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
         operations,
         routes: agentRoutes(tools),
         port: 0,
+        drain_ms: 0,
         wake: Effect.provideContext(Quotewire.wake, wakes)
       })
     ).pipe(

@@ -1,19 +1,12 @@
 import { Client } from "pg"
-import type { PostgresServer } from "../../test/support/PostgresServer.ts"
 import type { Chance } from "./Chance.ts"
-import { after, type Host } from "./Hosts.ts"
-
-/** What faults are done to. */
-export interface Target {
-  readonly server: PostgresServer
-  readonly url: string
-  readonly hosts: readonly [Host, ...ReadonlyArray<Host>]
-}
+import { after } from "./Hosts.ts"
+import type { Service } from "./Service.ts"
 
 /** A fault, and what it is called. */
 export interface Fault {
   readonly name: string
-  readonly strike: (target: Target, chance: Chance) => Promise<void>
+  readonly strike: (target: Service, chance: Chance) => Promise<void>
 }
 
 /** Kills a host as a power cut does, and starts it again a little later. */

@@ -13,18 +13,20 @@ export interface Host {
   readonly start: () => Promise<void>
   /** Asks it to stop, and answers its exit code. */
   readonly stop: () => Promise<number | null>
+  /** Whether its process runs. */
+  readonly runs: () => boolean
   /** What it has said on standard error, its last 20,000 characters. */
   readonly said: () => string
 }
 
 const ready_within_ms = 60_000
 
-/** A host on a port, working for a database; it does not run yet. */
+/** A host on a port, working for the database that its environment names; it does not run yet. */
 export const make = (port: number, env: Readonly<Record<string, string>>): Host => {
   let child: ChildProcess | null = null
   let said = ""
   const start = async () => {
-    const args = [program, "serve", "--port", `${port}`, "--json", "--no-limits"]
+    const args = [program, "serve", "--port", `${port}`, "--json", "--no-limits", "--migrate"]
     const started = spawn(process.execPath, args, { env: { ...process.env, ...env } })
     child = started
     started.stderr.on("data", (bytes) => {
@@ -57,6 +59,7 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
       await end("SIGKILL")
     },
     stop: () => end("SIGTERM"),
+    runs: () => child !== null && child.exitCode === null && child.signalCode === null,
     said: () => said
   }
 }

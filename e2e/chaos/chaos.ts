@@ -1,16 +1,11 @@
-import { execFile } from "node:child_process"
-import { randomBytes } from "node:crypto"
-import { createServer } from "node:net"
-import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
-import { PostgresServer } from "../../test/support/PostgresServer.ts"
 import * as Audit from "./Audit.ts"
 import * as Chance from "./Chance.ts"
-import type { Fault, Target } from "./Faults.ts"
+import type { Fault } from "./Faults.ts"
 import * as Follower from "./Follower.ts"
 import * as Hosts from "./Hosts.ts"
 import * as Organization from "./Organization.ts"
 import * as Receiver from "./Receiver.ts"
+import * as Service from "./Service.ts"
 
 /** What is to happen. */
 export interface Plan {
@@ -39,39 +34,27 @@ export interface Story {
 
 const lanes = 4
 const rest_ms = 120
-const program = fileURLToPath(new URL("../../packages/cli/bin/quotewire.js", import.meta.url))
 const settles_within_ms = 90_000
 
 /** Plays a plan on two hosts and a PostgreSQL of their own, and judges what has come of it. */
 export const play = async (plan: Plan): Promise<Story> => {
-  const server = await PostgresServer.start({ durable: true })
+  const service = await Service.open({ hosts: 2, durable: true })
   const receiver = await Receiver.open()
-  const url = server.url("postgres")
-  const env = {
-    QUOTEWIRE_DATABASE_URL: url,
-    QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
-    QUOTEWIRE_WEBHOOK_ALLOW: "127.0.0.0/8"
-  }
-  const hosts = [Hosts.make(await freePort(), env), Hosts.make(await freePort(), env)] as const
   try {
-    await command(env, "migrate")
-    await Promise.all(hosts.map((host) => host.start()))
-    return await strikeUnderLoad(plan, { server, url, hosts }, receiver, env)
+    return await strikeUnderLoad(plan, service, receiver)
   } finally {
-    for (const host of hosts) await host.kill()
     receiver.close()
-    await server.remove()
+    await service.close()
   }
 }
 
 type OpenReceiver = Awaited<ReturnType<typeof Receiver.open>>
-type Env = Readonly<Record<string, string>>
 
-const strikeUnderLoad = async (plan: Plan, target: Target, receiver: OpenReceiver, env: Env): Promise<Story> => {
-  const base_urls = target.hosts.map(({ base_url }) => base_url)
+const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: OpenReceiver): Promise<Story> => {
+  const base_urls = service.hosts.map(({ base_url }) => base_url)
   const organizations: Array<Organization.Organization> = []
   for (const name of ["one", "other"]) {
-    organizations.push(await Organization.begin(name, await newKey(env, name), base_urls, receiver))
+    organizations.push(await Organization.begin(name, await service.newKey(name), base_urls, receiver))
   }
   let over = false
   const loads = organizations.flatMap((organization, place) =>
@@ -86,7 +69,7 @@ const strikeUnderLoad = async (plan: Plan, target: Target, receiver: OpenReceive
     for (const fault of plan.faults) {
       if (Date.now() - began > plan.most_ms) break
       await Hosts.after(200 + chance.below(800))
-      await fault.strike(target, chance)
+      await fault.strike(service, chance)
       struck += 1
       plan.say(`${struck} of ${plan.faults.length}: ${fault.name}`)
     }
@@ -140,25 +123,3 @@ const readRequests = async ({ caller }: Organization.Organization) => {
   } while (cursor !== null)
   return requests
 }
-
-const command = async (env: Env, ...args: ReadonlyArray<string>) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, "--json"], {
-    env: { ...process.env, ...env }
-  })
-  return JSON.parse(stdout)
-}
-
-const newKey = async (env: Env, name: string): Promise<string> => {
-  const { organization_id } = await command(env, "organizations", "create", name)
-  const scope = ["--organization", organization_id, "--environment", "sandbox", "--kind", "server"]
-  return (await command(env, "keys", "create", ...scope)).key
-}
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })

@@ -27,7 +27,7 @@ const core = Quotewire.worker.pipe(
   Layer.provide(NodeCrypto.layer)
 )
 
-const serve = Http.layer<Quotewire.Services | Storage.Storage>({ operations, port: 0 })
+const serve = Http.layer<Quotewire.Services | Storage.Storage>({ operations, port: 0, drain_ms: 0 })
 
 const keysOf = Effect.fnUntraced(function* (access: Access.Access["Service"], name: string) {
   const { id } = yield* access.createOrganization(name)

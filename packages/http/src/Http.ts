@@ -48,7 +48,7 @@ export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly me
  * Serves the API until its scope ends, and then stops within ten seconds.
  *
  * Stopping: no new connections, waiting reads are woken, running requests finish, those that do not within the grace
- * are answered with `service_unavailable`, and the connections end.
+ * are answered with `service_unavailable`, and the connections end, each with its next answer or after a moment.
  */
 export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, CannotListen, Api.Services<R>> =>
   Layer.effect(Host, serve(settings))

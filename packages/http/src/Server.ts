@@ -1,4 +1,5 @@
 import * as Http from "node:http"
+import { Server as Listener } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Deferred, Effect, type Scope } from "effect"
@@ -16,6 +17,11 @@ export interface Settings {
   readonly wake?: Effect.Effect<void>
   /** Time in milliseconds to finish what runs when the host stops; 8,000 where it is left out. */
   readonly grace_ms?: number
+  /**
+   * Time in milliseconds in which a connection that is open when the host stops may still bring a request: it is
+   * answered, and its connection ends with the answer; 1,000 where it is left out.
+   */
+  readonly drain_ms?: number
   /** Time in milliseconds within which a request must have arrived; 30,000 where it is left out. */
   readonly request_timeout_ms?: number
 }
@@ -103,12 +109,32 @@ const last_writes_ms = 1_000
 const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler, settings: Settings) {
   const closed = yield* Deferred.make<void>()
   yield* handler.close
-  server.close(() => Deferred.doneUnsafe(closed, Effect.void))
-  yield* within(settings.grace_ms ?? 8_000, Effect.andThen(settings.wake ?? Effect.void, handler.idle))
+  yield* stopListening(server, () => Deferred.doneUnsafe(closed, Effect.void))
+  const finish = Effect.gen(function* () {
+    yield* settings.wake ?? Effect.void
+    yield* within(settings.drain_ms ?? 1_000, Deferred.await(closed))
+    yield* handler.idle
+  })
+  yield* within(settings.grace_ms ?? 8_000, finish)
   yield* handler.breakOff
+  server.closeIdleConnections()
   yield* within(last_writes_ms, Deferred.await(closed))
   server.closeAllConnections()
 })
+
+/**
+ * Takes no new connections, and leaves those that there are: a request may be on its way on any of them, also on one that
+ * has been idle, and a connection that is closed under it is a failed request.
+ */
+const stopListening = (server: Http.Server, closed: () => void): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    // The turn of the process is over then: whoever has knocked was let in.
+    setImmediate(() => {
+      // The close of an HTTP server would end idle connections, too.
+      Listener.prototype.close.call(server, closed)
+      resume(Effect.void)
+    })
+  })
 
 /** Waits for an effect, but not longer than this; a finalizer is uninterruptible unless it says otherwise. */
 const within = (limit_ms: number, effect: Effect.Effect<void>) =>

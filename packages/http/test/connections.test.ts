@@ -210,6 +210,35 @@ describe("stopping", () => {
     })
   )
 
+  it.live("answers what still comes on a connection that was idle, and ends that with the answer", () =>
+    Effect.gen(function* () {
+      const stopping = yield* Deferred.make<void>()
+      const scope = yield* Scope.make()
+      const { keys, port } = yield* start({
+        drain_ms: 60_000,
+        grace_ms: 60_000,
+        wake: Effect.asVoid(Deferred.succeed(stopping, undefined))
+      }).pipe(Scope.provide(scope))
+      const idle = yield* Wire.open(port)
+      yield* idle.write(head(keys, "GET /v1/things/th_1"))
+      yield* idle.until(/\}$/)
+      const stopped = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* Deferred.await(stopping)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Wire.exchange(port, head(keys, "GET /v1/things/th_1")))))
+      yield* idle.write(head(keys, "GET /v1/things/th_1"))
+      const answers = (yield* idle.closed).split(/(?=HTTP\/1\.1)/)
+      assert.deepStrictEqual(
+        answers.map((text) => [Wire.parse(text).status, Wire.parse(text).headers.get("connection")]),
+        [
+          [200, "keep-alive"],
+          [200, "close"]
+        ]
+      )
+      // Long before the time is over: no connection is left.
+      yield* Fiber.join(stopped)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("does not wait for idle connections", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()

@@ -64,7 +64,7 @@ export const start = (
 ): Effect.Effect<TestHost, Http.CannotListen, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Layer.build(
-      Http.layer<Notes | Quotewire.Services>({ operations, port: 0, ...settings }).pipe(
+      Http.layer<Notes | Quotewire.Services>({ operations, port: 0, drain_ms: 0, ...settings }).pipe(
         Layer.provideMerge(services),
         Layer.provide(references)
       )

@@ -1,0 +1,271 @@
+import { randomUUID } from "node:crypto"
+import * as Http from "node:http"
+import { text } from "node:stream/consumers"
+import { assert, describe, it } from "@effect/vitest"
+import { Applications } from "@quotewire/core/testing"
+import { Effect, Schedule } from "effect"
+import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
+import { statements } from "../test/support/TestDatabase.ts"
+import { Caller } from "./chaos/Caller.ts"
+import * as Follower from "./chaos/Follower.ts"
+import * as Receiver from "./chaos/Receiver.ts"
+import * as Service from "./chaos/Service.ts"
+
+/** Hosts as processes, and the key of an organization. */
+const served = Effect.fnUntraced(function* (hosts: 1 | 2) {
+  const service = yield* Effect.acquireRelease(
+    Effect.promise(() => Service.open({ hosts, durable: false })),
+    ({ close }) => Effect.promise(close)
+  )
+  const key = yield* Effect.promise(() => service.newKey("Acme"))
+  return { ...service, key, base_url: service.hosts[0].base_url }
+})
+
+interface Sent {
+  readonly method?: "GET" | "POST"
+  readonly body?: object
+  readonly agent?: Http.Agent
+  /** Is called when all of the request is on its way. */
+  readonly onSent?: () => void
+}
+
+/** Sends a request once, whatever becomes of it. */
+const send = async (url: string, key: string, { agent, body, method = "GET", onSent }: Sent = {}) => {
+  const response = await new Promise<Http.IncomingMessage>((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": randomUUID()
+    }
+    const request = Http.request(url, { method, headers, ...(agent !== undefined && { agent }) }, resolve)
+    request.on("error", reject).on("finish", () => onSent?.())
+    request.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+  return { status: response.statusCode, headers: response.headers, body: JSON.parse(await text(response)) }
+}
+
+/** What starts a quote request. */
+const starting = (more: object = {}): Sent => ({
+  method: "POST",
+  body: {
+    line: "renters",
+    consent_receipt_id: "receipt-0001",
+    request_key: randomUUID(),
+    application: Applications.smallest.renters,
+    ...more
+  }
+})
+
+const advance = (seconds: number): Sent => ({ method: "POST", body: { seconds } })
+
+/** Ends every session, so that those to come begin with what was set meanwhile. */
+const endSessions =
+  "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quotewire' and pid <> pg_backend_pid()"
+
+const faults = [
+  {
+    name: "is away",
+    begin: ({ server }: Service.Service) => server.stop("fast"),
+    end: ({ server }: Service.Service) => server.startAgain(),
+    reads: 503
+  },
+  {
+    name: "refuses to write",
+    begin: ({ url }: Service.Service) =>
+      statements(url, "alter database postgres set default_transaction_read_only = on", endSessions),
+    end: ({ url }: Service.Service) =>
+      statements(
+        url,
+        "set default_transaction_read_only = off",
+        "alter database postgres reset default_transaction_read_only",
+        endSessions
+      ),
+    reads: 200
+  }
+]
+
+describe("a host whose database", () => {
+  it.live.each(faults)(
+    "$name answers 503 with Retry-After, and goes on by itself with nothing lost",
+    ({ begin, end, reads }) =>
+      Effect.gen(function* () {
+        const service = yield* served(1)
+        const { base_url, hosts, key } = service
+        const receiver = yield* Effect.acquireRelease(
+          Effect.promise(() => Receiver.open()),
+          ({ close }) => Effect.sync(close)
+        )
+        const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
+        /** Reads until what is read has this status: new sessions take a moment. */
+        const reading = (path: string, status: number) =>
+          Effect.repeat(call(path), { until: (answer) => answer.status === status, schedule: Schedule.spaced(50) })
+        const subscribed = yield* call("/v1/event-subscriptions", {
+          method: "POST",
+          body: { url: receiver.urlOf("mine"), event_types: ["quote_request.completed", "quote.created"] }
+        })
+        receiver.trust("mine", subscribed.body.signing_secret)
+        const before = yield* call("/v1/quote-requests", starting())
+        assert.strictEqual(before.status, 202)
+
+        yield* Effect.promise(async () => begin(service))
+        const path = `/v1/quote-requests/${before.body.id}?wait_seconds=0`
+        yield* reading("/health/ready", reads)
+        yield* reading(path, reads)
+        const later = starting()
+        const refused = yield* call("/v1/quote-requests", later)
+        assert.deepStrictEqual([refused.status, refused.body.error.code], [503, "service_unavailable"])
+        assert.strictEqual(refused.body.error.retry_action.type, "retry")
+        assert.isAtLeast(Number(refused.headers["retry-after"]), 1)
+        assert.strictEqual((yield* call("/health/live")).status, 200)
+
+        yield* Effect.promise(async () => end(service))
+        yield* reading("/health/ready", 200)
+        const after = yield* Effect.repeat(call("/v1/quote-requests", later), {
+          until: ({ status }) => status === 202,
+          schedule: Schedule.spaced(50)
+        })
+        yield* call("/v1/sandbox/time", advance(120))
+        for (const { body } of [before, after]) {
+          const read = yield* call(`/v1/quote-requests/${body.id}?wait_seconds=0`)
+          assert.deepStrictEqual([read.body.quote_request.status, read.body.quotes.length], ["completed", 3])
+        }
+        yield* Effect.repeat(
+          Effect.sync(() => receiver.received.bodies.size),
+          { until: (size) => size === 8, schedule: Schedule.spaced(50) }
+        )
+        assert.deepStrictEqual(receiver.received.wrong, [])
+        assert.isTrue(hosts[0].runs())
+      }),
+    90_000
+  )
+})
+
+describe("three hundred waiting reads", () => {
+  it.live(
+    "hold no connection to the database, hold nobody up, and are woken together",
+    () =>
+      Effect.gen(function* () {
+        const { base_url, key, url } = yield* served(1)
+        const call = (path: string, sent?: Sent) => Effect.promise(() => send(`${base_url}${path}`, key, sent))
+        const { body } = yield* call("/v1/quote-requests", starting({ scenario: "waits_in_queue" }))
+        const path = `/v1/quote-requests/${body.id}`
+        let sent = 0
+        let answered = 0
+        const waits = Array.from({ length: 300 }, async () => {
+          const answer = await send(`${base_url}${path}?since_version=${body.version}`, key, { onSent: () => sent++ })
+          answered++
+          return answer
+        })
+        yield* Effect.repeat(
+          Effect.sync(() => sent),
+          { until: (count) => count === waits.length, schedule: Schedule.spaced(10) }
+        )
+        for (let count = 0; count < 20; count++) {
+          assert.strictEqual((yield* call("/v1/quote-requests", starting())).status, 202)
+          assert.strictEqual((yield* call(`${path}?wait_seconds=0`)).status, 200)
+        }
+        const [sessions] = yield* Effect.promise(() =>
+          statements(
+            url,
+            "select count(*)::integer as count from pg_stat_activity where application_name = 'quotewire'"
+          )
+        )
+        // Two for reads, six for writes, one that listens: those of a host without any wait.
+        assert.isAtMost(Number(sessions?.count), 9)
+        assert.strictEqual(answered, 0)
+        assert.strictEqual((yield* call(`${path}/cancel`, { method: "POST" })).body.status, "cancelled")
+        for (const answer of yield* Effect.promise(() => Promise.all(waits))) {
+          assert.deepStrictEqual(
+            [answer.status, answer.body.quote_request.status_details.reason],
+            [200, "cancelled_by_caller"]
+          )
+        }
+      }),
+    60_000
+  )
+})
+
+/** Sends to one host, and to the other only where the first takes no connection: what was sent is never sent again. */
+const sendToEither = async (base_urls: ReadonlyArray<string>, path: string, key: string, sent: Sent) => {
+  for (const base_url of base_urls) {
+    try {
+      return await send(`${base_url}${path}`, key, sent)
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ECONNREFUSED")) throw error
+    }
+  }
+  throw new Error("No host takes connections")
+}
+
+describe("two hosts that begin at once on an empty database", () => {
+  it.live(
+    "both serve, and each migration has run once",
+    () =>
+      Effect.gen(function* () {
+        const { hosts, key, url } = yield* served(2)
+        const { body } = yield* Effect.promise(() => send(`${hosts[0].base_url}/v1/quote-requests`, key, starting()))
+        for (const { base_url } of hosts) {
+          const path = `${base_url}/v1/quote-requests/${body.id}?wait_seconds=0`
+          assert.strictEqual((yield* Effect.promise(() => send(path, key))).status, 200)
+        }
+        const ran = yield* Effect.promise(() => statements(url, "select * from quotewire.migration"))
+        assert.lengthOf(ran, migrations.length)
+      }),
+    60_000
+  )
+})
+
+describe("hosts that are replaced one after the other", () => {
+  it.live(
+    "fail no request that was sent, on kept connections either",
+    () =>
+      Effect.gen(function* () {
+        const { hosts, key } = yield* served(2)
+        const base_urls = hosts.map((host) => host.base_url)
+        const agent = yield* Effect.acquireRelease(
+          Effect.sync(() => new Http.Agent({ keepAlive: true })),
+          (kept) => Effect.sync(() => kept.destroy())
+        )
+        let over = false
+        const accepted: Array<string> = []
+        const lane = async (number: number) => {
+          const order = number % 2 === 0 ? base_urls : base_urls.toReversed()
+          while (!over) {
+            const started = await sendToEither(order, "/v1/quote-requests", key, { ...starting(), agent })
+            assert.strictEqual(started.status, 202, JSON.stringify(started.body))
+            accepted.push(started.body.id)
+            const wait = `/v1/quote-requests/${started.body.id}?wait_seconds=1&since_version=1`
+            const read = await sendToEither(order, wait, key, { agent })
+            assert.strictEqual(read.status, 200, JSON.stringify(read.body))
+          }
+        }
+        const load = Promise.all(Array.from({ length: 8 }, (_, number) => lane(number)))
+        const replaced = async () => {
+          for (const host of [...hosts, ...hosts]) {
+            const before = accepted.length
+            while (accepted.length < before + 20)
+              await Promise.race([load, new Promise((next) => setTimeout(next, 20))])
+            assert.strictEqual(await host.stop(), 0, host.said())
+            await host.start()
+          }
+        }
+        yield* Effect.promise(async () => {
+          await Promise.race([replaced(), load]).finally(() => {
+            over = true
+          })
+          await load
+        })
+        const caller = new Caller(base_urls, key)
+        yield* Effect.promise(() =>
+          caller.call("/v1/sandbox/time", { ...advance(600), method: "POST", idempotency_key: "end" })
+        )
+        const events: Array<Follower.FeedEvent> = []
+        yield* Effect.promise(() => Follower.read(caller, events, null))
+        const completed = events
+          .filter(({ type }) => type === "quote_request.completed")
+          .map(({ resource }) => resource.id)
+        assert.sameMembers(completed, accepted)
+      }),
+    120_000
+  )
+})
