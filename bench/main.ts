@@ -4,6 +4,9 @@ import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
 import * as inProcess from "./inProcess/suite.ts"
 import * as pgChanges from "./pg/changes.ts"
+import * as Databases from "./pg/Databases.ts"
+import * as pgDeliveries from "./pg/deliveries.ts"
+import * as pgJobs from "./pg/jobs.ts"
 import * as report from "./report.ts"
 import * as shared from "./shared.ts"
 import * as hanging from "./webhooks/hanging.ts"
@@ -38,5 +41,11 @@ if (isWanted("pending")) {
   add(pending.tableOf(await pending.run([1_000, settings.quick ? 20_000 : 100_000], settings.quick ? 6 : 20, 1_000)))
 }
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
+if (isWanted("pg_starts")) {
+  const rows = await Databases.using(async ({ fresh }) => http.run(suites.startOnPg(await fresh()), facts, settings))
+  add(report.ofPeers("pg_starts", suites.startOnPg("").title, suites.startOnPg("").base, rows))
+}
+if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
+if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))
 // A quick look says nothing that should stand in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

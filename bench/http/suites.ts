@@ -74,3 +74,16 @@ export const mcp: Suite = {
     status: 200
   })
 }
+
+/** Starts quote requests on PostgreSQL and in memory, by hosts that also work. */
+export const startOnPg = (database: string): Suite => ({
+  ...start,
+  name: "pg_starts",
+  title: `POST /v1/quote-requests (${body.length} bytes) on PostgreSQL`,
+  peers: [
+    { ...quotewire, name: "Quotewire, in memory", args: ["--work"] },
+    { ...quotewire, name: "Quotewire, on PostgreSQL", args: ["--work", "--database", database] }
+  ],
+  base: "Quotewire, in memory",
+  anew: false
+})

@@ -1,7 +1,9 @@
 import { operations, Quotewire } from "@quotewire/core"
 import { Http, Route } from "@quotewire/http"
 import { Endpoint, Tools } from "@quotewire/mcp"
+import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
+import { storage } from "../pg/Databases.ts"
 import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import * as Peer from "./Peer.ts"
@@ -17,10 +19,13 @@ const agents = Route.make<Quotewire.Services>("POST", Endpoint.path, (incoming) 
   endpoint.handle({ ...incoming, body: incoming.read(Endpoint.max_bytes) })
 )
 
-/** Our own host on memory: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
+/** The address behind `--database`, whose storage is memory where it is not given. */
+const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
+
+/** Our own host: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
 const host = Http.layer<Quotewire.Services>({ operations, routes: [agents], port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
-  Layer.provideMerge(Service.layer)
+  Layer.provideMerge(Service.layerOn(database === undefined ? MemoryStorage.layer : storage(database)))
 )
 
 Peer.run(() =>

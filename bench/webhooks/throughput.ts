@@ -1,21 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
-import {
-  Access,
-  type Change,
-  Delivery,
-  Event,
-  Ids,
-  Json,
-  Publishing,
-  Quotewire,
-  Revision,
-  Revisions,
-  Seal,
-  Signature,
-  Storage,
-  WebhookAddress,
-  WebhookSender
-} from "@quotewire/core"
+import { type Change, Delivery, Ids, Publishing, Revisions, Signature, Storage, WebhookSender } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -23,12 +7,13 @@ import { Mac } from "effect/crypto"
 import { Agent } from "undici"
 import * as Child from "../Child.ts"
 import * as Flags from "../flags.ts"
-import { named } from "../operations.ts"
 import { newId } from "../peers/Peer.ts"
 import { print, type Table } from "../report.ts"
-import { call } from "../Service.ts"
 import { median } from "../statistics.ts"
+import { arrival, arrived } from "./arrival.ts"
+import * as postel from "./postel.ts"
 import type { Got, Listening } from "./receiver.ts"
+import { at_once, body, core, eventOf, settings, subscribe, subscribed } from "./subscribed.ts"
 
 /** Asks for so many deliveries to the receiver. */
 interface Work {
@@ -58,41 +43,8 @@ export interface Row extends Round {
   readonly cpu_ratio: number
 }
 
-/** How many POSTs are under way at once, at the most. */
-const at_once = 64
-/** Subscriptions: each may have eight fresh attempts under way, so eight keep all connections busy. */
-const subscribed: ReadonlyArray<Event.EventType> = [
-  "quote_request.queued",
-  "quote_request.updated",
-  "quote_request.completed",
-  "quote.created",
-  "quote.updated",
-  "quote.expired",
-  "quote_request.failed",
-  "quote_request.cancelled"
-]
 /** How many deliveries wait at the most, so that a queue is always there and never long. */
 const max_open = 1_200
-/** What makes a thin event's payload as long as 500 bytes. */
-const padding = "x".repeat(220)
-
-const settings: NodeWebhookSender.Settings = {
-  policy: { allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [], own_addresses: [] },
-  connections_per_host: at_once
-}
-
-const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.NewEvent => {
-  const resource = { type: "quote", id: "quo_00000000000000000000000000", version: 1 } as const
-  const event = Event.record({ id, type, at, environment: "live", line: "personal_auto", resource })
-  return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
-}
-
-/** The body that is posted without a core: as long as the core's. */
-const body = Publishing.payloadOf(
-  Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
-  Revision.served[0]
-)
-
 /** Times some work in this process. */
 const timed = async (work: () => Promise<unknown>): Promise<Took> => {
   globalThis.gc?.()
@@ -183,32 +135,6 @@ const counting = (progress: Progress): Layer.Layer<Storage.Storage> =>
     }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
-/** The whole core with its worker, as a host wires it. */
-const core = (progress: Progress): Layer.Layer<Quotewire.Services | Storage.Storage> =>
-  Quotewire.worker.pipe(
-    Layer.provideMerge(Quotewire.layer),
-    Layer.provideMerge(counting(progress)),
-    Layer.provide(Quotewire.sandboxCarriers),
-    Layer.provide(Seal.SealKeys.layerEphemeral),
-    Layer.provide(NodeWebhookSender.layer(settings)),
-    Layer.provide(NodeCrypto.layer)
-  )
-
-const create_event_subscription = named("create_event_subscription")
-
-/** Makes a workspace with one subscription to each type, so that every event has one delivery. */
-const subscribe = Effect.fnUntraced(function* (url: string) {
-  const access = yield* Access.Access
-  const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")
-  const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
-  const ids: Array<string> = []
-  for (const type of subscribed) {
-    const made = yield* call(create_event_subscription, key, { url: `${url}/${type}`, event_types: [type] })
-    ids.push(Json.decode(made).id)
-  }
-  return { workspace_id: workspaces.live, ids }
-})
-
 type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
@@ -250,7 +176,7 @@ const succeeded = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent
 /** Publishes, and waits until the log says of every delivery that it has succeeded. */
 const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
   const progress: Progress = { over: 0 }
-  const runtime = ManagedRuntime.make(core(progress))
+  const runtime = ManagedRuntime.make(core(counting(progress)))
   const { workspace_id, ids } = await runtime.runPromise(subscribe(url))
   const took = await timed(() => runtime.runPromise(publish(workspace_id, deliveries, progress)))
   const counts = await runtime.runPromise(Effect.forEach(ids, (id) => succeeded(workspace_id, id)))
@@ -261,10 +187,26 @@ const endToEnd = async ({ url, deliveries }: Work): Promise<Took> => {
 }
 
 const base = "undici, signed"
+/** Postel makes so many of the deliveries of the others: it would take too long. */
+const postel_share = 1 / 20
+
+/** Postel on its storage in memory, where there is a bundle of it. */
+const throughPostel = async ({ url, deliveries }: Work): Promise<Took> => {
+  const sender = await postel.start(url, { at_once, types: subscribed, database: null })
+  const before = await arrived(url)
+  const took = await timed(async () => {
+    await sender.send(deliveries)
+    await arrival(url, before + deliveries)
+  })
+  await sender.stop()
+  return took
+}
+
 const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
   ["Quotewire, from event to log", endToEnd],
   [base, bare],
-  ["Quotewire's sender alone", senderAlone]
+  ["Quotewire's sender alone", senderAlone],
+  ...(postel.isThere ? [[postel.in_memory, throughPostel] as const] : [])
 ])
 
 interface Running {
@@ -305,7 +247,9 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
     const { url } = await receiver.ask<Listening>({ ask: "listen" })
     for (let i = 0; i < flags.rounds; i++) {
       for (const running of all) {
-        running.rounds.push(await measure(running, receiver, { url, deliveries: flags.quick ? 4_000 : 12_000 }))
+        const share = running.name === postel.in_memory ? postel_share : 1
+        const deliveries = (flags.quick ? 4_000 : 12_000) * share
+        running.rounds.push(await measure(running, receiver, { url, deliveries }))
       }
       process.stderr.write(`deliveries: round ${i + 1} of ${flags.rounds}\n`)
     }

@@ -1,0 +1,106 @@
+import { setTimeout } from "node:timers/promises"
+import { statements } from "../../test/support/TestDatabase.ts"
+import * as Child from "../Child.ts"
+import type { Flags } from "../flags.ts"
+import type { Table } from "../report.ts"
+import { arrival, arrived } from "../webhooks/arrival.ts"
+import * as postel from "../webhooks/postel.ts"
+import type { Listening } from "../webhooks/receiver.ts"
+import * as Databases from "./Databases.ts"
+import * as turns from "./turns.ts"
+
+/** What one round came to. */
+export interface Delivered {
+  readonly per_second: number
+}
+
+/** Who delivers: how many processes, and what part of the others' deliveries. */
+interface Way {
+  readonly name: string
+  readonly processes: number
+  readonly share: number
+  readonly args: ReadonlyArray<string>
+}
+
+const one_process = "Quotewire, one process"
+const ways: ReadonlyArray<Way> = [
+  { name: one_process, processes: 1, share: 1, args: [] },
+  { name: "Quotewire, two processes", processes: 2, share: 1, args: [] },
+  ...(postel.isThere ? [{ name: postel.on_postgresql, processes: 1, share: 1 / 10, args: ["--postel"] }] : [])
+]
+
+const succeeded = `select from quotewire.record where kind = 'delivery' and status = 'closed'
+  and body::jsonb ->> 'status' = 'succeeded'`
+
+/** Waits until the log has every success. */
+const logged = async (database: string, deliveries: number): Promise<void> => {
+  for (let looks = 0; (await statements(database, succeeded)).length < deliveries; looks++) {
+    if (looks > 100) throw new Error(`The log has not ${deliveries} successes`)
+    await setTimeout(100)
+  }
+}
+
+/** From the first commit to the last arrival; the first process publishes, and all of them deliver. */
+const measure = async (
+  { processes, args }: Way,
+  database: string,
+  url: string,
+  deliveries: number
+): Promise<Delivered> => {
+  const workers = Array.from({ length: processes }, () => Child.start("pg/deliveriesWorker.ts", null, { args }))
+  try {
+    for (const [index, worker] of workers.entries()) {
+      await worker.ask({ ask: "work", database, url, subscribes: index === 0 })
+    }
+    const deliver = async (events: number): Promise<Delivered> => {
+      const before = await arrived(url)
+      const began = performance.now()
+      await Promise.all([workers[0]?.ask({ ask: "publish", events }), arrival(url, before + events)])
+      return { per_second: events / ((performance.now() - began) / 1e3) }
+    }
+    const warmup = deliveries / 4
+    await deliver(warmup)
+    const delivered = await deliver(deliveries)
+    if (args.length === 0) await logged(database, warmup + deliveries)
+    for (const worker of workers) await worker.ask({ ask: "rest" })
+    return delivered
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()))
+  }
+}
+
+/** Measures deliveries from the commit of their events to the receiver, in one process and in two. */
+export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Delivered>>> => {
+  const receiver = Child.start("webhooks/receiver.ts", null)
+  try {
+    const { url } = await receiver.ask<Listening>({ ask: "listen" })
+    return await Databases.using((databases) => {
+      const all = ways.map((way) => ({
+        name: way.name,
+        measure: () =>
+          Databases.onFresh(databases, (database) => measure(way, database, url, (quick ? 1_600 : 6_400) * way.share))
+      }))
+      return turns.take("pg_deliveries", all, rounds)
+    })
+  } finally {
+    await receiver.stop()
+  }
+}
+
+/** The rows as they are printed. */
+export const tableOf = (all: ReadonlyArray<turns.Measured<Delivered>>): Table => {
+  const one = turns.named(all, one_process)
+  const per_second = (delivered: Delivered) => delivered.per_second
+  return {
+    name: "pg_deliveries",
+    title: "PostgreSQL: signed deliveries, from the commit of their events to the receiver",
+    columns: ["sender", "deliveries/s", `${one_process} = 1`],
+    rows: all.map((measured) => [
+      measured.name,
+      Math.round(turns.middle(measured, per_second)).toLocaleString("en-US"),
+      turns.ratio(measured, one, per_second).toFixed(3)
+    ]),
+    how: "rounds of 6,400 deliveries after 1,600",
+    numbers: all
+  }
+}

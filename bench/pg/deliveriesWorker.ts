@@ -1,0 +1,52 @@
+import { Change, Ids, Publishing, Revisions, Storage } from "@quotewire/core"
+import { Effect, ManagedRuntime } from "effect"
+import * as Child from "../Child.ts"
+import * as postel from "../webhooks/postel.ts"
+import { at_once, core, eventOf, subscribe, subscribed } from "../webhooks/subscribed.ts"
+import { storage } from "./Databases.ts"
+
+/** Asks a worker to work on a database, to subscribe there, or to publish so many events. */
+export type Question =
+  | { readonly ask: "work"; readonly database: string; readonly url: string; readonly subscribes: boolean }
+  | { readonly ask: "publish"; readonly events: number }
+  | { readonly ask: "rest" }
+
+/** Events that are committed side by side, a change each. */
+const commits_at_once = 32
+
+interface Work {
+  readonly publish: (events: number) => Promise<unknown>
+  readonly rest: () => Promise<unknown>
+}
+
+const ours = async (database: string, url: string, subscribes: boolean): Promise<Work> => {
+  const runtime = ManagedRuntime.make(core(storage(database)))
+  const workspace_id = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
+  await runtime.runPromise(Storage.Storage)
+  const publish = Effect.fnUntraced(function* (events: number) {
+    const port = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions)
+    const ids = yield* Ids.Ids
+    if (workspace_id === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
+    const one = (type: (typeof subscribed)[number]) =>
+      Effect.suspend(() => port.commit(Change.make(workspace_id, { events: [eventOf(ids.event(), type, Date.now())] })))
+    const all = Array.from({ length: events / subscribed.length }, () => subscribed).flat()
+    yield* Effect.forEach(all, one, { concurrency: commits_at_once, discard: true })
+  })
+  return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
+}
+
+const theirs = async (database: string, url: string): Promise<Work> => {
+  const sender = await postel.start(url, { at_once, types: subscribed, database })
+  return { publish: sender.send, rest: sender.stop }
+}
+
+let work: Work | null = null
+
+Child.answer(async (question: Question): Promise<object> => {
+  if (question.ask === "work") {
+    const { database, url, subscribes } = question
+    work = await (process.argv.includes("--postel") ? theirs(database, url) : ours(database, url, subscribes))
+  } else if (question.ask === "publish") await work?.publish(question.events)
+  else await work?.rest()
+  return {}
+})

@@ -1,0 +1,44 @@
+import * as Child from "../Child.ts"
+import type { Flags } from "../flags.ts"
+import type { Table } from "../report.ts"
+import * as Databases from "./Databases.ts"
+import { contenders, type Worked } from "./jobsClient.ts"
+import * as turns from "./turns.ts"
+
+/** Measures due jobs that do nothing, claimed and finished beside job queues, each on a database of its own. */
+export const run = async ({ rounds, quick }: Flags): Promise<ReadonlyArray<turns.Measured<Worked>>> => {
+  const jobs = quick ? 4_000 : 20_000
+  const clients = [...contenders.keys()].map((name) => ({
+    name,
+    client: Child.start("pg/jobsClient.ts", Child.cores.load, { args: [name] })
+  }))
+  try {
+    return await Databases.using((databases) => {
+      const all = clients.map(({ name, client }) => ({
+        name,
+        measure: () => Databases.onFresh(databases, (url) => client.ask<Worked>({ url, jobs }))
+      }))
+      return turns.take("pg_jobs", all, rounds)
+    })
+  } finally {
+    await Promise.all(clients.map(({ client }) => client.stop()))
+  }
+}
+
+/** The rows as they are printed. */
+export const tableOf = (all: ReadonlyArray<turns.Measured<Worked>>): Table => {
+  const ours = turns.named(all, "Quotewire")
+  const per_second = (worked: Worked) => worked.per_second
+  return {
+    name: "pg_jobs",
+    title: "PostgreSQL: due jobs that do nothing, claimed and finished",
+    columns: ["queue", "jobs/s", "Quotewire = 1"],
+    rows: all.map((measured) => [
+      measured.name,
+      Math.round(turns.middle(measured, per_second)).toLocaleString("en-US"),
+      turns.ratio(measured, ours, per_second).toFixed(2)
+    ]),
+    how: "rounds of 20,000 jobs",
+    numbers: all
+  }
+}

@@ -1,0 +1,153 @@
+import { Change, type Job, Storage } from "@quotewire/core"
+import { Effect, ManagedRuntime } from "effect"
+import { Logger, run } from "graphile-worker"
+import { PgBoss } from "pg-boss"
+import { statements } from "../../test/support/TestDatabase.ts"
+import * as Child from "../Child.ts"
+import { storage } from "./Databases.ts"
+import { workspaceOf } from "./start.ts"
+
+/** Asks for so many jobs that do nothing to be stored, and then to be done. */
+export interface Working {
+  readonly url: string
+  readonly jobs: number
+}
+
+/** What came of it. */
+export interface Worked {
+  readonly per_second: number
+}
+
+const workspaces = 8
+/** Jobs that are stored together. */
+const stored_at_once = 500
+/** As many as a runner has at once. */
+const claimed_at_once = 128
+/** How many claims are under way, so that the next jobs are there when these are done. */
+const claims = 2
+/** As many as either rival takes at once, which serves both of them best. */
+const batch = 500
+const graphile_concurrency = 24
+
+/** Times how long so many jobs take. */
+const timed = async (jobs: number, work: () => Promise<unknown>): Promise<Worked> => {
+  const began = performance.now()
+  await work()
+  return { per_second: jobs / ((performance.now() - began) / 1e3) }
+}
+
+type Port = Storage.Storage["Service"]
+
+const enqueue = (port: Port, jobs: number) =>
+  Effect.forEach(
+    Array.from({ length: jobs / stored_at_once }, (_, index) => index),
+    (index) => {
+      const job: Job.NewJob = { kind: "collect", due_at: Date.now() + index, ordered: false, payload: "{}" }
+      const all = Array.from({ length: stored_at_once }, () => job)
+      return port.commit(Change.make(workspaceOf(1 + (index % workspaces)), { jobs: all }))
+    },
+    { concurrency: workspaces }
+  )
+
+/** Claims and finishes until every job is done: each finish is a change of its own, as a runner's are. */
+const workOff = (port: Port, jobs: number) => {
+  let done = 0
+  const finish = ({ workspace_id, number, lease }: Job.ClaimedJob) =>
+    port.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+  const round = Effect.gen(function* () {
+    const claim = yield* port.claim({ now: Date.now() + 60_000, lease_ms: 300_000, limit: claimed_at_once })
+    if (claim.jobs.length === 0) return yield* Effect.sleep(1)
+    yield* Effect.forEach(claim.jobs, finish, { concurrency: "unbounded", discard: true })
+    done += claim.jobs.length
+  })
+  const lane = Effect.whileLoop({ while: () => done < jobs, body: () => round, step: () => {} })
+  return Effect.forEach(Array.from({ length: claims }), () => lane, { concurrency: claims, discard: true })
+}
+
+const quotewire = async ({ url, jobs }: Working): Promise<Worked> => {
+  const runtime = ManagedRuntime.make(storage(url))
+  const port = await runtime.runPromise(Storage.Storage)
+  await runtime.runPromise(enqueue(port, jobs))
+  const worked = await timed(jobs, () => runtime.runPromise(workOff(port, jobs)))
+  const left = await statements(url, "select from quotewire.job")
+  if (left.length > 0) throw new Error(`${left.length} jobs are left`)
+  await runtime.dispose()
+  return worked
+}
+
+const graphile =
+  (local: boolean) =>
+  async ({ url, jobs }: Working): Promise<Worked> => {
+    let done = 0
+    let finished = () => {}
+    const all = new Promise<void>((resolve) => {
+      finished = resolve
+    })
+    const noop = async () => {
+      done++
+      if (done === jobs) finished()
+    }
+    const options = {
+      connectionString: url,
+      concurrency: graphile_concurrency,
+      maxPoolSize: graphile_concurrency,
+      // It would say of every job that it is done.
+      logger: new Logger(() => () => undefined),
+      noHandleSignals: true,
+      preset: local
+        ? { worker: { localQueue: { size: batch }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
+        : { worker: {} }
+    }
+    // Its schema is made by a runner that finds nothing to do.
+    await (await run({ ...options, taskList: { noop } })).stop()
+    await statements(url, `select graphile_worker.add_job('noop', '{}'::json) from generate_series(1, ${jobs})`)
+    return timed(jobs, async () => {
+      const runner = await run({ ...options, taskList: { noop } })
+      await all
+      await runner.stop()
+    })
+  }
+
+const boss = async ({ url, jobs }: Working): Promise<Worked> => {
+  const pgBoss = new PgBoss({ connectionString: url, supervise: false, schedule: false })
+  pgBoss.on("error", () => undefined)
+  await pgBoss.start()
+  await pgBoss.createQueue("noop")
+  for (let stored = 0; stored < jobs; stored += stored_at_once) {
+    await pgBoss.insert(
+      "noop",
+      Array.from({ length: stored_at_once }, () => ({ data: {} }))
+    )
+  }
+  let done = 0
+  const lane = async () => {
+    while (done < jobs) {
+      const taken = await pgBoss.fetch("noop", { batchSize: batch })
+      if (taken.length === 0) return
+      await pgBoss.complete(
+        "noop",
+        taken.map(({ id }) => id)
+      )
+      done += taken.length
+    }
+  }
+  const worked = await timed(jobs, () => Promise.all(Array.from({ length: claims }, lane)))
+  if (done !== jobs) throw new Error(`${done} jobs of ${jobs} are done`)
+  await pgBoss.stop({ graceful: false })
+  return worked
+}
+
+/** Who is measured, by name. */
+export const contenders: ReadonlyMap<string, (working: Working) => Promise<Worked>> = new Map([
+  ["Quotewire", quotewire],
+  ["graphile-worker 0.18", graphile(false)],
+  ["graphile-worker 0.18, local queue", graphile(true)],
+  ["pg-boss 12, batches of 500", boss]
+])
+
+if (import.meta.main) {
+  Child.answer((working: Working) => {
+    const contender = contenders.get(process.argv[2] ?? "")
+    return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(working)
+  })
+}

@@ -1,0 +1,65 @@
+/*
+ * Postel, an outbox of webhooks, where somebody has made a bundle of it: it is not on npm. See the README of the bench.
+ */
+
+const bundle = process.env.QUOTEWIRE_BENCH_POSTEL
+
+/** Whether there is a bundle. */
+export const isThere = bundle !== undefined
+
+/** What it is called in tables. */
+export const in_memory = "Postel, in memory"
+export const on_postgresql = "Postel"
+
+/** What is used of the bundle. */
+interface Bundle {
+  readonly Postel: (options: object) => Outbox
+  readonly InMemoryStorage: () => object
+  readonly InProcess: (options: object) => object
+  readonly pgStorage: { readonly PgStorage: (options: object) => object }
+}
+
+interface Outbox {
+  readonly migrate?: () => Promise<unknown>
+  readonly start: () => Promise<unknown>
+  readonly stop?: () => Promise<unknown>
+  readonly outbound: {
+    readonly endpoints: { readonly create: (endpoint: object) => Promise<unknown> }
+    readonly send: (message: object) => Promise<unknown>
+  }
+}
+
+/** How it is set up. */
+export interface Settings {
+  readonly at_once: number
+  /** One endpoint for each. */
+  readonly types: ReadonlyArray<string>
+  /** Null for its storage in memory. */
+  readonly database: string | null
+}
+
+/** Messages that are sent side by side. */
+const sends_at_once = 32
+// So much makes its payloads as long as ours.
+const padding = "x".repeat(330)
+
+/** Starts it with an endpoint for each type. It tells nobody when a delivery is over: the receiver's count has to. */
+export const start = async (url: string, { at_once, types, database }: Settings) => {
+  const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")
+  const storage = database === null ? InMemoryStorage() : pgStorage.PgStorage({ connectionString: database })
+  const http = { ssrf: { blockPrivateRanges: false } }
+  const outbox = Postel({ outbound: { storage, workers: InProcess({ concurrency: at_once }), http } })
+  await outbox.migrate?.()
+  for (const type of types) {
+    await outbox.outbound.endpoints.create({ url: `${url}/${type}`, types: [type], allowHttp: true })
+  }
+  await outbox.start()
+  const send = async (messages: number): Promise<void> => {
+    let sent = 0
+    const lane = async () => {
+      while (sent < messages) await outbox.outbound.send({ type: types[sent++ % types.length], data: { padding } })
+    }
+    await Promise.all(Array.from({ length: sends_at_once }, lane))
+  }
+  return { send, stop: async () => outbox.stop?.() }
+}

@@ -1,0 +1,77 @@
+import {
+  Access,
+  type Change,
+  Event,
+  Ids,
+  Json,
+  Publishing,
+  Quotewire,
+  Revision,
+  Seal,
+  type Storage,
+  WebhookAddress
+} from "@quotewire/core"
+import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Effect, Layer, Redacted } from "effect"
+import { named } from "../operations.ts"
+import { newId } from "../peers/Peer.ts"
+import { call } from "../Service.ts"
+
+/** How many POSTs are under way at once, at the most. */
+export const at_once = 64
+/** Subscriptions: each may have eight fresh attempts under way, so eight keep all connections busy. */
+export const subscribed: ReadonlyArray<Event.EventType> = [
+  "quote_request.queued",
+  "quote_request.updated",
+  "quote_request.completed",
+  "quote.created",
+  "quote.updated",
+  "quote.expired",
+  "quote_request.failed",
+  "quote_request.cancelled"
+]
+/** What makes a thin event's payload as long as 500 bytes. */
+const padding = "x".repeat(220)
+
+export const settings: NodeWebhookSender.Settings = {
+  policy: { allow: WebhookAddress.readNetworks("127.0.0.0/8") ?? [], own_addresses: [] },
+  connections_per_host: at_once
+}
+
+export const eventOf = (id: Ids.EventId, type: Event.EventType, at: number): Change.NewEvent => {
+  const resource = { type: "quote", id: "quo_00000000000000000000000000", version: 1 } as const
+  const event = Event.record({ id, type, at, environment: "live", line: "personal_auto", resource })
+  return { ...event, body: `${event.body.slice(0, -1)},"padding":"${padding}"}` }
+}
+
+/** The body that is posted without a core: as long as the core's. */
+export const body = Publishing.payloadOf(
+  Json.fromText(eventOf(Ids.EventId.make(newId("evt")), "quote.created", Date.now()).body),
+  Revision.served[0]
+)
+
+/** The whole core with its worker, as a host wires it. Its key is no secret, so that processes can share a database. */
+export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewire.Services | Storage.Storage> =>
+  Quotewire.worker.pipe(
+    Layer.provideMerge(Quotewire.layer),
+    Layer.provideMerge(storage),
+    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] })),
+    Layer.provide(NodeWebhookSender.layer(settings)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+const create_event_subscription = named("create_event_subscription")
+
+/** Makes a workspace with one subscription to each type, so that every event has one delivery. */
+export const subscribe = Effect.fnUntraced(function* (url: string) {
+  const access = yield* Access.Access
+  const { id: organization_id, workspaces } = yield* access.createOrganization("Bench")
+  const { key } = yield* access.createKey({ organization_id, environment: "live", kind: "server" })
+  const ids: Array<string> = []
+  for (const type of subscribed) {
+    const made = yield* call(create_event_subscription, key, { url: `${url}/${type}`, event_types: [type] })
+    ids.push(Json.decode(made).id)
+  }
+  return { workspace_id: workspaces.live, ids }
+})
