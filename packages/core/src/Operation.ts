@@ -189,6 +189,7 @@ const admit = Effect.fnUntraced(function* <Output, R>(
   const seen: Seen = { input: null }
   const finish = (error: ApiError.ApiError | null, answer: string | null) => {
     const { about, name, route } = operation
+    const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, seen.input, answer)
     const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
     const finished: FinishedCall = {
       request_id: request.request_id,
@@ -199,7 +200,8 @@ const admit = Effect.fnUntraced(function* <Output, R>(
       via,
       status: via.status ?? error?.status ?? route.status,
       error_code: error?._tag ?? null,
-      ...(about === undefined ? namesNothing : named(about, seen.input, answer))
+      quote_request_id,
+      quote_id
     }
     log.note(finished)
     onFinished(finished)

@@ -27,6 +27,20 @@ export const via = (incoming: Incoming, route: string): Operation.Via => ({
   client_version: null
 })
 
+/**
+ * Notes of how requests came to one route.
+ *
+ * Programs call again and again: who calls as the one before did shares its note, which the request log holds on to.
+ */
+export const vias = (route: string): ((incoming: Incoming) => Operation.Via) => {
+  let last: Operation.Via | null = null
+  return (incoming) => {
+    const user_agent = incoming.headers["user-agent"] ?? null
+    if (last === null || last.method !== incoming.method || last.user_agent !== user_agent) last = via(incoming, route)
+    return last
+  }
+}
+
 /** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
 const header = (headers: IncomingHttpHeaders, name: string): string | null => {
   const value = headers[name]

@@ -21,7 +21,7 @@ export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Operation.PipelineServices> => {
   const places = placesOf(operation)
-  const logged = Operation.loggedPath(operation.route.path)
+  const viaOf = Called.vias(Operation.loggedPath(operation.route.path))
   const hasBody = operation.route.method === "POST" || operation.route.method === "PATCH"
   return {
     name: operation.name,
@@ -32,7 +32,7 @@ export const make = <R>(
     handle: (incoming) => {
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
-      const called = Called.of(incoming, Called.via(incoming, logged))
+      const called = Called.of(incoming, viaOf(incoming))
       return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
         Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, reply))
       )

@@ -168,8 +168,9 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], know
     const { reading } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) return yield* refused
-    known.set(key, apiKey, reading)
-    return apiKey
+    const caller = callerOf(apiKey)
+    known.set(key, caller, reading)
+    return caller
   })
 
   return ({ key, keyless, read_handle }: Credentials) => {
@@ -177,18 +178,22 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], know
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const remembered = known.get(key, now)
       return remembered === undefined
-        ? Effect.map(find(key), (apiKey) => callerOf(apiKey, read_handle))
-        : Effect.succeed(callerOf(remembered, read_handle))
+        ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
+        : Effect.succeed(withHandle(remembered, read_handle))
     })
   }
 }
 
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 
-const callerOf = (apiKey: ApiKey, read_handle: string | null): Caller => {
+const callerOf = (apiKey: ApiKey): Caller => {
   const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
-  return { kind, environment, organization_id, workspace_id, key_id, read_handle }
+  return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }
+
+/** Calls without a handle share their caller: the request log holds on to it. */
+const withHandle = (caller: Caller, read_handle: string | null): Caller =>
+  read_handle === null ? caller : { ...caller, read_handle }
 
 const keylessCaller = (read_handle: string | null) =>
   Effect.flatMap(

@@ -1,21 +1,21 @@
 import type { KeyId } from "../Ids.ts"
-import type { ApiKey } from "./ApiKey.ts"
+import type { Caller } from "./Caller.ts"
 
 /** A key that was revoked elsewhere works for at most this long. */
 const known_for_ms = 1_000
 const max_known_keys = 10_000
 
 /**
- * Remembers keys for a second, in memory alone, so that a busy key is neither hashed nor looked up for each call.
+ * Remembers for a second who calls with a key, in memory alone, so that a busy key is neither hashed nor looked up for each call.
  *
  * All of them are forgotten together: of the keys that are not used any more, none stays.
  */
 export class KnownKeys {
-  private readonly entries = new Map<string, ApiKey>()
+  private readonly entries = new Map<string, Caller>()
   private began = 0
   private forgotten = 0
 
-  get(key: string, now: number): ApiKey | undefined {
+  get(key: string, now: number): Caller | undefined {
     if (now < this.began || now >= this.began + known_for_ms) {
       this.entries.clear()
       this.began = now
@@ -28,13 +28,13 @@ export class KnownKeys {
     return this.forgotten
   }
 
-  set(key: string, apiKey: ApiKey, reading: number): void {
-    if (reading === this.forgotten && this.entries.size < max_known_keys) this.entries.set(key, apiKey)
+  set(key: string, caller: Caller, reading: number): void {
+    if (reading === this.forgotten && this.entries.size < max_known_keys) this.entries.set(key, caller)
   }
 
   /** Forgets a key at once, and whatever is being read. */
   forget(id: KeyId): void {
     this.forgotten++
-    for (const [key, apiKey] of this.entries) if (apiKey.id === id) this.entries.delete(key)
+    for (const [key, caller] of this.entries) if (caller.key_id === id) this.entries.delete(key)
   }
 }

@@ -6,6 +6,7 @@ import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
+import * as Signal from "../Signal.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { toMillis } from "../Timestamp.ts"
@@ -29,8 +30,8 @@ export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/Keeps
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * A call is only noted in memory when it ends. Twice a second, and when the layer ends, what was noted is written, one
- * change for each workspace. While storage is away the newest 50,000 calls wait; how many were lost is logged.
+ * A call is only noted in memory when it ends. Twice a second, where 500 wait, and when the layer ends, what was noted is
+ * written, one change for each workspace. While storage is away the newest 50,000 calls wait; how many were lost is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
@@ -59,11 +60,12 @@ export class RequestLog extends Context.Service<
       const isKept = yield* KeepsRequestLog
       const held = new HeldCalls(max_held)
       const hasCalls = Latch.makeUnsafe()
+      const isFull = Signal.make()
       const write = writing(storage, held)
 
       const writeForEver = Effect.gen(function* () {
         yield* hasCalls.await
-        yield* Effect.sleep(write_every_ms)
+        yield* isFull.next(write_every_ms)
         yield* hasCalls.close
         yield* write.pipe(Effect.catchTag("StorageUnavailable", () => hasCalls.open))
       }).pipe(Effect.forever)
@@ -79,6 +81,8 @@ export class RequestLog extends Context.Service<
         if (call.caller.key_id === null) return
         held.add(shortened(call))
         hasCalls.openUnsafe()
+        // Once, not from then on: where storage is away, the calls behind it wait for their time.
+        if (held.size === max_change_calls) isFull.wake()
       }
 
       if (isKept) {
@@ -100,7 +104,7 @@ const max_held = 50_000
 const write_every_ms = 500
 /** How long the last writing may take when a host stops. */
 const last_write_ms = 900
-/** So many calls are written in one change. */
+/** So many calls are written in one change, and at once: what is held for long costs the collection of garbage more. */
 const max_change_calls = 500
 
 /** Writes what is held; what could not be written is held again. */
