@@ -1,8 +1,8 @@
 import { Access, Allowance, operations, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { Http, NodeCrypto, OpenApi } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer, Predicate } from "effect"
-import { smallest } from "../applications.ts"
 
 /** A host that is asked, and what is known of it: keys and identifiers by the names that cases use. */
 export interface Target {
@@ -79,7 +79,7 @@ const furnish = async (base_url: string, key: string): Promise<Readonly<Record<s
       line: "renters",
       consent_receipt_id: "receipt-0001",
       request_key: "furnish",
-      application: smallest.renters
+      application: Applications.smallest.renters
     }),
     "id"
   )

@@ -1,5 +1,6 @@
+import { Line } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import fc from "fast-check"
-import { lines, smallest } from "../applications.ts"
 
 /** What the document alone does not tell of a call that is right: what exists, and what goes together. */
 export interface Known {
@@ -23,12 +24,12 @@ const ids: Readonly<Record<string, string>> = {
   "/v1/feedback": "@@report@@"
 }
 
-const started = fc.constantFrom(...lines).chain((line) =>
+const started = fc.constantFrom(...Line.lines).chain((line) =>
   fc.record({
     line: fc.constant(line),
     request_key: fc.constant("@@unique@@"),
     consent_receipt_id: fc.constantFrom("receipt-0001", "A".repeat(128)),
-    application: fc.constant(smallest[line])
+    application: fc.constant(Applications.smallest[line])
   })
 )
 
