@@ -15,6 +15,8 @@ export interface Sent {
 }
 
 const gives_up_after_ms = 90_000
+/** Longer than a host waits for what a dead one has held. */
+const answers_within_ms = 40_000
 
 /**
  * Calls hosts as the guide tells callers to: what gets no answer, or a 503, is sent again, the same, to the next host.
@@ -51,7 +53,7 @@ export class Caller {
       const response = await fetch(`${base_url}${path}`, {
         method,
         headers,
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout(answers_within_ms),
         ...(body !== undefined && { body: JSON.stringify(body) })
       })
       return { status: response.status, body: await response.json() }

@@ -32,16 +32,17 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     started.stderr.on("data", (bytes) => {
       said = (said + bytes).slice(-20_000)
     })
-    let out = ""
-    started.stdout.on("data", (bytes) => {
-      out += bytes
+    await new Promise<void>((ready, failed) => {
+      let out = ""
+      const late = setTimeout(() => failed(new Error("A host did not become ready")), ready_within_ms)
+      started.once("exit", () => failed(new Error(`A host has ended at its start: ${said}`)))
+      started.stdout.on("data", (bytes) => {
+        out += bytes
+        if (!out.includes("\n")) return
+        clearTimeout(late)
+        ready()
+      })
     })
-    const began = Date.now()
-    while (!out.includes("\n")) {
-      if (started.exitCode !== null) throw new Error(`A host has ended at its start: ${said}`)
-      if (Date.now() - began > ready_within_ms) throw new Error("A host did not become ready")
-      await Promise.race([once(started.stdout, "data"), once(started, "exit"), after(1_000)])
-    }
   }
   const end = async (signal: "SIGKILL" | "SIGTERM") => {
     const ending = child

@@ -26,7 +26,9 @@ export interface Story {
   readonly repeated_deliveries: number
   /** Calls that were sent again because a host or the database was away. */
   readonly repeated_calls: number
-  /** From the last fault until every event had arrived at its receiver. */
+  /** From the last fault until every accepted request had come to its end. */
+  readonly final_ms: number
+  /** From the last fault until every event had arrived at its receiver, too. */
   readonly recovered_ms: number
   /** What was promised and not kept. */
   readonly findings: ReadonlyArray<string>
@@ -79,37 +81,43 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
   const last_fault = Date.now()
   await Promise.all(loads)
   const outcomes = await Promise.all(organizations.map((organization) => settle(organization, receiver)))
-  const recovered_ms = Date.now() - last_fault
   return {
     faults: struck,
     accepted: outcomes.reduce((sum, { accepted }) => sum + accepted.size, 0),
     events: outcomes.reduce((sum, { feed }) => sum + feed.length, 0),
     repeated_deliveries: [...receiver.received.bodies.values()].reduce((sum, all) => sum + all.length - 1, 0),
     repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats, 0),
-    recovered_ms,
+    final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
+    recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
     findings: outcomes.flatMap(Audit.findings)
   }
 }
 
-/** Lets an organization's requests come to their ends, and reads all that there is of them. */
-const settle = async (organization: Organization.Organization, receiver: OpenReceiver): Promise<Audit.Outcome> => {
+/** What has become of an organization, and when that was so. */
+interface Settled extends Audit.Outcome {
+  readonly final_at: number
+  readonly delivered_at: number
+}
+
+/** Lets an organization's requests come to their ends and their events to the receiver; then reads all that there is. */
+const settle = async (organization: Organization.Organization, receiver: OpenReceiver): Promise<Settled> => {
   const { accepted, caller, follower, name } = organization
+  // It returns when everything has happened, what dead hosts have held included.
   const moved = await caller.call("/v1/sandbox/time", {
     method: "POST",
     idempotency_key: `end-${name}`,
     body: { seconds: 600 }
   })
   if (moved.status !== 200) throw new Error(`The clock was not moved: ${JSON.stringify(moved.body)}`)
-  const began = Date.now()
-  let feed: Array<Follower.FeedEvent> = []
-  do {
-    await Hosts.after(250)
-    feed = []
-    await Follower.read(caller, feed, null)
-  } while (Date.now() - began < settles_within_ms && !feed.every(({ id }) => receiver.received.bodies.has(id)))
+  const final_at = Date.now()
   const followed = await follower.stop()
+  const { bodies } = receiver.received
+  while (Date.now() - final_at < settles_within_ms && !followed.every(({ id }) => bodies.has(id))) await Hosts.after(50)
+  const delivered_at = Date.now()
+  const feed: Array<Follower.FeedEvent> = []
+  await Follower.read(caller, feed, null)
   const requests = await readRequests(organization)
-  return { accepted, followed, feed, requests, received: receiver.received }
+  return { accepted, followed, feed, requests, received: receiver.received, final_at, delivered_at }
 }
 
 const readRequests = async ({ caller }: Organization.Organization) => {

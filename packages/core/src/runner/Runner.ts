@@ -5,6 +5,7 @@ import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type Claim, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { second_ms } from "../Timestamp.ts"
+import * as InOrder from "./InOrder.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import { Place } from "./Place.ts"
 
@@ -58,14 +59,15 @@ export class Runner extends Context.Service<
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       const handlers = yield* Handlers
+      const runInOrder = yield* InOrder.make(storage, { every_ms: poll_ms, lease_ms })
 
       const momentOf = (job: ClaimedJob) =>
         job.ordered
           ? Effect.succeed(job.due_at)
           : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
-      /** Runs one job. Whatever happens, the runner goes on: a job that was not finished comes due again. */
-      const run = (job: ClaimedJob): Effect.Effect<void> =>
+      /** Runs one job. Unless storage is away the runner goes on: a job that was not finished comes due again. */
+      const run = (job: ClaimedJob): Effect.Effect<void, StorageUnavailable> =>
         Effect.flatMap(momentOf(job), (at) =>
           job.lease > max_tries ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
         ).pipe(
@@ -84,7 +86,7 @@ export class Runner extends Context.Service<
         while (true) {
           const claimed = yield* claim(100, workspace_id)
           if (claimed.jobs.length > 0) {
-            yield* Effect.forEach(claimed.jobs, run, { discard: true })
+            yield* runInOrder(claimed.jobs, run)
             jobs += claimed.jobs.length
             waits = 0
           } else if (claimed.busy && workspace_id !== undefined) {
@@ -107,18 +109,17 @@ export class Runner extends Context.Service<
           if (hint.about === "jobs") signal.wake()
         })
 
+        const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
+          Effect.ensuring(
+            Effect.sync(() => {
+              for (const job of jobs) running.delete(nameOf(job))
+              signal.wake()
+            })
+          )
         const runAll = (jobs: ReadonlyArray<ClaimedJob>) =>
-          Effect.forEach(
-            jobs,
-            (job) =>
-              Effect.ensuring(
-                Effect.provideService(run(job), Place, outside.place),
-                Effect.sync(() => {
-                  running.delete(nameOf(job))
-                  signal.wake()
-                })
-              ),
-            { discard: true }
+          runInOrder(jobs, (job) => Effect.provideService(run(job), Place, outside.place).pipe(leaving([job]))).pipe(
+            Effect.ignore,
+            leaving(jobs)
           )
 
         const round = Effect.gen(function* () {
@@ -205,12 +206,16 @@ const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArra
   return [...groups.values()]
 }
 
-const noteFailure = (job: ClaimedJob, cause: Cause.Cause<{ readonly _tag: string }>): Effect.Effect<void> => {
+const noteFailure = (
+  job: ClaimedJob,
+  cause: Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
+): Effect.Effect<void, StorageUnavailable> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   // Another host has taken the job over, and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void
   const log =
     error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
-  return Effect.annotateLogs(log, { job: job.kind, workspace_id: job.workspace_id, lease: job.lease })
+  const noted = Effect.annotateLogs(log, { job: job.kind, workspace_id: job.workspace_id, lease: job.lease })
+  return error?._tag === "StorageUnavailable" ? Effect.andThen(noted, Effect.fail(error)) : noted
 }
