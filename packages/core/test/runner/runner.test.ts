@@ -2,7 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Runner } from "../../src/runner/Runner.ts"
-import type { RecordKey, Storage } from "../../src/storage/Storage.ts"
+import type { Lease } from "../../src/storage/Job.ts"
+import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { prompt } from "../engine/carriers.ts"
 import { advance, cancel, feed, pass, read, runDue, start, story, work } from "../engine/support.ts"
 
@@ -23,6 +24,30 @@ const poisoned = {
         poison.tries++
         return Effect.die("poison")
       })
+  })
+}
+
+const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))
+
+/** What the next job meets that reads an application, and whether storage is away. */
+const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: boolean } = {
+  first: null,
+  isAway: false
+}
+const unlessAway = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => (hurdle.isAway ? away : effect))
+const hurdled = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    get: (key: RecordKey) =>
+      Effect.suspend(() => {
+        const { first } = hurdle
+        if (key.kind !== "application" || first === null) return unlessAway(storage.get(key))
+        hurdle.first = null
+        return first
+      }),
+    claim: (query: ClaimQuery) => unlessAway(storage.claim(query)),
+    release: (leases: ReadonlyArray<Lease>) => unlessAway(storage.release(leases))
   })
 }
 
@@ -131,6 +156,39 @@ describe("a runner", () => {
       yield* pass(95_000)
       assert.strictEqual((yield* read(id)).quote_request.status, "completed")
     })
+  )
+
+  story(
+    "that is broken off hands back what it held: another goes on at once",
+    Effect.gen(function* () {
+      hurdle.first = Effect.never
+      const { id } = yield* start({}, live)
+      const brokenOff = yield* Effect.forkChild(runDue)
+      yield* TestClock.adjust(0)
+      assert.isNull(hurdle.first)
+      yield* Fiber.interrupt(brokenOff)
+      yield* runDue
+      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+    }),
+    { ...hurdled, carriers }
+  )
+
+  story(
+    "whose storage goes away in the middle of a job goes on when it is back, not when the lease ends",
+    Effect.gen(function* () {
+      hurdle.first = Effect.suspend(() => {
+        hurdle.isAway = true
+        return away
+      })
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(5_000)
+      assert.isTrue(hurdle.isAway)
+      hurdle.isAway = false
+      yield* pass(2_000)
+      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+    }),
+    { ...hurdled, carriers }
   )
 
   story(
