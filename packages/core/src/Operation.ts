@@ -162,10 +162,7 @@ export const call = <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request
 ): Effect.Effect<Reply<Output>, ApiError.ApiError, R | PipelineServices> =>
-  Effect.matchCauseEffect(admit(operation, request), {
-    onSuccess: Effect.succeed,
-    onFailure: (cause) => refuse(operation.name, request.request_id, cause)
-  })
+  Effect.catchCause(admit(operation, request), (cause) => refuse(operation.name, request.request_id, cause))
 
 /**
  * Tells who calls, without calling anything: what a host offers can depend on it.
@@ -275,25 +272,33 @@ const authenticate = (credentials: Credentials) =>
         : Effect.void
   )
 
-const run = Effect.fnUntraced(function* <Output, R>(known: KnownCall<Output, R>) {
+const run = <Output, R>(known: KnownCall<Output, R>) => {
   const { caller, operation, request } = known
-  if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
-  const revisions = yield* Revisions
-  const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
-  const entering = enter(known)
-  if (chosen !== null) return yield* answerIn(chosen, known, entering)
-  // The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted.
-  const entered = yield* Effect.exit(entering)
+  const running = Effect.flatMap(Revisions, (revisions) =>
+    Effect.flatMap(revisions.choose(request.revision, caller.workspace_id), (chosen) =>
+      chosen === null ? pinning(revisions, known) : answerIn(chosen, known, enter(known))
+    )
+  )
+  if (operation.offered === undefined) return running
+  return Effect.flatMap(operation.offered, (isOffered) =>
+    isOffered ? running : Effect.fail(ApiError.make("not_found"))
+  )
+}
+
+/** The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted. */
+const pinning = Effect.fnUntraced(function* <Output, R>(revisions: Revisions["Service"], known: KnownCall<Output, R>) {
+  const entered = yield* Effect.exit(enter(known))
   if (Exit.isFailure(entered) && isTooLarge(entered.cause)) return yield* Effect.failCause(entered.cause)
-  return yield* answerIn(yield* revisions.pin(caller.workspace_id), known, entered)
+  return yield* answerIn(yield* revisions.pin(known.caller.workspace_id), known, entered)
 })
 
 /** Lets a call in, and reads its input as it was sent. */
-const enter = Effect.fnUntraced(function* ({ caller, operation, request }: KnownCall<unknown, unknown>) {
-  if (!hasAuthority(operation.authority, caller)) return yield* ApiError.make("forbidden")
-  yield* (yield* Allowance).spend(caller, operation.cost, request.credentials.address)
-  return yield* request.input
-})
+const enter = ({ caller, operation, request }: KnownCall<unknown, unknown>) =>
+  hasAuthority(operation.authority, caller)
+    ? Effect.flatMap(Allowance, (allowance) =>
+        Effect.andThen(allowance.spend(caller, operation.cost, request.credentials.address), request.input)
+      )
+    : Effect.fail(ApiError.make("forbidden"))
 
 const isTooLarge = (cause: Cause.Cause<Refusal>): boolean => toApiError(cause)?._tag === "request_too_large"
 
@@ -304,9 +309,11 @@ const answerIn = <Output, R>(
   entering: Effect.Effect<unknown, Refusal, Allowance>
 ) => {
   const { name } = known.operation
-  return Effect.flatMap(entering, (sent) => perform(revision, known, sent)).pipe(
-    Effect.catchCause((cause) => refuse(name, known.request.request_id, cause)),
-    Effect.mapError((error) => (isInCurrent(error) ? error : Revision.refusal(revision, name, error)))
+  const inRevision = (error: ApiError.ApiError) =>
+    isInCurrent(error) ? error : Revision.refusal(revision, name, error)
+  return Effect.catchCause(
+    Effect.flatMap(entering, (sent) => perform(revision, known, sent)),
+    (cause) => Effect.mapError(refuse(name, known.request.request_id, cause), inRevision)
   )
 }
 
