@@ -11,6 +11,8 @@ export interface Load {
   readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
+  /** Each `{place}` in the path becomes one of these, in turn. */
+  readonly places?: ReadonlyArray<string>
   readonly key: string
   readonly body: string | null
   /** What stands above the body besides the usual. */
@@ -35,19 +37,22 @@ let uniques = 0
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
 /** Writes requests as text, which is cheaper than any client that there is. */
-const writer = ({ method, path, key, body, headers: extra = {} }: Load): (() => string) => {
+const writer = ({ method, path, places = [""], key, body, headers: extra = {} }: Load): (() => string) => {
   const [before = "", after = null] = body?.split("{unique}") ?? []
   const length = after === null ? before.length : before.length + unique().length + after.length
   const headers = [
-    `${method} ${path} HTTP/1.1`,
     "host: 127.0.0.1",
     `authorization: Bearer ${key}`,
     "accept: application/json",
     ...Object.entries(extra).map(([name, value]) => `${name}: ${value}`),
     ...(body === null ? [] : ["content-type: application/json", `content-length: ${length}`])
   ]
-  const head = `${headers.join("\r\n")}\r\n\r\n`
-  return after === null ? () => head + before : () => head + before + unique() + after
+  const heads = places.map(
+    (place) => `${[`${method} ${path.replace("{place}", place)} HTTP/1.1`, ...headers].join("\r\n")}\r\n\r\n`
+  )
+  let turn = 0
+  const head = () => heads[turn++ % heads.length] ?? ""
+  return after === null ? () => head() + before : () => head() + before + unique() + after
 }
 
 const lengthOf = /content-length: *(\d+)/i
