@@ -22,6 +22,22 @@ export const reader = <A>(
 /** The input of an operation that has none: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
+/** Whether a text has more characters than that: as JSON Schema counts them, which is not by the units of UTF-16. */
+export const isLonger = (text: string, max: number): boolean =>
+  text.length > max && (text.length > 2 * max || [...text].length > max)
+
+/** Text of at most so many characters, and of at least so many. */
+export const textUpTo = (max: number, min: 0 | 1 = 0) => {
+  const bounds = min === 0 ? { maxLength: max } : { minLength: min, maxLength: max }
+  return Schema.String.check(
+    Schema.makeFilter((text) => text.length >= min && !isLonger(text, max), {
+      expected: `text of ${min === 0 ? "at most" : `${min} to`} ${max} characters`,
+      toJsonSchema: () => bounds,
+      arbitraryConstraint: bounds
+    })
+  )
+}
+
 /** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
@@ -69,6 +85,8 @@ const kinds: { readonly [tag: string]: string } = {
 
 /** What a value of the wrong type should have been: the narrowest that its schema says. */
 const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
+  // The bounds of a list say nothing about what it is.
+  if (ast._tag === "Arrays") return kinds.Arrays ?? "valid"
   const narrowest = ast.checks?.at(-1)?.annotations?.expected
   return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }

@@ -2,6 +2,7 @@ import { Predicate, Schema } from "effect"
 import type { FieldError } from "../ApiError.ts"
 import type { CallerKind } from "../access/Caller.ts"
 import { FeedbackId, type KeyId, RequestId } from "../Ids.ts"
+import { isLonger, textUpTo } from "../Input.ts"
 import { bare, type StoredRecord } from "../storage/Change.ts"
 import { fromMillis, Timestamp } from "../Timestamp.ts"
 import * as PersonalNumber from "./PersonalNumber.ts"
@@ -13,13 +14,16 @@ export const statuses = ["received", "planned", "shipped", "declined"] as const
 /** What can be decided about a report. */
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
-const Name = Schema.String.check(Schema.isMaxLength(200))
-const Account = Schema.String.check(Schema.isMaxLength(2_000))
+/** Longer texts are refused for their length, and not read for personal numbers. */
+const max_account_characters = 2_000
+
+const Name = textUpTo(200)
+const Account = textUpTo(max_account_characters)
 
 /** A report about the API as a caller sends it: nothing in it is about a person. */
 export const SendInput = Schema.Struct({
   kind: Schema.Literals(kinds),
-  summary: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)).annotateKey({
+  summary: textUpTo(200, 1).annotateKey({
     description: "One sentence"
   }),
   expected: Account.annotateKey({ description: "What should have happened" }),
@@ -94,13 +98,10 @@ const personal = "This looks like a personal number. Remove it and send again."
 /** Every text of an input, right in form or not, that looks as if it held a personal number. */
 export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
   Object.entries(textsIn(input)).flatMap(([path, text]) =>
-    typeof text === "string" && text.length <= max_read_characters && PersonalNumber.find(text) !== null
+    typeof text === "string" && !isLonger(text, max_account_characters) && PersonalNumber.find(text) !== null
       ? [{ path, message: personal }]
       : []
   )
-
-/** Longer texts are refused for their length alone. */
-const max_read_characters = 2_000
 
 const textsIn = (input: unknown): Readonly<Record<string, unknown>> => {
   const { actual, agent, expected, summary, tried } = membersOf(input)

@@ -39,13 +39,20 @@ const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
   cues.some(({ from, to }) => number.from - to <= near_characters && from - number.to <= near_characters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
-const bareId = alone("\\d{9}")
-const idCue = /(?:ssns?|(?<![a-z])itins?|social[ _-]?security|taxpayer[ _-]?id|national[ _-]?id)(?![a-z])/gi
+/** Nine digits in one piece or in unequal groups, also right behind a word that says what they are. */
+const cuedIds = [
+  ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
+  /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
+]
+/** In the words of people and of programs: `social security number`, `socialSecurityNumber`. */
+const idCue =
+  /(?:ssns?|(?<![a-z])itins?)(?![a-z])|social[ _-]{0,3}security|(?:taxpayer|(?<!inter)national)[ _-]{0,3}id/gi
 
 const hasNationalId = (text: string): boolean => {
   if (all(separatedId, text).some((found) => isIssuedId(digitsOf(found.text)))) return true
   const cues = all(idCue, text)
-  return cues.length > 0 && all(bareId, text).some((found) => isNear(found, cues) && isIssuedId(found.text))
+  if (cues.length === 0) return false
+  return cuedIds.some((id) => all(id, text).some((found) => isNear(found, cues) && isIssuedId(digitsOf(found.text))))
 }
 
 /** Whether nine digits can be a Social Security number, or the taxpayer number of somebody who has none. */
@@ -77,7 +84,7 @@ const dashedLicenses = [
 ].map(alone)
 
 const licenseCue =
-  /driv(?:er|ing)(?:['\u2019]?s)?[ _-]{0,3}licen[cs]e(?![_ ](?:plate|status))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?[#:])/gi
+  /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
 /** A word of at least five characters; a license has at least three digits among them. */
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")

@@ -6,8 +6,8 @@
 export const plain = (text: string): string =>
   text
     .normalize("NFKC")
-    .replace(/[\p{Cf}\p{M}]/gu, "")
-    .replace(/[\p{Pd}\u2212\u00b7\u2022\u2027\u30fb]/gu, "-")
+    .replace(/[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]|(?![\t-\r\u0085])\p{Cc}/gu, "")
+    .replace(/[\p{Pd}\u00b7\u02d7\u2022\u2027\u2043\u2212\u2219\u22c5\u2796\u2e31\u3002\u30fb]/gu, "-")
     .replace(/[\p{Zs}\t]/gu, " ")
     .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
 

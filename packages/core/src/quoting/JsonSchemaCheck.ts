@@ -1,5 +1,6 @@
 import { Predicate } from "effect"
 import type { FieldError } from "../ApiError.ts"
+import { isLonger } from "../Input.ts"
 import type { JsonValue } from "../Json.ts"
 import { isCalendarDate } from "./CalendarDate.ts"
 
@@ -177,9 +178,6 @@ const formats: { readonly [format: string]: { readonly test: (text: string) => b
   email: { test: (text) => email.test(text), message: "Must be an e-mail address." }
 }
 
-// JSON Schema counts characters, not the units of UTF-16; they differ only where the text is near a bound.
-const isLonger = (text: string, max: number): boolean =>
-  text.length > max && (text.length > 2 * max || [...text].length > max)
 const isShorter = (text: string, min: number): boolean => text.length < 2 * min && [...text].length < min
 
 const stringCheck = (schema: JsonSchema, wording: Wording): ((value: unknown) => string | null) => {

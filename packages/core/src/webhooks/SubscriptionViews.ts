@@ -1,12 +1,13 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { SubscriptionId } from "../Ids.ts"
+import { textUpTo } from "../Input.ts"
 import { pageFields } from "../Page.ts"
 import { Timestamp } from "../Timestamp.ts"
 import { DeliveryEntry } from "./Delivery.ts"
 import { EventSubscription } from "./EventSubscription.ts"
 
-const Url = Schema.String.check(Schema.isMaxLength(2_048)).annotate({ description: "Public https address" })
+const Url = textUpTo(2_048).annotate({ description: "Public https address" })
 const EventTypes = Schema.Array(Schema.String).check(Schema.isMaxLength(50))
 
 /** What a new subscription is to receive, and where. */

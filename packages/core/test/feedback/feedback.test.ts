@@ -100,6 +100,28 @@ describe("a report", () => {
   )
 
   story(
+    "is as long as it has characters, also outside the Basic Multilingual Plane, and is read to its end",
+    Effect.gen(function* () {
+      const wide = "\u{1f600}"
+      yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })
+      assert.deepStrictEqual(pathsOf(yield* refusal(send({ summary: wide.repeat(201) }))), ["summary"])
+      const hidden = `${wide.repeat(1_980)} 123-45-6789`
+      assert.deepStrictEqual(pathsOf(yield* refusal(send({ actual: hidden }))), ["actual"])
+    })
+  )
+
+  story(
+    "is told what each field must be, where it has another type",
+    Effect.gen(function* () {
+      const error = yield* refusal(send({ summary: 1, tried: { request_ids: request_id } }))
+      assert.deepStrictEqual(error.field_errors, [
+        { path: "summary", message: "Must be text of 1 to 200 characters." },
+        { path: "tried.request_ids", message: "Must be a list." }
+      ])
+    })
+  )
+
+  story(
     "that looks as if it held a personal number is refused in each of its texts, never repeated and never kept",
     Effect.gen(function* () {
       const number = "123-45-6789"

@@ -31,9 +31,38 @@ const zeros = ["0", "\uff10", "\u0660", "\u06f0", "\u0966", "\u0e50", "\u{1d7ce}
 const inScript = (text: string, zero: string): string =>
   text.replace(/[0-9]/g, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)))
 
-const dashes = ["-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2212", "\ufe63", "\uff0d"]
+const dashes = [
+  "-",
+  "\u2010",
+  "\u2011",
+  "\u2012",
+  "\u2013",
+  "\u2014",
+  "\u2212",
+  "\ufe63",
+  "\uff0d",
+  "\u02d7",
+  "\u2043",
+  "\u22c5",
+  "\u2e31",
+  "\uff61"
+]
 const separators = [...dashes, ".", " ", "\u00a0", "\u2009", "\u202f", "\u3000"]
-const invisible = ["", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\ufe0f", "\u0332"]
+const invisible = [
+  "",
+  "\u200b",
+  "\u200d",
+  "\u2060",
+  "\ufeff",
+  "\u00ad",
+  "\ufe0f",
+  "\u0332",
+  "\u0001",
+  "\u115f",
+  "\u3164",
+  "\uffa0",
+  "\u2800"
+]
 
 /** Writes a text with something that nobody sees behind each of its characters. */
 const sprinkled = (text: string, unseen: string): string => Array.from(text, (one) => one + unseen).join("")
@@ -47,6 +76,9 @@ describe("the filter for personal numbers", () => {
     ["an employer's number", "12-3456789"],
     ["an order number of nine digits", "order 123456789"],
     ["a word that only holds a cue", "the classname 123456789 is long; submitins 123456789"],
+    ["another country's word", "an international idea of 123456789"],
+    ["groups of three without a cue", "amounts 123 456 789 and 123-456789"],
+    ["an extended ZIP code near a cue", "the ssn field was refused at zip 12345-6789"],
     ["a vehicle", "driver's license of the driver of 1HGCM82633A004352"],
     ["a moment", "driver's license field refused at 2026-09-26T12:00:00.123456Z"],
     ["an amount", "amount_minor 1234567890123456"],
@@ -62,8 +94,17 @@ describe("the filter for personal numbers", () => {
     ["a number whose cue stands behind it", "123456789 is the SSN that I sent", "national_id"],
     ["a cue inside a field's name", "customer_ssn=123456789", "national_id"],
     ["a taxpayer's number without separators", "ITIN 912701234", "national_id"],
+    ["a number right behind its cue", "ssn123456789", "national_id"],
+    ["a cue in the names of programs", "socialSecurityNumber: 123456789", "national_id"],
+    ["a cue that is written out", "taxpayer identification number 912701234", "national_id"],
+    ["a cue with two blanks", "Social  Security 123456789", "national_id"],
+    ["unequal groups near a cue", "ssn: 123-456789", "national_id"],
+    ["three groups of three near a cue", "my social security number is 123 456 789", "national_id"],
     ["a license number behind its short name", "DLN: WDLABCD456DG", "drivers_license"],
     ["a license number", "DL# 12345678", "drivers_license"],
+    ["a license number in other words", "DL number A1234567", "drivers_license"],
+    ["a license with another apostrophe", "driver\u02bcs license A1234567", "drivers_license"],
+    ["a license cut short", "drivers lic. A1234567", "drivers_license"],
     ["a dashed license of Maryland", "A-123-456-789-012", "drivers_license"],
     ["British spelling", "driving licence no MORGA753116SM9IJ", "drivers_license"]
   ])("refuses %s", (_, text, refused_as) => assert.strictEqual(find(text), refused_as))
