@@ -10,7 +10,7 @@ import {
   WebhookAddress
 } from "@quotewire/core"
 import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { agentRoutes, type Services } from "./agentRoutes.ts"
 import * as Rest from "./support/rest.ts"
 import * as AsTools from "./support/tools.ts"
@@ -81,6 +81,9 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
   return Host.of({ base_url, call: callsOf(base_url), newOrganization })
 })
 
+// The same for every host of a process: some share a storage.
+const sealKeys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes).fill(7))] })
+
 // Receivers of the journeys listen on this machine.
 const loopback: WebhookAddress.Policy = {
   allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
@@ -93,7 +96,7 @@ const host = <E>(storage: Layer.Layer<Storage.Storage, E>, callsOf: (base_url: s
     Layer.provide(Quotewire.worker),
     Layer.provide(Quotewire.layer),
     Layer.provide(storage),
-    Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, Seal.SealKeys.layerEphemeral)),
+    Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, sealKeys)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => address.base_url)),
     Layer.provide(NodeWebhookSender.layer({ policy: loopback })),
