@@ -15,7 +15,7 @@ import * as Change from "../storage/Change.ts"
 import { deciding } from "../storage/onConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { day_ms, fromMillis, minute_ms, second_ms } from "../Timestamp.ts"
-import { type Means as AttemptMeans, abandon, attempt } from "./Attempting.ts"
+import { type Means as AttemptMeans, abandon, attempt, makeTurns } from "./Attempting.ts"
 import * as Delivery from "./Delivery.ts"
 import { manualJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
@@ -90,7 +90,8 @@ export class Deliveries extends Context.Service<
         sender: yield* WebhookSender,
         header_prefix: yield* WebhookHeaderPrefix,
         keys: new Map(),
-        opened: new Map()
+        opened: new Map(),
+        turns: makeTurns()
       }
       return Deliveries.of({
         list: (call, input) => list(means, call, input),
