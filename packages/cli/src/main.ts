@@ -8,6 +8,7 @@ import { migrate } from "./commands/migrate.ts"
 import { organizations } from "./commands/organizations.ts"
 import { serve } from "./commands/serve.ts"
 import { work } from "./commands/work.ts"
+import { WrongUsage } from "./Failed.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
@@ -22,6 +23,7 @@ const quotewire = Command.make("quotewire").pipe(
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
+  if (error instanceof WrongUsage) return 2
   if (!CliError.isCliError(error)) return 1
   return error._tag === "ShowHelp" && error.errors.length === 0 ? 0 : 2
 }

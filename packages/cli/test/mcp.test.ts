@@ -96,6 +96,17 @@ describe("quotewire mcp", () => {
     })
   )
 
+  it.live("takes settings that do not go together for wrong usage", () =>
+    Effect.gen(function* () {
+      const both = yield* run(["mcp", "--http", "--base-url", "http://127.0.0.1:1"], "")
+      assert.deepStrictEqual(both, {
+        code: 2,
+        stdout: "",
+        stderr: "quotewire: --http and --base-url do not go together.\n"
+      })
+    })
+  )
+
   it.live("says in one sentence which key it cannot use", () =>
     Effect.gen(function* () {
       const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })

@@ -31,7 +31,7 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
   return (bytes) => {
     const lines: Array<Line> = []
     let from = 0
-    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, from)) {
+    for (let at = bytes.indexOf(newline_byte); at >= 0; at = bytes.indexOf(newline_byte, from)) {
       lines.push(...add(bytes.subarray(from, at)), ...end())
       from = at + 1
     }
@@ -40,7 +40,10 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
   }
 }
 
-const newline = 0x0a
+const newline_byte = 0x0a
+
+/** What ends a line. */
+export const newline = Uint8Array.of(newline_byte)
 
 const decoded = (decoder: TextDecoder, parts: ReadonlyArray<Uint8Array>, length: number): Line => {
   const whole = new Uint8Array(length)

@@ -26,7 +26,8 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
       const take = yield* taker(settings, (text) => Queue.offer(answers, `${text}\n`))
       const split = Lines.splitter(max_bytes)
-      const reading = stdio.stdin.pipe(
+      // The last line may end with the input instead of a newline.
+      const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), take.line, { discard: true })),
         Effect.andThen(settings.wake),
         Effect.andThen(take.idle),

@@ -70,6 +70,18 @@ describe("a pipe", () => {
     })
   )
 
+  it.effect("answers a last line that ends with the input", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(line(1).trim())
+      yield* hangUp
+      assert.strictEqual((yield* read).id, 1)
+      yield* Fiber.join(served)
+    })
+  )
+
   it.effect("answers in the order in which calls end, and takes no id twice", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program

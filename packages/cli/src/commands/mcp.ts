@@ -4,7 +4,7 @@ import { Console, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { Services } from "../Agents.ts"
-import { Failed } from "../Failed.ts"
+import { WrongUsage } from "../Failed.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as InMemory from "../InMemory.ts"
@@ -34,7 +34,7 @@ const serve = (settings: McpSettings) => {
   const key = Option.getOrNull(Option.map(settings.api_key, Redacted.value))
   const { base_url } = settings
   if (Option.isNone(base_url)) return embedded(settings, key)
-  if (settings.http) return Effect.fail(new Failed({ message: "--http and --base-url do not go together." }))
+  if (settings.http) return Effect.fail(new WrongUsage({ message: "--http and --base-url do not go together." }))
   return bridged(base_url.value, key)
 }
 
@@ -71,7 +71,8 @@ const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
   const organization = yield* Effect.orDie(access.createOrganization("An agent"))
   const kind = (["server", "widget", "platform"] as const).find((one) => key?.startsWith(`sandbox_${one}_`))
   if (key !== null) {
-    if (kind === undefined) return yield* new Failed({ message: "Only a sandbox key works where all is in memory." })
+    if (kind === undefined)
+      return yield* new WrongUsage({ message: "Only a sandbox key works where all is in memory." })
     yield* Effect.orDie(access.createKey({ organization_id: organization.id, environment: "sandbox", kind, key }))
   }
   return {
