@@ -12,7 +12,7 @@ import { advance, startRequest } from "./support/subscriber.ts"
  */
 
 /** After how many more questions storage goes away; none while it is null. */
-const state: { left: number | null } = { left: null }
+const state: { left: number | null; isShort: boolean } = { left: null, isShort: false }
 
 const failing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Storage.StorageUnavailable, R> =>
   Effect.suspend((): Effect.Effect<A, E | Storage.StorageUnavailable, R> => {
@@ -21,6 +21,8 @@ const failing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | 
       state.left--
       return effect
     }
+    // Away for one question, or until it is told otherwise.
+    if (state.isShort) state.left = null
     return Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 7 }))
   })
 
@@ -109,5 +111,33 @@ layer(http(storage), { excludeTestServices: true })("where storage is away", (it
         }
         assert.notInclude([...statuses], 500)
       })
+  )
+
+  it.effect("an advance that was broken off goes on with the repeat of its key, and moves the clock once", () =>
+    Effect.gen(function* () {
+      const { call, newOrganization } = yield* Host
+      const keys = yield* newOrganization
+      const statuses: Array<number> = []
+      for (let left = 0; left < 12; left++) {
+        const idempotency_key = `broken-off-${left}`
+        const advanceOnce = call(keys, "advance_time", { seconds: 60 }, { idempotency_key })
+        yield* Effect.sync(() => {
+          state.left = left
+          state.isShort = true
+        })
+        const { status } = yield* Effect.ensuring(
+          advanceOnce,
+          Effect.sync(() => {
+            state.left = null
+            state.isShort = false
+          })
+        )
+        statuses.push(status)
+        if (status === 503) assert.strictEqual((yield* advanceOnce).status, 200)
+        const { body } = yield* call(keys, "get_sandbox", {})
+        assert.strictEqual(body.clock_offset_seconds, 60 * (left + 1), `after ${left} questions`)
+      }
+      assert.include(statuses, 503)
+    })
   )
 })

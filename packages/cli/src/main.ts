@@ -41,11 +41,20 @@ const explain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
 // Standard output belongs to what a command prints.
 const logs = Layer.mergeAll(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]), Presenter.layer)
 
+/** A stop takes ten seconds at most, whatever still runs: less what the end itself takes. */
+const longest_stop_ms = 9_500
+
+const breakOff = () => {
+  process.stderr.write("quotewire: What still ran when the time to stop was over is broken off.\n")
+  process.exit(1)
+}
+
 // The first signal lets the host finish what runs; a second one ends at once.
 let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     if (++signals > 1) process.exit(1)
+    setTimeout(breakOff, longest_stop_ms).unref()
   })
 }
 

@@ -209,6 +209,18 @@ describe("quotewire work", () => {
   )
 })
 
+describe("quotewire organizations", () => {
+  it.live("makes none without a name", () =>
+    Effect.gen(function* () {
+      const { env } = yield* database(freshDatabase)
+      const { code, stderr } = yield* run(["organizations", "create", " "], env)
+      assert.strictEqual(code, 2)
+      assert.include(stderr, "The name of an organization must not be empty")
+      assert.deepStrictEqual(yield* printed(["organizations", "list"], env), { organizations: [] })
+    })
+  )
+})
+
 describe("quotewire migrate", () => {
   it.live("runs each migration once, however many run it at once", () =>
     Effect.gen(function* () {

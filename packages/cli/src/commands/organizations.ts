@@ -5,7 +5,13 @@ import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
 import { database_url } from "../StorageSettings.ts"
 
-const name = Argument.String("name").pipe(Argument.withDescription("What the organization is called"))
+const name = Argument.String("name").pipe(
+  Argument.filter(
+    (text) => text.trim() !== "",
+    () => "The name of an organization must not be empty"
+  ),
+  Argument.withDescription("What the organization is called")
+)
 
 const create = Command.make("create", { name, database_url, json }, (settings) =>
   Effect.gen(function* () {

@@ -13,7 +13,7 @@ import { type Erased, Storage, type StorageUnavailable } from "../storage/Storag
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
 import { restartSubscriptions } from "../webhooks/Restarting.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
-import type { Workspace } from "./Workspace.ts"
+import { advanced, advancing, type Workspace } from "./Workspace.ts"
 import { Workspaces } from "./Workspaces.ts"
 
 /** The controls of a sandbox workspace (api.md, Sandbox). */
@@ -84,11 +84,10 @@ export class Sandbox extends Context.Service<
 
         const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
           const id = call.caller.workspace_id
-          // The goal is stored first: advances at once add up, and none is lost.
-          const goal: Goal = yield* workspaces.update(id, ({ workspace }) => ({
-            ...workspace,
-            clock_target_ms: workspace.clock_target_ms + seconds * 1_000
-          }))
+          // The goal is stored first, by the call's key: a repeat of what was broken off goes on from there.
+          const name = `${call.idempotency_key} ${seconds}`
+          const begun = yield* workspaces.update(id, (moment) => advancing(moment.workspace, name, seconds))
+          const goal = { ...begun, clock_target_ms: begun.advances[name] ?? begun.clock_target_ms }
           let { workspace } = yield* workspaces.moment(id)
           while (true) {
             const { next_due_at } = yield* runner.runDue(id)
@@ -97,7 +96,8 @@ export class Sandbox extends Context.Service<
             workspace = yield* workspaces.update(id, (moment) => movedOn(moment.workspace, goal, next_due_at, real_now))
           }
           yield* retention.sweep(id)
-          return yield* answer("advance_time", workspace)
+          const saved = yield* workspaces.update(id, (moment) => advanced(moment.workspace, name))
+          return yield* answer("advance_time", saved)
         })
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
@@ -177,6 +177,7 @@ const emptied = (workspace: Workspace): Workspace => ({
   ...workspace,
   clock_offset_ms: 0,
   clock_target_ms: 0,
+  advances: {},
   active_scenario: null,
   quotes_expired_at: null,
   reset_count: workspace.reset_count + 1
