@@ -157,7 +157,10 @@ const bodyOf = (call: FinishedCall, { agent, middle }: Kind): string =>
 /** An identifier has nothing in it that JSON would escape. */
 const quoted = (id: QuoteRequestId | QuoteId | null): string => (id === null ? "null" : `"${id}"`)
 
-/** Text of a caller as every storage can hold it, and no longer than the log shows it. */
+/** What stands behind the prefix of a key, a read handle or a signing secret. */
+const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g
+
+/** Text of a caller as every storage can hold it, without secrets, and no longer than the log shows it. */
 const storable = (text: string | null): string | null =>
   text === null
     ? null
@@ -165,3 +168,4 @@ const storable = (text: string | null): string | null =>
         .slice(0, max_text_characters)
         .toWellFormed()
         .replace(/\p{Cc}/gu, " ")
+        .replace(secret, "…")

@@ -199,6 +199,25 @@ describe("the request log", () => {
   )
 
   story(
+    "holds no secret that a program puts into what it says of itself",
+    Effect.gen(function* () {
+      const via = {
+        ...agentVia,
+        user_agent: "app (live_server_0123456789abcdefghijABCDEFGHIJklmnop)",
+        client_name: "rh_0123456789abcdef",
+        client_version: "1.2 whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+      }
+      yield* list({}, { via })
+      yield* pass(second)
+      assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
+        user_agent: "app (live_server_…)",
+        client_name: "rh_…",
+        client_version: "1.2 whsec_…"
+      })
+    })
+  )
+
+  story(
     "is in real time, and stays where a sandbox is reset or its clock is moved by years",
     Effect.gen(function* () {
       yield* list()
