@@ -17,6 +17,9 @@ const final: ReadonlySet<string> = new Set(
   ["completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`)
 )
 
+/** Whether an event is the last of its request. */
+export const isFinal = (type: string): boolean => final.has(type)
+
 const some = (all: ReadonlyArray<string>): string => `${all.slice(0, 3).join(", ")}${all.length > 3 ? ", …" : ""}`
 
 /** What is wrong with an outcome, in sentences; nothing where every promise was kept. */
@@ -62,12 +65,11 @@ const ofRequests = ({ feed, accepted, requests }: Outcome): ReadonlyArray<string
     ...(unknown.length === 0 ? [] : [`Nobody was told of ${some(unknown)}`]),
     ...[...accepted].flatMap((id) => {
       const own = events.get(id) ?? []
-      const ends = own.filter(({ type }) => final.has(type)).length
+      const ends = own.filter(({ type }) => isFinal(type)).length
       const queued = own.filter(({ type }) => type === "quote_request.queued").length
       const read = requests.get(id)
       if (queued !== 1) return [`${id} was accepted and is in the feed ${queued} times`]
-      if (ends !== 1 || !final.has(own.at(-1)?.type ?? ""))
-        return [`${id} has ${ends} final events, not one at the end`]
+      if (ends !== 1 || !isFinal(own.at(-1)?.type ?? "")) return [`${id} has ${ends} final events, not one at the end`]
       if (read === undefined || read.status === "in_progress") return [`${id} reads ${read?.status ?? "nothing"}`]
       return read.version === own.at(-1)?.resource.version ? [] : [`${id} reads version ${read.version}, not its last`]
     })

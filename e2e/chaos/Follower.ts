@@ -37,6 +37,8 @@ export const follow = (caller: Caller) => {
   }
   const followed = run()
   return {
+    /** What it has seen so far. */
+    events,
     /** Everything that it has seen, in its order. */
     stop: (): Promise<ReadonlyArray<FeedEvent>> => {
       stopping = true
