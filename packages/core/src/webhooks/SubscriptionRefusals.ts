@@ -45,7 +45,10 @@ export const notActive = Effect.fail(
 )
 
 /** What is wrong with a url. The same text whether its host does not exist or is not public: nobody scans networks. */
-export const wrongUrl: ApiError.FieldError = { path: "url", message: "Must be an https address of a public host." }
+export const wrongUrl: ApiError.FieldError = {
+  path: "url",
+  message: "Must be an https address of a public host in its plain form, without user, password and fragment."
+}
 
 /** What is wrong with a change of nothing. */
 export const nothingToChange: ReadonlyArray<ApiError.FieldError> = ["url", "event_types"].map((path) => ({

@@ -27,20 +27,6 @@ export type Verdict =
   | { readonly verdict: "refused"; readonly reason: UrlRefusal }
 
 /**
- * What a caller is told. A host that does not exist, one that is private and one that is special have the same text:
- * else subscriptions would scan the network.
- */
-export const messages: { readonly [reason in UrlRefusal]: string } = {
-  too_long: `must have at most ${max_url_length} characters`,
-  malformed: "must be a URL in its plain form",
-  scheme: "must be an https URL",
-  userinfo: "must not contain a user name or password",
-  fragment: "must not contain a fragment",
-  port: "must not use this port",
-  host: "must name a public host that can be found"
-}
-
-/**
  * Judges the text of a URL; whether its host's addresses are public is judged when it is looked up.
  *
  * The text is parsed once, as every client parses it (WHATWG), and refused where the parser had to mend it. Where

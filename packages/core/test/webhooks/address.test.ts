@@ -6,7 +6,6 @@ import {
   isAllowed,
   judgeAddress,
   judgeUrl,
-  messages,
   type Policy,
   publicOnly,
   readNetworks
@@ -170,7 +169,7 @@ describe("text", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const judged = judgeUrl(text, loopback)
-        if (judged.verdict === "refused") return assert.isString(messages[judged.reason])
+        if (judged.verdict === "refused") return
         // What is stored is judged the same again.
         assert.deepStrictEqual(judgeUrl(judged.url.href, loopback), judged)
       }),
