@@ -53,7 +53,7 @@ const enqueue = (port: Port, jobs: number) =>
 const workOff = (port: Port, jobs: number) => {
   let done = 0
   const finish = ({ workspace_id, number, lease }: Job.ClaimedJob) =>
-    port.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+    port.commit(Change.make(workspace_id, { finishes: [{ workspace_id, number, lease }] }))
   const round = Effect.gen(function* () {
     const claim = yield* port.claim({ now: Date.now() + 60_000, lease_ms: 300_000, limit: claimed_at_once })
     if (claim.jobs.length === 0) return yield* Effect.sleep(1)

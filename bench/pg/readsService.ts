@@ -79,7 +79,7 @@ const claim = (sample: Change.Change, claims: number) =>
             writes: [],
             events: [],
             jobs: [],
-            finish: { workspace_id, number, lease }
+            finishes: [{ workspace_id, number, lease }]
           }),
         { concurrency: "unbounded", discard: true }
       )

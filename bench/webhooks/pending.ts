@@ -186,7 +186,7 @@ const failAgain = Effect.fnUntraced(function* (storage: StorageService, job: Job
   return Change.make(job.workspace_id, {
     writes: [Delivery.toStored(next, job.due_at)],
     jobs: [jobOf(next)],
-    finish: job
+    finishes: [job]
   })
 })
 

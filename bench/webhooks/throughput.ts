@@ -146,7 +146,7 @@ const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveri
     while (published - progress.over > max_open) yield* Effect.sleep(1)
     const at = Date.now()
     const events = subscribed.slice(0, deliveries - published).map((type) => eventOf(ids.event(), type, at))
-    yield* storage.commit({ workspace_id, writes: [], events, jobs: [], finish: null, clock_offset_ms: null })
+    yield* storage.commit({ workspace_id, writes: [], events, jobs: [], finishes: [], clock_offset_ms: null })
     published += events.length
   }
   while (progress.over < deliveries) yield* Effect.sleep(1)

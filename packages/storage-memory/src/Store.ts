@@ -20,15 +20,15 @@ export class Store {
   /** Checks every guard before it writes anything; answers what refuses the change, or null when it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
     // The fence first: an outcome that is to be dropped is not worth deciding again.
-    if (change.finish !== null && !this.jobs.holds(change.finish))
-      return new Storage.LeaseLost({ lease: change.finish })
+    const lost = change.finishes.find((lease) => !this.jobs.holds(lease))
+    if (lost !== undefined) return new Storage.LeaseLost({ lease: lost })
     const conflict = this.firstConflict(change)
     if (conflict !== undefined) return new Storage.VersionConflict({ kind: conflict.kind, id: conflict.id })
 
     const workspace = this.workspace(change.workspace_id)
     for (const record of change.writes) workspace.write(record)
     for (const event of change.events) workspace.feed.append(event)
-    if (change.finish !== null) this.jobs.finish(change.finish)
+    for (const lease of change.finishes) this.jobs.finish(lease)
     if (change.clock_offset_ms !== null) this.jobs.moveClock(change.workspace_id, change.clock_offset_ms)
     if (change.jobs.length > 0) this.jobs.add(change.workspace_id, change.jobs)
     return null

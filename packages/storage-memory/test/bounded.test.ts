@@ -94,7 +94,7 @@ describe("what memory holds", () => {
           const chance = random(50)
           if (chance === 0) continue
           if (chance === 1) yield* storage.release([{ workspace_id, number, lease }])
-          else yield* storage.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+          else yield* storage.commit(Change.make(workspace_id, { finishes: [{ workspace_id, number, lease }] }))
         }
       })
       const sweep = Effect.fnUntraced(function* (now: number) {
@@ -157,7 +157,7 @@ describe("what memory holds", () => {
             // Some leases end before the job is finished.
             if (at % 3 === 0) yield* storage.claim({ now: at + 10, lease_ms: 10, limit: 0 })
             for (const { workspace_id, number, lease } of claim.jobs) {
-              yield* storage.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+              yield* storage.commit(Change.make(workspace_id, { finishes: [{ workspace_id, number, lease }] }))
             }
           }
         }
@@ -243,7 +243,7 @@ describe("what memory does", () => {
         claimed.push(...jobs.map(({ payload }) => Number(payload)))
         expect(next_due_at).toBe(due[claimed.length] ?? null)
         for (const { workspace_id, number, lease } of jobs) {
-          yield* storage.commit(Change.make(workspace_id, { finish: { workspace_id, number, lease } }))
+          yield* storage.commit(Change.make(workspace_id, { finishes: [{ workspace_id, number, lease }] }))
         }
       }
       expect(claimed).toEqual(due)

@@ -8,21 +8,26 @@ import { unavailable } from "./refused.ts"
 /** What becomes of a change. */
 type Outcome = Effect.Effect<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
 
-const RefusedRow = Schema.Struct({ change: Schema.Int, write: Schema.NullOr(Schema.Int) })
+const RefusedRow = Schema.Struct({
+  change: Schema.Int,
+  write: Schema.NullOr(Schema.Int),
+  finish: Schema.NullOr(Schema.Int)
+})
 const decodeRefused = Schema.decodeUnknownSync(Schema.Array(RefusedRow))
 
-/** Reads what refuses which change; writes are counted over all changes. */
+/** Reads what refuses which change; writes and leases are counted over all changes. */
 const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: unknown): ReadonlyArray<Outcome> => {
   const outcomes = batch.map((): Outcome => Effect.void)
   const writes = batch.flatMap((change) => change.writes)
-  for (const { change, write } of decodeRefused(rows)) {
-    const lease = batch[change - 1]?.finish ?? null
+  const leases = batch.flatMap((change) => change.finishes)
+  for (const { change, write, finish } of decodeRefused(rows)) {
     const record = write === null ? undefined : writes[write - 1]
+    const lost = finish === null ? undefined : leases[finish - 1]
     if (record !== undefined) {
       outcomes[change - 1] = Effect.fail(new Storage.VersionConflict({ kind: record.kind, id: record.id }))
-    } else if (lease !== null) {
-      const { workspace_id, number } = lease
-      outcomes[change - 1] = Effect.fail(new Storage.LeaseLost({ lease: { workspace_id, number, lease: lease.lease } }))
+    } else if (lost !== undefined) {
+      const { workspace_id, number, lease } = lost
+      outcomes[change - 1] = Effect.fail(new Storage.LeaseLost({ lease: { workspace_id, number, lease } }))
     }
   }
   return outcomes

@@ -3,12 +3,12 @@ import { bools, int4s, int8s, texts } from "./columns.ts"
 import { laneLimit, laneName } from "./laneName.ts"
 
 /** Stores changes, each whole or not at all; a row for each that is refused. */
-export const statement = `select change, write from quotewire.commit_1(${Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join(", ")})`
+export const statement = `select change, write, finish from quotewire.commit_2(${Array.from({ length: 31 }, (_, index) => `$${index + 1}`).join(", ")})`
 
-/** What a change has for itself among those that are sent together: records, a job, a clock. */
-export const claimsOf = ({ workspace_id, writes, finish, clock_offset_ms }: Change.Change): ReadonlyArray<string> => {
+/** What a change has for itself among those that are sent together: records, jobs, a clock. */
+export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Change.Change): ReadonlyArray<string> => {
   const claims = writes.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
-  if (finish !== null) claims.push(`${finish.workspace_id} job ${finish.number}`)
+  for (const lease of finishes) claims.push(`${lease.workspace_id} job ${lease.number}`)
   if (clock_offset_ms !== null) claims.push(`${workspace_id} clock`)
   return claims
 }
@@ -16,8 +16,10 @@ export const claimsOf = ({ workspace_id, writes, finish, clock_offset_ms }: Chan
 /** A second write of the same record in one change follows nothing: no version is behind it. */
 const followsNothing = 0
 
-const workspacesOf = ({ workspace_id, finish }: Change.Change) =>
-  finish === null ? [workspace_id] : [workspace_id, finish.workspace_id]
+const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
+  workspace_id,
+  ...finishes.map((lease) => lease.workspace_id)
+]
 
 /** The parameters of the statement, a column each. */
 export const parameters = (changes: ReadonlyArray<Change.Change>) => {
@@ -33,15 +35,17 @@ export const parameters = (changes: ReadonlyArray<Change.Change>) => {
       return { ...record, version }
     })
   })
+  const finishes = of(({ finishes }) => finishes)
   const events = of(({ events }) => events)
   const jobs = of(({ jobs }) => jobs)
   return [
     texts([...new Set(changes.flatMap(workspacesOf))].sort()),
     texts(changes.map(({ workspace_id }) => workspace_id)),
-    texts(changes.map(({ finish }) => finish?.workspace_id ?? null)),
-    int8s(changes.map(({ finish }) => finish?.number ?? null)),
-    int4s(changes.map(({ finish }) => finish?.lease ?? null)),
     int8s(changes.map(({ clock_offset_ms }) => clock_offset_ms)),
+    int4s(finishes.map(({ place }) => place)),
+    texts(finishes.map(({ item }) => item.workspace_id)),
+    int8s(finishes.map(({ item }) => item.number)),
+    int4s(finishes.map(({ item }) => item.lease)),
     int4s(writes.map(({ place }) => place)),
     texts(writes.map(({ item }) => item.kind)),
     texts(writes.map(({ item }) => item.id)),

@@ -95,7 +95,7 @@ describe("two hosts on one database", () => {
             jobs,
             (held) =>
               Effect.andThen(
-                storage.commit(Change.make(held.workspace_id, { finish: held })),
+                storage.commit(Change.make(held.workspace_id, { finishes: [held] })),
                 Effect.sync(() => done.push(held.payload))
               ),
             { concurrency: "unbounded" }

@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Redacted, type Scope } from "effect"
 import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
-import { known } from "../src/migrations/migrations.ts"
+import { known, migrations } from "../src/migrations/migrations.ts"
 import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+
+const steps = migrations.map(({ name }) => name)
 
 const sql = (database: TestDatabase, ...texts: ReadonlyArray<string>) =>
   Effect.promise(() => statements(database.url, ...texts))
@@ -21,9 +24,9 @@ describe("a migration", () => {
         found: 0,
         serves_from: 0,
         known,
-        pending: ["begin"]
+        pending: steps
       })
-      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), ["begin"])
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
       assert.deepStrictEqual(yield* PgStorage.migrate(database.options), [])
       const status = yield* PgStorage.status(database.options)
       assert.deepStrictEqual([status.found, status.pending], [known, []])
@@ -38,9 +41,12 @@ describe("a migration", () => {
       const database = yield* empty
       const hosts = Array.from({ length: 6 }, () => PgStorage.migrate(database.options))
       const ran = yield* Effect.all(hosts, { concurrency: "unbounded" })
-      assert.deepStrictEqual(ran.flat(), ["begin"])
-      const rows = yield* sql(database, "select number from quotewire.migration")
-      assert.deepStrictEqual(rows, [{ number: 1 }])
+      assert.deepStrictEqual(ran.flat(), steps)
+      const rows = yield* sql(database, "select name from quotewire.migration order by number")
+      assert.deepStrictEqual(
+        rows,
+        steps.map((name) => ({ name }))
+      )
     })
   )
 
@@ -63,7 +69,7 @@ describe("a migration", () => {
       assert.deepStrictEqual(tables, [{ table_name: "in_the_way" }])
       assert.strictEqual((yield* PgStorage.status(database.options)).found, 0)
       yield* sql(database, "drop schema quotewire cascade")
-      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), ["begin"])
+      assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
     })
   )
 })
@@ -102,14 +108,37 @@ describe("a host", () => {
       yield* sql(database, `insert into quotewire.migration values (${known + 1}, 'added', ${known})`)
       const storage = yield* open(database.options)
       yield* storage.ready
-      yield* storage.commit({
-        workspace_id: workspace(1),
-        writes: [],
-        events: [{ id: "evt_1", occurred_at: 1, body: "{}" }],
-        jobs: [],
-        finish: null,
-        clock_offset_ms: null
-      })
+      yield* storage.commit(Change.make(workspace(1), { events: [{ id: "evt_1", occurred_at: 1, body: "{}" }] }))
+    })
+  )
+})
+
+describe("a host of the first release", () => {
+  // What it sends to store one event: a change of 30 columns.
+  const commitOf = (event: string): string => {
+    const none = (columns: number) => Array.from({ length: columns }, () => "'{}'")
+    const change = [`'{${workspace(1)}}'`, `'{${workspace(1)}}'`, ...Array.from({ length: 4 }, () => "'{null}'")]
+    const events = ["'{1}'", `'{${event}}'`, "'{1}'", `'{"{}"}'`]
+    return `select change, write from quotewire.commit_1(${[...change, ...none(13), ...events, ...none(7)].join(", ")})`
+  }
+
+  it.effect("goes on beside newer ones, and all number their events in one order", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const newer = yield* open(database.options)
+      assert.deepStrictEqual(yield* sql(database, commitOf("evt_1")), [])
+      yield* newer.commit(Change.make(workspace(1), { events: [{ id: "evt_2", occurred_at: 1, body: "{}" }] }))
+      assert.deepStrictEqual(yield* sql(database, commitOf("evt_3")), [])
+      const { events } = yield* newer.feed({ workspace_id: workspace(1), after: 0, limit: 10 })
+      assert.deepStrictEqual(
+        events.map(({ id, number }) => [id, number]),
+        [
+          ["evt_1", 1],
+          ["evt_2", 2],
+          ["evt_3", 3]
+        ]
+      )
     })
   )
 })

@@ -67,7 +67,7 @@ interface Means {
 }
 
 const finish = ({ storage }: Means, job: ClaimedJob, part: Partial<Part> = {}) =>
-  storage.commit(Change.make(job.workspace_id, { ...part, finish: job }))
+  storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
 /** The moment of an answer: the job's, or now where real time has passed since. */
 const answeredAt = ({ workspaces }: Means, awaited: Awaited, at: number) =>
@@ -89,7 +89,7 @@ const settle = Effect.fnUntraced(function* (
     // Nothing is left to answer where the request has been erased meanwhile.
     const part: Partial<Part> =
       request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
-    yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finish: job }))
+    yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
   })
   yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" }).pipe(
     // The handler would ask the carrier again.

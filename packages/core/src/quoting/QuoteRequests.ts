@@ -202,7 +202,7 @@ const stepping =
       const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
       yield* means.storage.commit({
         ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),
-        finish: job
+        finishes: [job]
       })
     })
 

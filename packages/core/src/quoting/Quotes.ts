@@ -86,7 +86,7 @@ export class Quotes extends Context.Service<
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
             ? deactivation(ids, stored.value, "expired", at)
             : {}
-        yield* storage.commit({ ...Change.make(job.workspace_id, change), finish: job })
+        yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
       })
 
       return Quotes.of({ get, go, jobs: { expire_quote: expire } })

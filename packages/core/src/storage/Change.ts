@@ -85,8 +85,8 @@ export interface Change {
   readonly writes: ReadonlyArray<StoredRecord>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
-  /** The job that this change is the outcome of; its lease must still be held, else `LeaseLost`. */
-  readonly finish: Lease | null
+  /** The jobs that this change is the outcome of; each lease must still be held, else `LeaseLost` names the first lost one. */
+  readonly finishes: ReadonlyArray<Lease>
   /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null
 }
@@ -97,7 +97,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   writes: parts.writes ?? [],
   events: parts.events ?? [],
   jobs: parts.jobs ?? [],
-  finish: parts.finish ?? null,
+  finishes: parts.finishes ?? [],
   clock_offset_ms: parts.clock_offset_ms ?? null
 })
 

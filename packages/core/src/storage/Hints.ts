@@ -39,7 +39,7 @@ export const hintsOf = (change: Change): ReadonlyArray<Hint> => {
     if (kind === "quote" && parent !== null) requests.add(parent)
   }
   const hints: Array<Hint> = [...requests].map((id) => ({ about: "quote_request", id }))
-  if (change.jobs.length > 0 || change.finish !== null || change.clock_offset_ms !== null) {
+  if (change.jobs.length > 0 || change.finishes.length > 0 || change.clock_offset_ms !== null) {
     hints.push({ about: "jobs", workspace_id: change.workspace_id })
   }
   return hints

@@ -99,7 +99,7 @@ export interface Tally {
  *
  * 1. Version rule: a write of version n needs version n - 1 in store. It is the only rule of concurrency, and what makes
  *    an answer to a repeated key unique: the answer is a record whose first version can be written once.
- * 2. Fence: `finish` needs the lease still held.
+ * 2. Fence: a change that finishes jobs needs every lease of them still held.
  * 3. Feed order: events are numbered in commit order without gaps; no reader can pass a number that is committed later.
  * 4. Clock: jobs are due in workspace time; a change that moves the workspace's clock moves its waiting jobs.
  */

@@ -65,8 +65,8 @@ const lanes = {
 const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payload: string): NewJob =>
   Sample.job(due_at, { ordered, payload, ...(lane !== null && !ordered && { lane: lanes[lane] }) })
 
-const leaseAt = (run: Run, fromNewest: number | null): Lease | null =>
-  fromNewest === null ? null : (run.leases.at(-1 - fromNewest) ?? null)
+const leasesAt = (run: Run, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
+  fromNewest.flatMap((place) => run.leases.at(-1 - place) ?? [])
 
 const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
   const { model } = run
@@ -80,13 +80,13 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
     // The payload tells jobs apart: a storage's own numbers are known from claims only.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
-    finish: leaseAt(run, step.finish),
+    finishes: leasesAt(run, step.finishes),
     clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
   })
   const refusal = yield* Effect.match(run.storage.commit(change), {
     onFailure: (error) => {
-      if (error._tag !== "VersionConflict") return { _tag: error._tag }
-      return { _tag: error._tag, kind: error.kind, id: error.id }
+      if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
+      return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
     },
     onSuccess: () => null
   })
@@ -167,7 +167,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
       return claim(run, step.workspace === null ? query : { ...query, workspace_id: Sample.workspace(step.workspace) })
     }
     case "release": {
-      const leases = step.leases.map((place) => leaseAt(run, place)).filter((lease) => lease !== null)
+      const leases = leasesAt(run, step.leases)
       run.model.release(leases)
       return run.storage.release(leases)
     }
@@ -206,7 +206,7 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
   for (let rounds = run.model.jobs.length; run.model.jobs.length > 0; rounds--) {
     expectTrue("every job comes to its end", rounds > 0)
     for (const { workspace_id, number, lease } of yield* claim(run, { now: run.now, lease_ms: 10, limit: 100 })) {
-      const change = Sample.change({ workspace_id, finish: { workspace_id, number, lease } })
+      const change = Sample.change({ workspace_id, finishes: [{ workspace_id, number, lease }] })
       yield* run.storage.commit(change)
       run.model.commit(change)
     }

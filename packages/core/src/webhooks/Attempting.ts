@@ -53,16 +53,17 @@ interface Due {
 /** Attempts one delivery: load, sign, send, and commit what came of it, together with the end of the job. */
 export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, now: number) {
   const due = yield* load(means, job)
-  if (due === null) return yield* means.storage.commit(Change.make(job.workspace_id, { finish: job }))
+  if (due === null) return yield* means.storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   const { delivery, subscription } = due
   // A sandbox's attempt happens at its due time, so that one jump of the clock tells the story of many small steps.
   const at = subscription.environment === "sandbox" ? job.due_at : now
   if (!Subscription.receives(subscription)) {
     const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
-    return yield* means.storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
+    return yield* means.storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
   }
   const moved = due.trigger === "scheduled" ? movedJob(job, delivery, subscription, now) : null
-  if (moved !== null) return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finish: job }))
+  if (moved !== null)
+    return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finishes: [job] }))
   const sent = yield* send(means, due, at)
   if (sent.failure === "busy") return yield* Effect.retry(postpone(means, due, at + sent.duration_ms), again)
   yield* Metric.update(isConfirmed(sent) ? confirmedAttempts : failedAttempts, 1)
@@ -144,7 +145,7 @@ const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: 
     Change.make(job.workspace_id, {
       writes: isDue && turn !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
       jobs: isDue ? [laterJob(job, { ...payload, postponed }, until)] : [],
-      finish: job
+      finishes: [job]
     })
   )
 })
@@ -156,7 +157,7 @@ const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outc
   const { id } = due.subscription
   const delivery = yield* loadDelivery(storage, workspace_id, id, due.delivery.event_id)
   // A reset has erased it.
-  if (delivery === null) return yield* storage.commit(Change.make(workspace_id, { finish: job }))
+  if (delivery === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
   const subscription = (yield* loadSubscription(storage, workspace_id, id)) ?? due.subscription
   const health = EndpointHealth.attempted(yield* loadHealth(storage, workspace_id, id), outcome)
   // Five days of failures: delivery turns off, and everything that was to come is cancelled.
@@ -180,7 +181,7 @@ const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outc
         ...(told === subscription ? [] : [Subscription.toStored(told)])
       ],
       jobs: turnsOff ? [...retries, cancelJob(id, outcome.ended_at)] : retries,
-      finish: job
+      finishes: [job]
     })
   )
 })
@@ -191,7 +192,7 @@ export const abandon = Effect.fnUntraced(function* ({ storage }: Pick<Means, "st
   const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
   const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.turn === turn
   const writes = isNext ? [Delivery.toStored(Delivery.gaveUp(delivery), at)] : []
-  yield* storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
+  yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
 
 const payloadOf = (job: ClaimedJob): JobPayload["deliver"] =>

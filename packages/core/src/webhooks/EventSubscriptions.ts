@@ -173,13 +173,13 @@ const drop = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: num
     subscription?.status === "unfinished"
       ? [Subscription.toStored(Subscription.change(subscription, { status: "dropped" }, at))]
       : []
-  yield* means.storage.commit(Change.make(job.workspace_id, { writes, finish: job }))
+  yield* means.storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
 
 /** Cancels what was handed over before delivery turned off; it may have been turned on again. */
 const cancelAll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
   yield* cancelOpen(means.storage, job.workspace_id, payloadOf(job).subscription_id, at, job.due_at + 1)
-  yield* means.storage.commit(Change.make(job.workspace_id, { finish: job }))
+  yield* means.storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })
 
 const payloadOf = (job: ClaimedJob): JobPayload["cancel_deliveries"] =>

@@ -38,7 +38,7 @@ describe("a host that dies", () => {
         return {
           ...storage,
           commit: (change) => {
-            const isOutcome = change.finish !== null && change.writes.some(({ kind }) => kind === "endpoint_health")
+            const isOutcome = change.finishes.length > 0 && change.writes.some(({ kind }) => kind === "endpoint_health")
             if (!isOutcome || died) return storage.commit(change)
             died = true
             return Effect.die(new Error("the host dies on purpose"))
@@ -72,7 +72,7 @@ describe("a host that dies", () => {
       around: (storage) => ({
         ...storage,
         commit: (change) =>
-          host.isWell || change.finish === null || !change.writes.some(({ kind }) => kind === "endpoint_health")
+          host.isWell || change.finishes.length === 0 || !change.writes.some(({ kind }) => kind === "endpoint_health")
             ? storage.commit(change)
             : Effect.die(new Error("the host dies on purpose"))
       })

@@ -35,7 +35,7 @@ const Commit = Schema.TaggedStruct("commit", {
     })
   ).check(Schema.isMaxLength(4)),
   /** Which of the leases that were given so far the change finishes, counted from the newest. */
-  finish: perhaps(between(0, 5)),
+  finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
   /** How far the change moves the workspace's clock, forwards. */
   forward_ms: perhaps(between(0, 10))
 })

@@ -37,6 +37,11 @@ export interface ModelJob {
   leased_until: number | null
 }
 
+/** What refuses a change. */
+type Refusal =
+  | { readonly _tag: "LeaseLost"; readonly lease: Lease }
+  | { readonly _tag: "VersionConflict"; readonly kind: RecordKind; readonly id: string }
+
 const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
 
 /**
@@ -54,8 +59,9 @@ export class Model {
   private readonly erased_through = new Map<WorkspaceId, number>()
 
   /** What refuses a change; null where nothing does. */
-  refusal(change: Change): { readonly _tag: string; readonly kind?: RecordKind; readonly id?: string } | null {
-    if (change.finish !== null && this.held(change.finish) === undefined) return { _tag: "LeaseLost" }
+  refusal(change: Change): Refusal | null {
+    const lost = change.finishes.find((lease) => this.held(lease) === undefined)
+    if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
     for (const [index, write] of change.writes.entries()) {
       const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
       const stored = this.newest(change.workspace_id, write.kind, write.id)?.version ?? 0
@@ -67,8 +73,8 @@ export class Model {
   /** Stores a change that nothing refuses. */
   commit(change: Change): void {
     const { workspace_id } = change
-    const done = change.finish === null ? undefined : this.held(change.finish)
-    this.jobs = this.jobs.filter((job) => job !== done)
+    const done = change.finishes.map((lease) => this.held(lease))
+    this.jobs = this.jobs.filter((job) => !done.includes(job))
     this.versions = [...this.versions, ...change.writes.map((record) => ({ workspace_id, record }))]
     for (const event of change.events) {
       const number = (this.last_numbers.get(workspace_id) ?? 0) + 1

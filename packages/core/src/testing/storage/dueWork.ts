@@ -38,7 +38,7 @@ export const dueWork: ReadonlyArray<Case> = [
       expectSame("its timers", Sample.dueTimes(claim.jobs), [25])
       expectSame("leased by this claim", claim.busy, true)
       expectSame("leased by the claim before", (yield* here(51)).busy, true)
-      for (const job of claim.jobs) yield* storage.commit(Sample.change({ finish: job }))
+      for (const job of claim.jobs) yield* storage.commit(Sample.change({ finishes: [job] }))
       expectSame("nothing is leased", yield* here(52), { jobs: [], next_due_at: 90, busy: false })
       const empty = yield* storage.claim(Sample.claimAt(50, { workspace_id: Sample.workspace(3) }))
       expectSame("an unknown workspace", empty, { jobs: [], next_due_at: null, busy: false })

@@ -59,11 +59,11 @@ export const erasure: ReadonlyArray<Case> = [
       const after = yield* storage.claim(Sample.claimAt(100))
       expectSame("the new jobs", Sample.dueTimes(after.jobs), [10, 20])
       for (const job of before.jobs) {
-        const outcome = Sample.change({ writes: [Sample.request(1)], finish: Sample.leaseOf(job) })
+        const outcome = Sample.change({ writes: [Sample.request(1)], finishes: [Sample.leaseOf(job)] })
         yield* expectRefusal(storage.commit(outcome), "LeaseLost")
       }
       yield* storage.release(before.jobs.map(Sample.leaseOf))
-      for (const job of after.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      for (const job of after.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       expectSame("nothing was written", yield* requests(storage), [])
     })
   ),

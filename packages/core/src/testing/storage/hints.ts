@@ -39,8 +39,8 @@ export const hints: ReadonlyArray<Case> = [
         yield* expectSoon(`${what} is told`, () => ear.hasJobs(parts.workspace_id))
       }, Effect.scoped)
       yield* told("a new job", { jobs: [Sample.job(10)] })
-      const [job] = (yield* storage.claim(Sample.claimAt(10))).jobs
-      yield* told("a finished job", { finish: job === undefined ? null : Sample.leaseOf(job) })
+      const { jobs } = yield* storage.claim(Sample.claimAt(10))
+      yield* told("a finished job", { finishes: jobs.map(Sample.leaseOf) })
       yield* told("a clock", { clock_offset_ms: 5 })
       yield* told("another workspace", { workspace_id: Sample.elsewhere, jobs: [Sample.job(10)] })
     })

@@ -17,7 +17,7 @@ const claimed = (storage: StorageService, now: number, limit = 100) =>
 const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
   job === undefined
     ? Effect.die(new Error("expected a job to finish"))
-    : storage.commit(Sample.change({ workspace_id: job.workspace_id, finish: Sample.leaseOf(job) }))
+    : storage.commit(Sample.change({ workspace_id: job.workspace_id, finishes: [Sample.leaseOf(job)] }))
 
 /** Lines in which jobs wait, with a limit of how many run at once. */
 export const lanes: ReadonlyArray<Case> = [

@@ -1,11 +1,11 @@
 import { Effect } from "effect"
-import type { ClaimedJob } from "../../storage/Job.ts"
+import type { ClaimedJob, Lease } from "../../storage/Job.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
 
 const finish = (storage: StorageService, job: ClaimedJob) =>
-  storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+  storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
 
 /** Stores one job that is due at 10, and claims it for a second. */
 const claimOne = Effect.fnUntraced(function* (storage: StorageService) {
@@ -59,7 +59,7 @@ export const leases: ReadonlyArray<Case> = [
         writes: [Sample.request(1)],
         events: [Sample.event(1)],
         jobs: [Sample.job(1)],
-        finish: Sample.leaseOf(lost)
+        finishes: [Sample.leaseOf(lost)]
       })
       const error = yield* expectRefusal(storage.commit(outcome), "LeaseLost")
       expectSame("the error", error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
@@ -116,11 +116,43 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "a change can be the outcome of several jobs, also of other changes and of other lanes",
+    Effect.fnUntraced(function* (storage) {
+      const lane = { name: "narrow", limit: 1, urgent: false }
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(1), Sample.job(2, { lane }), Sample.job(9, { lane })] }))
+      yield* storage.commit(Sample.change({ jobs: [Sample.timer(3)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(8))
+      expectSame("what was claimed", Sample.dueTimes(jobs), [1, 2, 3])
+      yield* storage.commit(Sample.change({ finishes: jobs.map(Sample.leaseOf), jobs: [Sample.timer(10)] }))
+      const next = yield* storage.claim(Sample.claimAt(20))
+      expectSame("what is left, and its lanes are free", Sample.dueTimes(next.jobs), [9, 10])
+    })
+  ),
+  rule(
+    "one lost lease of several refuses the whole change and is named, and the others stay held",
+    Effect.fnUntraced(function* (storage) {
+      const lost = yield* claimOne(storage)
+      const again = yield* claimAgain(storage, 1_010)
+      yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.job(21)] }))
+      const { jobs } = yield* storage.claim(Sample.claimAt(30))
+      const [first, second] = jobs.map(Sample.leaseOf)
+      if (first === undefined || second === undefined) throw new Error("expected two jobs")
+      const outcome = (...finishes: ReadonlyArray<Lease>) =>
+        storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(40)], finishes }))
+      const error = yield* expectRefusal(outcome(first, Sample.leaseOf(lost), second), "LeaseLost")
+      expectSame("the error", error, { _tag: "LeaseLost", lease: Sample.leaseOf(lost) })
+      expectSame("the records", (yield* storage.page(Sample.pageOf())).records, [])
+      expectSame("due work", (yield* storage.claim(Sample.claimAt(50))).jobs, [])
+      yield* outcome(first, Sample.leaseOf(again), second)
+      expectSame("what is left", Sample.dueTimes((yield* storage.claim(Sample.claimAt(90_000))).jobs), [40])
+    })
+  ),
+  rule(
     "a lost lease is told before a version conflict",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* finish(storage, job)
-      const outcome = Sample.change({ writes: [Sample.request(1, { version: 7 })], finish: Sample.leaseOf(job) })
+      const outcome = Sample.change({ writes: [Sample.request(1, { version: 7 })], finishes: [Sample.leaseOf(job)] })
       yield* expectRefusal(storage.commit(outcome), "LeaseLost")
     })
   ),

@@ -17,9 +17,9 @@ export const orderedJobs: ReadonlyArray<Case> = [
       if (a === undefined || b === undefined) throw new Error("expected both jobs of the first moment")
       expectSame("the first moment", [a.payload, b.payload], ["a", "b"])
       expectSame("while both are leased", yield* payloads(storage, 100), [])
-      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(b) }))
+      yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(b)] }))
       expectSame("while one is leased", yield* payloads(storage, 100), [])
-      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(a) }))
+      yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(a)] }))
       expectSame("the second moment", yield* payloads(storage, 100), ["c"])
     })
   ),
@@ -33,7 +33,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
         const [job] = (yield* storage.claim(Sample.claimAt(100, { limit: 1 }))).jobs
         if (job === undefined) throw new Error("expected a job")
         seen.push(job.payload)
-        yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+        yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       }
       expectSame("the order", seen, ["a", "b", "c", "d"])
     })
@@ -51,7 +51,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       )
       expectSame("when to look again", first.next_due_at, 1_100)
       expectSame("while they are leased", yield* payloads(storage, 100), [])
-      for (const job of first.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      for (const job of first.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       expectSame("the rest", yield* payloads(storage, 100), ["c"])
     })
   ),
@@ -63,7 +63,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       if (job === undefined) throw new Error("expected a job")
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a")] }))
       expectSame("while the later one is leased", yield* payloads(storage, 100), [])
-      yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job), jobs: [Sample.timer(60, "d")] }))
+      yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)], jobs: [Sample.timer(60, "d")] }))
       const claim = yield* storage.claim(Sample.claimAt(100))
       expectSame(
         "then",
@@ -113,7 +113,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
       expectSame("behind another's", (yield* storage.claim(Sample.claimAt(500))).next_due_at, 1_100)
       const second = yield* storage.claim(Sample.claimAt(1_100))
       expectSame("it is again the first that comes", Sample.dueTimes(second.jobs), [10])
-      for (const job of second.jobs) yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+      for (const job of second.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       const third = yield* storage.claim(Sample.claimAt(1_100))
       expectSame("then the second", Sample.dueTimes(third.jobs), [20])
       expectSame("the third, due after the lease", third.next_due_at, 9_000)
@@ -132,7 +132,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
           for (const job of jobs) {
             told.push(job.due_at)
             yield* Effect.yieldNow
-            yield* storage.commit(Sample.change({ finish: Sample.leaseOf(job) }))
+            yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
           }
           yield* Effect.yieldNow
         }

@@ -69,7 +69,7 @@ export const versions: ReadonlyArray<Case> = [
         writes: [Sample.request(2), Sample.request(1, { version: 3 })],
         events: [Sample.event(1)],
         jobs: [Sample.job(1)],
-        finish: jobs[0] === undefined ? null : Sample.leaseOf(jobs[0]),
+        finishes: jobs.map(Sample.leaseOf),
         clock_offset_ms: 1_000_000
       })
       yield* expectRefusal(storage.commit(refused), "VersionConflict")
