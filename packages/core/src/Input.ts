@@ -56,8 +56,11 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       return fieldErrors(issue.issue, [...path, ...issue.path])
     case "Composite":
       return issue.issues.flatMap((inner) => fieldErrors(inner, path))
-    case "Filter":
-      return at(`Must be ${issue.filter.annotations?.expected ?? "valid"}.`)
+    case "Filter": {
+      const expected = issue.filter.annotations?.expected
+      // A rule over several fields says itself what is wrong, and where.
+      return expected === undefined ? fieldErrors(issue.issue, path) : at(`Must be ${expected}.`)
+    }
     case "MissingKey":
       return at("This field is required.")
     case "UnexpectedKey":

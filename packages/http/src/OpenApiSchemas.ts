@@ -57,6 +57,7 @@ const bodyOf = (
   const names = InputShape.bodyFields(route, shape)
   if (names.length === 0 || route.method === "GET" || route.method === "DELETE") return null
   const required = names.filter((name) => shape.required.includes(name))
+  const least = leastOf(input) - (Object.keys(shape.properties).length - names.length)
   const isWholeInput = names.length === Object.keys(shape.properties).length
   const schema =
     isWholeInput && input.type !== "object"
@@ -65,10 +66,15 @@ const bodyOf = (
           type: "object",
           properties: Object.fromEntries(names.map((name) => [name, shape.properties[name]])),
           ...(required.length > 0 ? { required } : {}),
+          ...(least > 0 ? { minProperties: least } : {}),
           additionalProperties: false
         }
-  return { schema, isRequired: required.length > 0 }
+  return { schema, isRequired: required.length > 0 || least > 0 }
 }
+
+/** How many fields an input has to have. Those that travel elsewhere than in the body are all among them. */
+const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
+  typeof minProperties === "number" ? minProperties : 0
 
 /** Whether an object may hold fields that its schema does not name: answers may, what a caller sends may not. */
 type Openness = "open" | "closed"

@@ -88,6 +88,13 @@ describe("the contract", () => {
     )
   })
 
+  it("says that a change of a subscription must change something, as the service does", () => {
+    const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
+    const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
+    assert.strictEqual(body.required, true)
+    assert.strictEqual(JsonNode.at(document, json, "schema").minProperties, 1)
+  })
+
   it("shows an example of every body, and each fits its schema", () => {
     const wrong = calls.flatMap(({ part, path, method, call }) => {
       const pointer = `/${part}/${escaped(path)}/${method}`

@@ -16,6 +16,8 @@ export type RefusalReason =
   | "older_schema"
   /** The schema is newer than this program knows. */
   | "newer_schema"
+  /** The schema holds what no migration has made, or lacks what one has: somebody has to look. */
+  | "half_made_schema"
   /** The user may not do what is needed. */
   | "permission"
   /** Something else that the server says. */
@@ -56,6 +58,10 @@ const targetOf = (address: Redacted.Redacted<string>): Target | null => {
 const causeOf = ({ reason: { cause } }: SqlError): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
 
+/** What the server finds wrong with a schema: it names tables and functions, and no value. */
+const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
+  Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
+
 /** Says in one sentence why a database cannot be used. */
 export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
   const target = targetOf(address)
@@ -71,6 +77,11 @@ export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): 
   }
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
   if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
+  if (state?.startsWith("42")) {
+    const found = `is not as migrations leave it (${findingOf(error, state)})`
+    const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
+    return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
+  }
   if (state !== undefined && !state.startsWith("08")) {
     return refuse("server", `PostgreSQL at ${place} cannot be used now${causeOf(error)}.`)
   }

@@ -50,7 +50,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails half way leaves the schema as it was", () =>
+  it.effect("that fails half way leaves the schema as it was, and says in one sentence what is in the way", () =>
     Effect.gen(function* () {
       const database = yield* empty
       // Something of this name stands in the way of one of the last steps.
@@ -61,7 +61,11 @@ describe("a migration", () => {
         "create function quotewire.tally_1(bigint, text[], text[], bigint[], bigint[], bigint[]) returns int language sql as 'select 1'"
       )
       const error = yield* refusal(PgStorage.migrate(database.options))
-      assert.strictEqual(error.reason, "server")
+      assert.strictEqual(error.reason, "half_made_schema")
+      assert.match(
+        error.message,
+        /^The schema quotewire in the database quotewire_\w+ is not as migrations leave it \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
+      )
       const tables = yield* sql(
         database,
         "select table_name from information_schema.tables where table_schema = 'quotewire' order by 1"
@@ -70,6 +74,27 @@ describe("a migration", () => {
       assert.strictEqual((yield* PgStorage.status(database.options)).found, 0)
       yield* sql(database, "drop schema quotewire cascade")
       assert.deepStrictEqual(yield* PgStorage.migrate(database.options), steps)
+    })
+  )
+})
+
+describe("a schema that was made only half", () => {
+  it.effect.each([
+    { what: "a table without its migration", sql: "create table quotewire.job (id int)", says: /"job" already exists/ },
+    {
+      what: "migrations of another kind",
+      sql: "create table quotewire.migration (id int)",
+      says: /"?number"? does not exist/
+    }
+  ])("$what is told in one sentence by a migration, and stays", ({ sql: made, says }) =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* sql(database, "create schema quotewire", made)
+      const error = yield* refusal(PgStorage.migrate(database.options))
+      assert.strictEqual(error.reason, "half_made_schema")
+      assert.match(error.message, says)
+      assert.notInclude(error.message, "\n")
+      assert.lengthOf(yield* sql(database, "select from information_schema.tables where table_schema = 'quotewire'"), 1)
     })
   )
 })

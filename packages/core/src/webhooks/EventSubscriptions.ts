@@ -129,9 +129,6 @@ const find = Effect.fnUntraced(function* ({ storage }: Means, workspace_id: Work
 
 const update = Effect.fnUntraced(function* (means: Means, call: Call, input: UpdateInput) {
   const { workspace, now } = call.moment
-  if (input.url === undefined && input.event_types === undefined) {
-    return yield* ApiError.invalidInput(Refusals.nothingToChange)
-  }
   const subscription = yield* find(means, workspace.id, input.id)
   if (subscription.status !== "active") return yield* Refusals.notActive
   yield* check(means.sender, input)

@@ -50,12 +50,6 @@ export const wrongUrl: ApiError.FieldError = {
   message: "Must be an https address of a public host in its plain form, without user, password and fragment."
 }
 
-/** What is wrong with a change of nothing. */
-export const nothingToChange: ReadonlyArray<ApiError.FieldError> = ["url", "event_types"].map((path) => ({
-  path,
-  message: "Send url, event_types or both: there is nothing to change."
-}))
-
 /** Refuses for now: the host of a url cannot be looked up. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {

@@ -14,12 +14,23 @@ const EventTypes = Schema.Array(Schema.String).check(Schema.isMaxLength(50))
 export const CreateInput = Schema.Struct({ url: Url, event_types: EventTypes })
 export type CreateInput = typeof CreateInput.Type
 
-/** What of a subscription is to change. */
+const nothingToChange = ["url", "event_types"].map((field) => ({
+  path: [field],
+  issue: "Send url, event_types or both: there is nothing to change"
+}))
+
+/** What of a subscription is to change: something. */
 export const UpdateInput = Schema.Struct({
   id: Schema.String,
   url: Schema.optionalKey(Url),
   event_types: Schema.optionalKey(EventTypes)
-})
+}).check(
+  Schema.makeFilter(
+    ({ url, event_types }) => (url === undefined && event_types === undefined ? nothingToChange : undefined),
+    // The identifier is the other one.
+    { toJsonSchema: () => ({ minProperties: 2 }) }
+  )
+)
 export type UpdateInput = typeof UpdateInput.Type
 
 /** Names one subscription. */
