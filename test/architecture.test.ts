@@ -234,7 +234,9 @@ describe("modules of the core", () => {
       "sandbox/Sandbox -> runner/Runner",
       "sandbox/Sandbox -> runner/Retention",
       // Tests and replays have a limit of their own, which is counted where all others are.
-      "webhooks/Deliveries -> access/Allowance"
+      "webhooks/Deliveries -> access/Allowance",
+      // What a platform does to texts is for seals alone.
+      "access/Seal -> access/TextCrypto"
     ]
     const nameOf = (path: string) => inCore(path).replace(/\.ts$/, "")
     const found = core
@@ -279,8 +281,8 @@ describe("hosts", () => {
     ],
     ...["RequestLog", "Runner", "Scenario", "Seal", "Storage", "Waiters"]
   ]
-  // The Node host implements the port through which webhooks leave.
-  const sending = ["WebhookAddress", "WebhookSender"]
+  // The Node host implements the ports of cryptography and the one through which webhooks leave.
+  const sending = ["TextCrypto", "WebhookAddress", "WebhookSender"]
   const settings = ["Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent.
   const telling = ["SubscriptionViews", "WebhookHeaders"]

@@ -5,6 +5,7 @@ import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import { Revisions } from "./access/Revisions.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
+import { TextCrypto } from "./access/TextCrypto.ts"
 import { fictionalCarriers } from "./carriers/fictional.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
@@ -28,14 +29,14 @@ import { publishing } from "./webhooks/Publishing.ts"
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 
 /** The cryptography that the core needs, as ports: a host may bring faster implementations. */
-export type Cryptography = Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
+export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
 
 /** The runtime's own cryptography (WebCrypto), which every runtime has. */
-export const webCryptography: Layer.Layer<Cryptography> = Layer.mergeAll(
-  Aead.layerWebCrypto,
-  Mac.layerWebCrypto,
-  Digest.layerWebCrypto
-).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+export const webCryptography: Layer.Layer<Cryptography> = TextCrypto.layer.pipe(
+  Layer.provide(Aead.layerWebCrypto),
+  Layer.provideMerge(Layer.merge(Mac.layerWebCrypto, Digest.layerWebCrypto)),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
 
 /** The fictional carriers of the sandbox: the only carriers that ship. */
 export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Layer.effect(

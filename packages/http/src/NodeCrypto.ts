@@ -1,10 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from "node:crypto"
 import * as NodeCrypto from "@effect/platform-node/NodeCrypto"
+import { TextCrypto } from "@quotewire/core"
 import { Effect, Layer } from "effect"
-import { Aead, Digest, Mac, type SecureRandom } from "effect/crypto"
-
-const tag_bytes = 16
-const mode = { authTagLength: tag_bytes }
+import { Digest, Mac, type SecureRandom } from "effect/crypto"
 
 const key_objects = new WeakMap<Uint8Array, KeyObject>()
 
@@ -21,25 +19,53 @@ const keyObject = (bytes: Uint8Array): KeyObject => {
   return made
 }
 
-/** AES-256-GCM in the calling thread: for the short texts that are sealed here, a thread pool costs more than it gives. */
-const aes256Gcm: Aead.Implementation = {
-  encrypt: (key, nonce, plaintext, aad) => {
-    const cipher = createCipheriv("aes-256-gcm", keyObject(key), nonce, mode).setAAD(aad)
-    return new Uint8Array(Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]))
-  },
-  decrypt: (key, nonce, sealed, aad) => {
-    const end = sealed.length - tag_bytes
-    const decipher = createDecipheriv("aes-256-gcm", keyObject(key), nonce, mode)
-      .setAAD(aad)
-      .setAuthTag(sealed.subarray(end))
-    const plaintext = decipher.update(sealed.subarray(0, end))
-    try {
-      // `final` throws only where the tag does not match.
-      return new Uint8Array(Buffer.concat([plaintext, decipher.final()]))
-    } catch {
-      plaintext.fill(0)
-      return undefined
-    }
+/**
+ * AES-256-GCM and HMAC in the calling thread: for the short texts that are sealed here, a thread pool costs more than it
+ * gives, and so does every copy of their bytes.
+ */
+const textCrypto: TextCrypto.TextCrypto["Service"] = {
+  keyed: (keys) => {
+    const aead = createSecretKey(keys.aead)
+    const mac = createSecretKey(keys.mac)
+    return Effect.succeed({
+      encrypt: (nonce, purpose, text) => Effect.sync(() => encrypt(aead, nonce, purpose, text)),
+      decrypt: (purpose, sealed) => Effect.sync(() => decrypt(aead, purpose, sealed)),
+      sign: (text) => Effect.sync(() => createHmac("sha256", mac).update(text).digest("base64url"))
+    })
+  }
+}
+
+const cipher_name = "aes-256-gcm"
+const tag_bytes = 16
+const mode = { authTagLength: tag_bytes }
+
+const encrypt = (key: KeyObject, nonce: Uint8Array, purpose: string, text: string): string => {
+  const cipher = createCipheriv(cipher_name, key, nonce, mode).setAAD(Buffer.from(purpose))
+  const encrypted = cipher.update(text, "utf8")
+  cipher.final()
+  const sealed = Buffer.allocUnsafe(nonce.length + encrypted.length + tag_bytes)
+  sealed.set(nonce)
+  sealed.set(encrypted, nonce.length)
+  sealed.set(cipher.getAuthTag(), nonce.length + encrypted.length)
+  return sealed.toString("base64")
+}
+
+const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null => {
+  const bytes = Buffer.from(sealed, "base64")
+  // Of the spellings that decode to the same bytes only the one that `encrypt` writes counts.
+  if (bytes.length < TextCrypto.nonce_bytes + tag_bytes || bytes.toString("base64") !== sealed) return null
+  const end = bytes.length - tag_bytes
+  const decipher = createDecipheriv(cipher_name, key, bytes.subarray(0, TextCrypto.nonce_bytes), mode)
+    .setAAD(Buffer.from(purpose))
+    .setAuthTag(bytes.subarray(end))
+  const text = decipher.update(bytes.subarray(TextCrypto.nonce_bytes, end))
+  try {
+    // It throws only where the tag does not match.
+    decipher.final()
+    return text.toString()
+  } catch {
+    text.fill(0)
+    return null
   }
 }
 
@@ -56,9 +82,10 @@ const hmac = (name: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array)
   new Uint8Array(createHmac(nameOf({ name }), keyObject(key)).update(data).digest())
 
 /** The cryptography that the core needs, on `node:crypto`. */
-export const layer: Layer.Layer<Aead.Aead | Digest.Digest | Mac.Mac | SecureRandom.SecureRandom> = Layer.mergeAll(
-  Aead.layerWebCryptoWith({ implementations: { aes256Gcm } }).pipe(Layer.provide(NodeCrypto.layerSecureRandom)),
-  Layer.succeed(Digest.Digest, digest),
-  Mac.layerWebCryptoWith({ hmac }).pipe(Layer.provide(NodeCrypto.layerSecureRandom)),
-  NodeCrypto.layerSecureRandom
-)
+export const layer: Layer.Layer<Digest.Digest | Mac.Mac | SecureRandom.SecureRandom | TextCrypto.TextCrypto> =
+  Layer.mergeAll(
+    Layer.succeed(TextCrypto.TextCrypto, textCrypto),
+    Layer.succeed(Digest.Digest, digest),
+    Mac.layerWebCryptoWith({ hmac }).pipe(Layer.provide(NodeCrypto.layerSecureRandom)),
+    NodeCrypto.layerSecureRandom
+  )

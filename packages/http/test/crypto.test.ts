@@ -1,25 +1,35 @@
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
+import { Quotewire, TextCrypto } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
-import { Effect, Exit } from "effect"
-import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
+import { Effect } from "effect"
+import { Digest, Mac, SecureRandom } from "effect/crypto"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe("the cryptography of Node", () => {
-  it.effect("seals as the runtime's own does, so that one opens what the other has sealed", () =>
+  it.effect("seals texts as the runtime's own does, so that one opens what the other has sealed", () =>
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
-      const key = yield* Aead.key(Aead.aes256Gcm, yield* random.randomBytes(32))
-      const options = { nonce: yield* random.randomBytes(12), aad: bytes("purpose") }
-      const ours = yield* Aead.Aead
-      const sealed = yield* ours.encrypt(key, bytes("東京"), options)
-      const web = yield* Effect.provide(Aead.Aead, Aead.layerWebCrypto)
-      assert.deepStrictEqual(yield* web.encrypt(key, bytes("東京"), options), sealed)
-      assert.deepStrictEqual(yield* ours.decrypt(key, sealed, options), bytes("東京"))
-      const altered = Uint8Array.from(sealed, (byte, index) => (index === 0 ? byte ^ 1 : byte))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(ours.decrypt(key, altered, options))))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(ours.decrypt(key, sealed, { ...options, aad: bytes("other") }))))
+      const keys = { aead: yield* random.randomBytes(32), mac: yield* random.randomBytes(32) }
+      const nonce = yield* random.randomBytes(TextCrypto.nonce_bytes)
+      const ours = yield* (yield* TextCrypto.TextCrypto).keyed(keys)
+      const web = yield* Effect.provide(
+        Effect.flatMap(TextCrypto.TextCrypto, (crypto) => crypto.keyed(keys)),
+        Quotewire.webCryptography
+      )
+      for (const text of ["", "x", "東京", "a longer text ".repeat(1_000)]) {
+        const sealed = yield* ours.encrypt(nonce, "purpose", text)
+        assert.strictEqual(yield* web.encrypt(nonce, "purpose", text), sealed)
+        assert.strictEqual(yield* ours.sign(text), yield* web.sign(text))
+        for (const crypto of [ours, web]) {
+          assert.strictEqual(yield* crypto.decrypt("purpose", sealed), text)
+          assert.isNull(yield* crypto.decrypt("other", sealed))
+          assert.isNull(yield* crypto.decrypt("purpose", `${sealed} `))
+          assert.isNull(yield* crypto.decrypt("purpose", sealed.slice(4)))
+          assert.isNull(yield* crypto.decrypt("purpose", ""))
+        }
+      }
     }).pipe(Effect.provide(NodeCrypto.layer))
   )
 

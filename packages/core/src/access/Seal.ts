@@ -1,7 +1,8 @@
-import { Context, Effect, Layer, Redacted, Result } from "effect"
-import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
-import { Base64, Base64Url } from "effect/encoding"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Digest, Mac, SecureRandom } from "effect/crypto"
+import { Base64Url } from "effect/encoding"
 import { inBlocks } from "../Chance.ts"
+import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
@@ -20,7 +21,6 @@ export class SealKeys extends Context.Service<
 
 /** Length of a seal key. */
 export const key_bytes = 32
-const nonce_bytes = 12
 
 /**
  * Keeps what must not be read at rest, and makes keyed hashes.
@@ -43,86 +43,58 @@ export class Seal extends Context.Service<
     readonly hash: (text: string) => Effect.Effect<string>
   }
 >()("@quotewire/core/Seal") {
-  /** Seals with the runtime's cryptography. */
+  /** Seals with the platform's cryptography. */
   static readonly layer: Layer.Layer<
     Seal,
     never,
-    SealKeys | Aead.Aead | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
+    SealKeys | TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
   > = Layer.effect(
     Seal,
     Effect.gen(function* () {
-      const aead = yield* Aead.Aead
+      const crypto = yield* TextCrypto
       const mac = yield* Mac.Mac
       const digest = yield* Digest.Digest
       const draw = inBlocks(yield* SecureRandom.SecureRandom)
       const { keys } = yield* SealKeys
-      const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, Redacted.value(key))).pipe(Effect.orDie)
+      const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, crypto, Redacted.value(key)))
       const newest = rings[0]
       if (newest === undefined) return yield* Effect.die("Seal needs a key")
-      const ringNamed = (text: string) => rings.find((ring) => text.startsWith(`${ring.name}.`))
-      const macBy = (ring: Ring, purpose: string, text: string) =>
-        mac.sign(ring.mac, bytesOf(`${purpose}\0${text}`)).pipe(
-          Effect.map((tag) => `${ring.name}.${Base64Url.encode(tag)}`),
-          Effect.orDie
-        )
+      const ringNamed = (text: string) => rings.find(({ prefix }) => text.startsWith(prefix))
+      const macBy = ({ prefix, crypto }: Ring, purpose: string, text: string) =>
+        Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
       return Seal.of({
         seal: (purpose, text) =>
-          Effect.suspend(() => {
-            const nonce = draw(nonce_bytes)
-            return aead.encrypt(newest.aead, bytesOf(text), { nonce, aad: bytesOf(purpose) }).pipe(
-              Effect.map((sealed) => `${newest.name}.${Base64.encode(concat(nonce, sealed))}`),
-              Effect.orDie
-            )
-          }),
-        open: Effect.fnUntraced(function* (purpose, sealed) {
+          Effect.suspend(() =>
+            Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
+          ),
+        open: (purpose, sealed) => {
           const ring = ringNamed(sealed)
-          const text = sealed.slice(sealed.indexOf(".") + 1)
-          const bytes = Base64.decode(text)
-          // Of the spellings that decode to the same bytes only the one that `seal` writes counts.
-          if (ring === undefined || Result.isFailure(bytes) || Base64.encode(bytes.success) !== text) return null
-          const nonce = bytes.success.subarray(0, nonce_bytes)
-          return yield* aead
-            .decrypt(ring.aead, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) })
-            .pipe(
-              Effect.map((text) => new TextDecoder().decode(text)),
-              Effect.catch(() => Effect.succeed(null))
-            )
-        }),
+          if (ring === undefined) return Effect.succeed(null)
+          return ring.crypto.decrypt(purpose, sealed.slice(ring.prefix.length))
+        },
         mac: (purpose, text) => macBy(newest, purpose, text),
         macLike: (older, purpose, text) => {
           const ring = ringNamed(older)
           return ring === undefined ? Effect.succeed(null) : macBy(ring, purpose, text)
         },
-        hash: (text) => digest.digestHex(Digest.sha256, bytesOf(text))
+        hash: (text) => digest.digestHex(Digest.sha256, new TextEncoder().encode(text))
       })
     })
   )
 }
 
 interface Ring {
-  readonly name: string
-  readonly aead: Aead.Key
-  readonly mac: Mac.Key
+  /** The public name of the key and a dot: what everything made with it begins with. */
+  readonly prefix: string
+  readonly crypto: KeyedTextCrypto
 }
 
 /** One key for each use, derived from the seal key, and a public name for it. */
-const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], bytes: Uint8Array) {
+const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: TextCrypto["Service"], bytes: Uint8Array) {
   const root = yield* Mac.key(Mac.hmacSha256, bytes)
-  const derive = (use: string) => mac.sign(root, bytesOf(`quotewire ${use}`))
-  const ring: Ring = {
-    name: Base64Url.encode((yield* derive("name")).subarray(0, 6)),
-    aead: yield* Aead.key(Aead.aes256Gcm, yield* derive("seal")),
-    mac: yield* Mac.key(Mac.hmacSha256, yield* derive("mac"))
-  }
+  const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))
+  const name = (yield* derive("name")).subarray(0, 6)
+  const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
+  const ring: Ring = { prefix: `${Base64Url.encode(name)}.`, crypto: yield* crypto.keyed(keys) }
   return ring
-})
-
-const encoder = new TextEncoder()
-const bytesOf = (text: string): Uint8Array => encoder.encode(text)
-
-const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
-  const both = new Uint8Array(a.length + b.length)
-  both.set(a)
-  both.set(b, a.length)
-  return both
-}
+}, Effect.orDie)
