@@ -64,6 +64,7 @@ export class JobQueue {
         due_at,
         payload,
         lease: 0,
+        lapses: 0,
         lease_ends_at: 0,
         leased: false,
         slot: -1
@@ -127,6 +128,7 @@ export class JobQueue {
       ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
     ])
     for (const job of taken) {
+      if (this.held.has(job.number)) job.lapses += 1
       job.lane.lease(job, lease_ends_at)
       this.held.set(job.number, job)
       this.refresh(job.lane)
@@ -241,6 +243,7 @@ const claimed = (job: StoredJob): Job.ClaimedJob => ({
   workspace_id: job.lane.workspace_id,
   number: job.number,
   lease: job.lease,
+  lapses: job.lapses,
   kind: job.kind,
   due_at: job.due_at,
   ordered: job.lane.ordered,

@@ -10,6 +10,7 @@ export interface StoredJob {
   readonly due_at: number
   readonly payload: string
   lease: number
+  lapses: number
   lease_ends_at: number
   leased: boolean
   slot: number

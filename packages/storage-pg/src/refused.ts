@@ -18,6 +18,7 @@ const passing = [
   "58", // the system under it
   "25006", // read-only: a standby
   "25P03", // idle for too long
+  "25P04", // a transaction that takes too long
   "40", // serialization, deadlock: rolled back
   "55P03", // a lock that could not be had in time
   "XX" // its own failures

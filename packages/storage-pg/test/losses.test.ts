@@ -212,6 +212,33 @@ describe("a database that takes no writes", () => {
   )
 })
 
+describe("a server that has no connection left", () => {
+  it.effect("is unavailable to those calls that need one more, and serves the others", () =>
+    Effect.gen(function* () {
+      const options = yield* fresh
+      yield* sql(
+        options,
+        "create role few login password 'few' connection limit 3",
+        "grant usage on schema quotewire to few",
+        "grant select, insert, update, delete on all tables in schema quotewire to few"
+      )
+      const url = new URL(Redacted.value(options.url))
+      Object.assign(url, { username: "few", password: "few" })
+      // One that listens, one that reads, one that writes.
+      const storage = yield* open({ ...options, url: Redacted.make(url.href) })
+      const claim = storage.claim({ now: 0, lease_ms: 1_000, limit: 1 })
+      yield* eventually(claim)
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 30 }, () => claim),
+        (one) => Effect.match(one, { onFailure: ({ _tag }) => _tag, onSuccess: () => "done" }),
+        { concurrency: "unbounded" }
+      )
+      assert.sameMembers([...new Set(outcomes)], ["done", "StorageUnavailable"])
+      yield* storage.commit(step(0, 1))
+    })
+  )
+})
+
 describe("a change that PostgreSQL cannot take", () => {
   it.effect("is a defect that names no value, and does its neighbours no harm", () =>
     Effect.gen(function* () {

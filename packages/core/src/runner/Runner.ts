@@ -21,12 +21,14 @@ export class Handlers extends Context.Service<
 
 /** How long a claimed job belongs to its host: what a dead host held is taken over after this. */
 export const lease_ms = 30 * second_ms
-/** A job that has died this often is abandoned. */
-export const max_tries = 5
+/** A job that has died this often is abandoned; one that was handed back has not died. */
+export const max_deaths = 5
 /** How many jobs are done side by side, those aside that wait for the world outside. */
 const max_running = 128
 /** Storage is asked for work at least this often, whatever hints say. */
 const poll_ms = second_ms
+/** The longest rest between claims while jobs find storage away. */
+const longest_rest_ms = 15 * second_ms
 /** Who waits for another runner looks again at least this often. */
 const longest_turn_ms = 250
 /** A stop waits so long for what is running. */
@@ -69,7 +71,7 @@ export class Runner extends Context.Service<
       /** Runs one job. Unless storage is away the runner goes on: a job that was not finished comes due again. */
       const run = (job: ClaimedJob): Effect.Effect<void, StorageUnavailable> =>
         Effect.flatMap(momentOf(job), (at) =>
-          job.lease > max_tries ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+          job.lapses >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
         ).pipe(
           Effect.retry({ times: 50, while: (error) => error._tag === "VersionConflict" }),
           Effect.catchCause((cause) => noteFailure(job, cause))
@@ -104,6 +106,7 @@ export class Runner extends Context.Service<
         const signal = Signal.make()
         const running = new Map<string, ClaimedJob>()
         const outside = waitingOutside(signal.wake)
+        const losses = restingAfterLosses()
         const fibers = yield* FiberSet.make()
         yield* storage.watch((hint) => {
           if (hint.about === "jobs") signal.wake()
@@ -116,13 +119,12 @@ export class Runner extends Context.Service<
               signal.wake()
             })
           )
-        const runAll = (jobs: ReadonlyArray<ClaimedJob>) =>
-          runInOrder(jobs, (job) => Effect.provideService(run(job), Place, outside.place).pipe(leaving([job]))).pipe(
-            Effect.ignore,
-            leaving(jobs)
-          )
+        const runOne = (job: ClaimedJob) =>
+          Effect.provideService(losses.watching(run(job)), Place, outside.place).pipe(leaving([job]))
+        const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
 
         const round = Effect.gen(function* () {
+          yield* losses.rest
           const room = max_running - (running.size - outside.count())
           const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
           for (const job of claimed.jobs) running.set(nameOf(job), job)
@@ -198,6 +200,37 @@ const waitingOutside = (left: () => void) => {
   }
 }
 
+/**
+ * Rests before the next claim where a job has found storage away, longer from time to time until a job is done again.
+ *
+ * Such a job is as due as it was. Where it can be claimed and its outcome cannot be stored, on a full disk, it would go
+ * round and round, and its webhook be sent each time.
+ */
+const restingAfterLosses = () => {
+  let isLost = false
+  let rest_ms = poll_ms
+  const lost = Effect.sync(() => {
+    isLost = true
+  })
+  const done = Effect.sync(() => {
+    rest_ms = poll_ms
+  })
+  return {
+    watching: <A, E, R>(job: Effect.Effect<A, E, R>) =>
+      Effect.tap(
+        Effect.tapError(job, () => lost),
+        () => done
+      ),
+    rest: Effect.suspend(() => {
+      if (!isLost) return Effect.void
+      isLost = false
+      const this_ms = rest_ms
+      rest_ms = Math.min(longest_rest_ms, 2 * rest_ms)
+      return Effect.sleep(this_ms)
+    })
+  }
+}
+
 const nameOf = (job: ClaimedJob): string => `${job.workspace_id} ${job.number}`
 
 /** Ordered jobs of one workspace stay together, in their order; every other job is on its own. */
@@ -216,6 +249,11 @@ const noteFailure = (
   if (error?._tag === "LeaseLost") return Effect.void
   const log =
     error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
-  const noted = Effect.annotateLogs(log, { job: job.kind, workspace_id: job.workspace_id, lease: job.lease })
+  const noted = Effect.annotateLogs(log, {
+    job: job.kind,
+    workspace_id: job.workspace_id,
+    lease: job.lease,
+    lapses: job.lapses
+  })
   return error?._tag === "StorageUnavailable" ? Effect.andThen(noted, Effect.fail(error)) : noted
 }

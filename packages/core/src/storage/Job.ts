@@ -52,6 +52,8 @@ export interface ClaimedJob extends NewJob {
   readonly number: number
   /** Counts the claims of this job, from 1. It is the fence: only the newest claim can finish the job. */
   readonly lease: number
+  /** How many of the claims before have ended with their lease: who held the job had died, or the job had. */
+  readonly lapses: number
 }
 
 /** What names a lease: all that finishing a job needs. */

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Runner } from "../../src/runner/Runner.ts"
+import type { Change } from "../../src/storage/Change.ts"
 import type { Lease } from "../../src/storage/Job.ts"
 import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { prompt } from "../engine/carriers.ts"
@@ -36,6 +37,21 @@ const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: 
 }
 const unlessAway = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => (hurdle.isAway ? away : effect))
+
+/** Whether the disk is full: what is there can be read and leased, and nothing more can be stored. */
+const full = { isFull: false, refused: 0 }
+const filling = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    commit: (change: Change) =>
+      Effect.suspend(() => {
+        if (!full.isFull) return storage.commit(change)
+        // Jobs alone: the log of the calls tries as well.
+        full.refused += change.finishes.length
+        return away
+      })
+  })
+}
 const hurdled = {
   around: (storage: Storage["Service"]) => ({
     ...storage,
@@ -189,6 +205,23 @@ describe("a runner", () => {
       assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
     }),
     { ...hurdled, carriers }
+  )
+
+  story(
+    "that can claim and not commit, as where the disk is full, tries less and less often and gives no job up",
+    Effect.gen(function* () {
+      full.refused = 0
+      const { id } = yield* start({}, live)
+      full.isFull = true
+      yield* work
+      yield* pass(60_000)
+      // At 0, 1, 3, 7, 15, 30, 45 and 60 seconds.
+      assert.strictEqual(full.refused, 8)
+      full.isFull = false
+      yield* pass(15_000)
+      assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
+    }),
+    { ...filling, carriers }
   )
 
   story(

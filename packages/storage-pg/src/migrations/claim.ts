@@ -10,7 +10,7 @@ export const claim: ReadonlyArray<string> = [
   `create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, only_workspace text)
   returns table (
     workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
-    payload text, lease integer, next_due_at bigint, busy boolean
+    payload text, lease integer, lapses integer, next_due_at bigint, busy boolean
   )
   language plpgsql ${settings} as $body$
   #variable_conflict use_column
@@ -83,8 +83,8 @@ export const claim: ReadonlyArray<string> = [
       select * from (select * from of_lanes union all select * from without_lane) c
       order by c.urgent desc, c.ready_at, c.number limit most
     ), leased as (
-      update quotewire.job j set lease = j.lease + 1, held = true, leased_until = ends_at,
-        ready_at = case when j.lane is null then ends_at else j.ready_at end
+      update quotewire.job j set lease = j.lease + 1, lapses = j.lapses + j.held::integer, held = true,
+        leased_until = ends_at, ready_at = case when j.lane is null then ends_at else j.ready_at end
       from chosen c where j.workspace_id = c.workspace_id and j.number = c.number
     )
     select array_agg(c.workspace_id), array_agg(c.number),
@@ -147,11 +147,11 @@ export const claim: ReadonlyArray<string> = [
 
     if t_number is null then
       return query select null::text, null::bigint, null::text, null::bigint, null::text, null::integer, null::boolean,
-        null::text, null::integer, next_at, is_busy;
+        null::text, null::integer, null::integer, next_at, is_busy;
     else
       return query
-      select j.workspace_id, j.number, j.kind, j.due_at, j.lane, l.max_leased, l.urgent, j.payload, j.lease, next_at,
-        is_busy
+      select j.workspace_id, j.number, j.kind, j.due_at, j.lane, l.max_leased, l.urgent, j.payload, j.lease, j.lapses,
+        next_at, is_busy
       from unnest(t_workspace, t_number) with ordinality t (workspace_id, number, place)
       join quotewire.job j on j.workspace_id = t.workspace_id and j.number = t.number
       left join quotewire.lane l on l.workspace_id = j.workspace_id and l.name = j.lane

@@ -33,6 +33,8 @@ export interface ModelJob {
   /** The storage's own number, as soon as a claim has told it. */
   number: number | null
   lease: number
+  /** How many of its claims have ended with their lease. */
+  lapses: number
   /** Null while nobody has claimed it, or since it was given back. */
   leased_until: number | null
 }
@@ -83,8 +85,8 @@ export class Model {
     }
     for (const job of change.jobs) {
       this.serial += 1
-      const stored = { workspace_id, job, serial: this.serial, number: null, lease: 0, leased_until: null }
-      this.jobs = [...this.jobs, stored]
+      const unclaimed = { number: null, lease: 0, lapses: 0, leased_until: null }
+      this.jobs = [...this.jobs, { workspace_id, job, serial: this.serial, ...unclaimed }]
     }
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
   }

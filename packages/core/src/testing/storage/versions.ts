@@ -80,7 +80,7 @@ export const versions: ReadonlyArray<Case> = [
       expectSame(
         "the job that was not finished",
         again.jobs,
-        jobs.map((job) => ({ ...job, lease: 2 }))
+        jobs.map((job) => ({ ...job, lease: 2, lapses: 1 }))
       )
       yield* storage.commit(Sample.change({ events: [Sample.event(2)] }))
       expectSame("the first number", (yield* storage.feed(Sample.feedOf())).events[0]?.number, 1)
