@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Receiver } from "@quotewire/core/testing"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Clock, Context, Effect, Layer } from "effect"
 import { scopedDatabase, type TestDatabase } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
-import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
+import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const skew_ms = 30_000
+/** Less than any of the clocks is off, and more than a busy machine takes. */
+const late_ms = 10_000
 
 /** A clock that is as far off for as long as it runs. */
 const off = (by_ms: number): Clock.Clock => {
@@ -21,31 +24,66 @@ const off = (by_ms: number): Clock.Clock => {
   }
 }
 
-/** A host of a database that answers and works, with a clock that is as far off. */
+/** A host of a database that answers and works, whose own clock is as far off. */
 const hostOf = ({ options }: TestDatabase, by_ms: number) =>
   Layer.build(
-    Layer.fresh(http(PgStorage.layer(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(by_ms))))
+    Layer.fresh(http(PgStorage.layerWithClock(options))).pipe(Layer.provide(Layer.succeed(Clock.Clock, off(by_ms))))
   ).pipe(Effect.map(Context.get(Host)))
 
-describe("two hosts whose clocks differ by thirty seconds", () => {
+/** One host that is ahead and one that is behind, and the keys of an organization. */
+const apart = Effect.gen(function* () {
+  const database = yield* scopedDatabase
+  const ahead = yield* hostOf(database, skew_ms)
+  const behind = yield* hostOf(database, -skew_ms)
+  return { ahead, behind, keys: yield* ahead.newOrganization }
+})
+
+const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
+
+describe("two hosts of which one is thirty seconds ahead and one thirty seconds behind", () => {
+  it.live(
+    "go by the database's clock: no job is done twice, and none is late",
+    () =>
+      Effect.gen(function* () {
+        const { ahead, behind, keys } = yield* apart
+        for (const host of [ahead, behind]) {
+          const { body } = yield* host.call(keys, "get_sandbox", {})
+          assert.isAtMost(Math.abs(Date.parse(body.workspace_time) - Date.now()), late_ms)
+        }
+        // A delivery takes so long that both hosts look for work several times while one of them is at it.
+        const { allAre, receiver } = yield* on(ahead, subscribe(keys, { otherwise: Receiver.slowBody(5, 500) }))
+        const ids = yield* Effect.forEach([ahead, behind, ahead, behind], (host) => on(host, startRequest(keys)))
+        for (const [index, id] of ids.entries()) {
+          const host = index % 2 === 0 ? behind : ahead
+          const read = host.call(keys, "get_quote_request", { id, wait_seconds: 0 })
+          yield* on(
+            host,
+            askUntil(read, ({ body }) => body.quote_request.status === "completed")
+          )
+        }
+        const events = yield* on(behind, feed(keys))
+        assert.lengthOf(events, 8 * ids.length)
+        const last = Math.max(...events.map(({ occurred_at }) => Date.parse(occurred_at)))
+        assert.isAtMost(Math.abs(Date.now() - last), late_ms)
+        yield* on(behind, allAre("succeeded", events.length))
+        assert.sameMembers(
+          receiver.arrivals().map(({ event }) => event?.id),
+          events.map(({ id }) => id)
+        )
+      }),
+    60_000
+  )
+
   it.live(
     "tell every story whole and once, whichever of them is asked",
     () =>
       Effect.gen(function* () {
-        const database = yield* scopedDatabase
-        const right = yield* hostOf(database, 0)
-        const ahead = yield* hostOf(database, skew_ms)
-        const keys = yield* right.newOrganization
-        const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) =>
-          Effect.provideService(effect, Host, host)
-        const timeOf = (host: Host["Service"]) =>
-          Effect.map(host.call(keys, "get_sandbox", {}), ({ body }) => Date.parse(body.workspace_time))
-        assert.isAbove((yield* timeOf(ahead)) - (yield* timeOf(right)), skew_ms / 2)
-        const { allAre, receiver } = yield* on(right, subscribe(keys))
-        const hosts = [right, ahead, right, ahead, right, ahead]
+        const { ahead, behind, keys } = yield* apart
+        const { allAre, receiver } = yield* on(behind, subscribe(keys))
+        const hosts = [behind, ahead, behind, ahead, behind, ahead]
         const ids = yield* Effect.forEach(hosts, (host) => on(host, startRequest(keys)), { concurrency: "unbounded" })
-        for (const host of [ahead, right, ahead, right]) yield* on(host, advance(keys, 30))
-        const events = yield* on(right, feed(keys))
+        for (const host of [ahead, behind, ahead, behind]) yield* on(host, advance(keys, 30))
+        const events = yield* on(behind, feed(keys))
         assert.deepStrictEqual(yield* on(ahead, feed(keys)), events)
         for (const id of ids) {
           const { body } = yield* ahead.call(keys, "get_quote_request", { id, wait_seconds: 0 })
@@ -56,14 +94,12 @@ describe("two hosts whose clocks differ by thirty seconds", () => {
           events.filter(({ type }) => type === "quote_request.completed"),
           ids.length
         )
-        yield* on(right, allAre("succeeded", events.length))
+        yield* on(behind, allAre("succeeded", events.length))
         assert.sameMembers(
-          [...receiver.ids()],
+          receiver.arrivals().map(({ event }) => event?.id),
           events.map(({ id }) => id)
         )
         assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
-        // What was done twice, if anything, was the same.
-        assert.lengthOf(new Set(receiver.arrivals().map(({ text }) => text)), events.length)
       }),
     60_000
   )

@@ -105,8 +105,15 @@ export const startRequest = (keys: Keys, more: object = {}) =>
     })
   ).pipe(Effect.map(({ body }): string => body.id))
 
+/** An event as the feed lists it. */
+interface Listing {
+  readonly id: string
+  readonly type: string
+  readonly occurred_at: string
+}
+
 /** The feed from its oldest event. */
 export const feed = (keys: Keys) =>
   Effect.flatMap(Host, (host) => host.call(keys, "list_events", { limit: 100 })).pipe(
-    Effect.map(({ body }): ReadonlyArray<{ readonly id: string; readonly type: string }> => body.events)
+    Effect.map(({ body }): ReadonlyArray<Listing> => body.events)
   )

@@ -8,9 +8,9 @@ import type { StorageSettings } from "./StorageSettings.ts"
 
 type Url = Redacted.Redacted<string>
 
-/** The storage of a process; the start fails with one sentence where the database cannot be used as it is. */
+/** The storage of a process, which goes by the clock of its database; the start fails with one sentence where the database cannot be used as it is. */
 export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
-  PgStorage.layer({ url }).pipe(
+  PgStorage.layerWithClock({ url }).pipe(
     Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
   )
 

@@ -1,9 +1,10 @@
 import { type Change, Hints, Storage } from "@quotewire/core"
-import { Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import * as Announcer from "./Announcer.ts"
 import * as claims from "./claims.ts"
 import { int4s, int8Of, int8s, texts } from "./columns.ts"
 import * as Database from "./Database.ts"
+import * as DatabaseClock from "./DatabaseClock.ts"
 import { erase } from "./Eraser.ts"
 import { listen } from "./Listener.ts"
 import * as Reader from "./Reader.ts"
@@ -28,6 +29,12 @@ const HostRow = Schema.Struct({ name: Schema.String })
 const decodeHost = Schema.decodeUnknownSync(Schema.NonEmptyArray(HostRow))
 
 type Port = Storage.Storage["Service"]
+
+/** An open database, and the storage on it. */
+interface Made {
+  readonly storage: Port
+  readonly database: Database.Database
+}
 
 /** Counts, and forgets counts that are over, every now and then. */
 const makeTally = (database: Database.Database): Port["tally"] => {
@@ -74,7 +81,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return tellHere(told)
   }
 
-  return Storage.Storage.of({
+  const storage = Storage.Storage.of({
     ...Reader.make(database),
     commit: (change) =>
       Effect.andThen(
@@ -95,6 +102,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         (cease) => Effect.sync(cease)
       ).pipe(Effect.asVoid)
   })
+  return { storage, database }
 })
 
 /**
@@ -109,13 +117,33 @@ const make = Effect.fnUntraced(function* (options: Options) {
 export const layer = (options: Options): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effect(
     Storage.Storage,
-    make(options).pipe(
-      Database.inRealTime,
-      Effect.catchTags({
-        SqlError: (error) => Effect.fail(refusalOf(options.url, error)),
-        StorageUnavailable: () => Effect.fail(lostAtStart)
-      })
+    opened(options, ({ storage }) => Effect.succeed(storage))
+  )
+
+/**
+ * The same, with the database's clock in place of the host's own for everything that this layer is provided to.
+ *
+ * So all hosts of a database go by one clock: no lease ends and no job comes due by the clock of a host that is off.
+ */
+export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, DatabaseRefused> =>
+  Layer.effectContext(
+    opened(options, ({ storage, database }) =>
+      Effect.map(DatabaseClock.make(database), (clock) =>
+        Context.make(Storage.Storage, storage).pipe(Context.add(Clock.Clock, clock))
+      )
     )
+  )
+
+/** Opens a database and makes something of it; what fails on the way is told in one sentence. */
+const opened = <A>(
+  options: Options,
+  use: (made: Made) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
+): Effect.Effect<A, DatabaseRefused, Scope.Scope> =>
+  Effect.flatMap(Database.inRealTime(make(options)), use).pipe(
+    Effect.catchTags({
+      SqlError: (error) => Effect.fail(refusalOf(options.url, error)),
+      StorageUnavailable: () => Effect.fail(lostAtStart)
+    })
   )
 
 const lostAtStart = new DatabaseRefused({
