@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process"
+import { execFile, execFileSync, spawn } from "node:child_process"
 import {
   appendFileSync,
   chmodSync,
@@ -12,7 +12,7 @@ import {
   symlinkSync
 } from "node:fs"
 import { createRequire } from "node:module"
-import { createServer } from "node:net"
+import { createServer, Socket } from "node:net"
 import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
@@ -75,7 +75,7 @@ const run = promisify(execFile)
 export interface ServerOptions {
   /** Whether a commit waits for the disk. Tests need not, measurements must. */
   readonly durable: boolean
-  /** Where its data is; a temporary folder. */
+  /** Where its data is; whoever names it ends the server. Unless told a temporary folder, and the server ends with this process. */
   readonly folder?: string
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -94,6 +94,7 @@ export class PostgresServer {
   /** Makes a server and starts it. */
   static async start({ durable, folder, settings }: ServerOptions): Promise<PostgresServer> {
     const home = folder ?? mkdtempSync(join(tmpdir(), "quotewire-postgres-"))
+    if (folder === undefined) endWithThisProcess(home, home)
     const data = join(home, "data")
     mkdirSync(data, { recursive: true })
     const user = owner()
@@ -144,6 +145,18 @@ export class PostgresServer {
 
 const stopIn = (folder: string, mode: "fast" | "immediate"): Promise<unknown> =>
   run(binaries().pg_ctl, ["stop", "-D", join(folder, "data"), "-m", mode, "-w"], owner())
+
+// The pipe closes however this process ends. Postgres ends at once on SIGQUIT, and takes a moment.
+const watch = `cat > /dev/null
+read -r pid < "$0/data/postmaster.pid" && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
+rm -rf "$1"`
+
+/** Ends a server when this process is no more, even where it is killed, and removes a folder that holds it. */
+export const endWithThisProcess = (server: string, folder: string): void => {
+  const child = spawn("sh", ["-c", watch, server, folder], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
+  child.unref()
+  if (child.stdin instanceof Socket) child.stdin.unref()
+}
 
 /** Stops the server of a folder, if there is one, and removes the folder. */
 export const removeIn = async (folder: string): Promise<void> => {
