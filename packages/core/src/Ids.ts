@@ -16,13 +16,18 @@ export const prefixes = {
   quote: "qt",
   quote_request: "qreq",
   receipt: "crc",
+  replay: "rpl",
   request: "req",
   subscription: "sub",
   workspace: "wks"
 } as const
 
-const prefixed = (prefix: string) =>
-  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, "u")))
+/** What the identifier of a test event begins with, in place of a prefix and its underscore (api.md, Test event). */
+const test_event = "evt_test"
+
+const beginsWith = (start: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^${start}[0-9a-hjkmnp-tv-z]{26}$`, "u")))
+const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
 
 /** Identifier of one version line of an application, `app_…`. */
 export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
@@ -51,9 +56,15 @@ export type RequestId = typeof RequestId.Type
 /** Identifier of a consent receipt that the service itself records, `crc_…`. */
 export const ReceiptId = prefixed(prefixes.receipt).pipe(Schema.brand("ReceiptId"))
 export type ReceiptId = typeof ReceiptId.Type
+/** Identifier of a sandbox's replay, `rpl_…`. */
+export const ReplayId = prefixed(prefixes.replay).pipe(Schema.brand("ReplayId"))
+export type ReplayId = typeof ReplayId.Type
 /** Identifier of an event subscription, `sub_…`. */
 export const SubscriptionId = prefixed(prefixes.subscription).pipe(Schema.brand("SubscriptionId"))
 export type SubscriptionId = typeof SubscriptionId.Type
+/** Identifier of a test event, `evt_test…`. */
+export const TestEventId = beginsWith(test_event).pipe(Schema.brand("TestEventId"))
+export type TestEventId = typeof TestEventId.Type
 /** Identifier of a workspace, `wks_…`: one organization in one environment. */
 export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
 export type WorkspaceId = typeof WorkspaceId.Type
@@ -90,10 +101,8 @@ export class Ids extends Context.Service<
     readonly receipt: () => ReceiptId
     readonly request: () => RequestId
     readonly subscription: () => SubscriptionId
-    /** `rpl_…`: the identifier of a sandbox's replay. */
-    readonly replay: () => string
-    /** `evt_test…`: the identifier of a test event (api.md, Test event). */
-    readonly test_event: () => string
+    readonly replay: () => ReplayId
+    readonly test_event: () => TestEventId
     readonly workspace: () => WorkspaceId
   }
 >()("@quotewire/core/Ids") {
@@ -116,8 +125,8 @@ export class Ids extends Context.Service<
         receipt: () => nominal.receipt(make(prefixes.receipt)),
         request: () => nominal.request(make(prefixes.request)),
         subscription: () => nominal.subscription(make(prefixes.subscription)),
-        replay: () => make("rpl"),
-        test_event: () => `evt_test${next()}`,
+        replay: () => nominal.replay(make(prefixes.replay)),
+        test_event: () => nominal.test_event(`${test_event}${next()}`),
         workspace: () => nominal.workspace(make(prefixes.workspace))
       })
     })
@@ -134,8 +143,10 @@ const nominal = {
   quote: Brand.nominal<QuoteId>(),
   quote_request: Brand.nominal<QuoteRequestId>(),
   receipt: Brand.nominal<ReceiptId>(),
+  replay: Brand.nominal<ReplayId>(),
   request: Brand.nominal<RequestId>(),
   subscription: Brand.nominal<SubscriptionId>(),
+  test_event: Brand.nominal<TestEventId>(),
   workspace: Brand.nominal<WorkspaceId>()
 }
 

@@ -1,4 +1,4 @@
-import { type Operation, Revision, WebhookHeaders } from "@quotewire/core"
+import { Revision, WebhookHeaders } from "@quotewire/core"
 import * as Asset from "./Asset.ts"
 import type { Node } from "./JsonNode.ts"
 import * as OpenApiExamples from "./OpenApiExamples.ts"
@@ -12,9 +12,6 @@ import * as Route from "./Route.ts"
 export type Document = Node
 
 export { type Example, type Examples, recorded_at } from "./OpenApiExamples.ts"
-
-/** An operation, whatever it needs to run. */
-export type AnyOperation = Omit<Operation.Operation, "execute">
 
 /** What of a document depends on its host, beyond the address. */
 export interface Options {
@@ -34,7 +31,7 @@ export interface Options {
  * It is made from what runs: the schemas that read inputs and write answers, the routes, and the table of errors.
  */
 export const document = (
-  operations: ReadonlyArray<AnyOperation>,
+  operations: ReadonlyArray<OpenApiSchemas.Described>,
   base_url: string,
   options: Options = {}
 ): Document => {

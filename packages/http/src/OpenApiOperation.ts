@@ -5,9 +5,7 @@ import type { Node as JsonNode } from "./JsonNode.ts"
 import type { Example } from "./OpenApiExamples.ts"
 import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
-import type { OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
-
-type Described = Omit<Operation.Operation, "execute">
+import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
 /** The Operation Object of an operation, with an example: what was recorded, else what fits its schemas. */
 export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {

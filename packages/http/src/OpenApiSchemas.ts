@@ -16,7 +16,11 @@ export interface Schemas {
   readonly components: JsonSchema.Definitions
 }
 
-type Described = Pick<Operation.Operation, "name" | "route" | "input" | "output">
+/** What a document tells of an operation. */
+export type Described = Pick<
+  Operation.Operation,
+  "name" | "summary" | "description" | "tag" | "route" | "authority" | "idempotent" | "errors" | "input" | "output"
+>
 
 /**
  * Derives the JSON Schemas of operations, with others that have an identifier as components.

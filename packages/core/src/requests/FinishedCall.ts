@@ -63,7 +63,12 @@ export interface FinishedCall extends Named {
   readonly error_code: ErrorCode | null
 }
 
-/** Takes note of every request with a valid key when it has been answered. It must not throw and must not wait. */
+/**
+ * Takes note of every call when it has been answered: with a valid key, or keyless where that is let in. Refused callers are
+ * not told of.
+ *
+ * It must not throw and must not wait.
+ */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
 })

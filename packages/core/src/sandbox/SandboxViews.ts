@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { OrganizationId } from "../Ids.ts"
+import { OrganizationId, ReplayId } from "../Ids.ts"
 import { fromMillis, Timestamp } from "../Timestamp.ts"
 import { catalogue, Scenario } from "./Scenario.ts"
 import { timeOf, type Workspace } from "./Workspace.ts"
@@ -27,7 +27,7 @@ export const ControlResult = Schema.Struct({
   workspace: SandboxWorkspace,
   replay: Schema.NullOr(
     Schema.Struct({
-      id: Schema.String,
+      id: ReplayId,
       scenarioCode: Schema.String,
       notice: Schema.String,
       recovery: Schema.NullOr(Schema.String),

@@ -1,4 +1,4 @@
-import type { QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import type { Line } from "../quoting/Line.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
@@ -105,5 +105,5 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
 export type Hint =
   /** Everything of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
-  | { readonly about: "quote_request"; readonly id: QuoteRequestId | string }
+  | { readonly about: "quote_request"; readonly id: string }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { SubscriptionId } from "../Ids.ts"
+import { SubscriptionId, TestEventId } from "../Ids.ts"
 import { textUpTo } from "../Input.ts"
 import { pageFields } from "../Page.ts"
 import { Timestamp } from "../Timestamp.ts"
@@ -64,7 +64,7 @@ export type DeliveryInput = typeof DeliveryInput.Type
 
 /** A test event: it names no resource, and goes to one subscription only (api.md, Test event). */
 export const TestEvent = Schema.Struct({
-  id: Schema.String,
+  id: TestEventId,
   type: Schema.Literal("webhook.test"),
   schema_version: Schema.String,
   occurred_at: Timestamp,
