@@ -1,4 +1,5 @@
 import type { Line } from "../quoting/Line.ts"
+import type { ScenarioName } from "../sandbox/Scenario.ts"
 import { minute_ms, second_ms } from "../Timestamp.ts"
 
 /*
@@ -42,7 +43,7 @@ const slowly = ({ position, count }: Part): number => {
 const silent: Script = { act: "silent", at_ms: null }
 
 /** What a carrier does in a scenario; null stands for the natural rules. */
-export const scriptOf = (scenario: string | null, part: Part): Script => {
+export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   const is_first = part.position === 0
   const is_last = part.position === part.count - 1
   const at = (act: Act): Script => ({ act, at_ms: part.latency_ms })
@@ -68,15 +69,29 @@ export const scriptOf = (scenario: string | null, part: Part): Script => {
       return at(part.position === 1 ? "question" : "quote")
     case "late_answer":
       return is_last ? { act: "quote", at_ms: late_ms } : at("quote")
-    default:
-      // The other scenarios play before carriers are asked, or change what is in an offer.
+    // These play before carriers are asked, or change what is in an offer.
+    case "quotes_ready":
+    case "cannot_start":
+    case "waits_in_queue":
+    case "price_update":
+    case "quote_withdrawn":
+    case "quote_expires_soon":
+    case "expiry_unknown":
+    case "price_unknown":
+    case "unknown_values":
+    case "needs_information":
+    case "consent_refused":
+    case "credit_disclosure":
+    case "rate_limited":
+    case "service_unavailable":
+    case "internal_error":
       return at("quote")
   }
 }
 
 /** When an offer changes after it was made, from the origin; null where it stays as it is. */
 export const changeOf = (
-  scenario: string | null,
+  scenario: ScenarioName | null,
   part: Part
 ): { readonly kind: "price_updated" | "withdrawn"; readonly at_ms: number } | null => {
   const changes = scenario === "price_update" || scenario === "quote_withdrawn"
@@ -105,4 +120,4 @@ export const pollAfter = (left_ms: number | null): number => {
 }
 
 /** Scenarios in which a carrier's own rules on states and credit still decide whether it is asked. */
-export const asksAnyway = (scenario: string): boolean => scenario !== "credit_disclosure"
+export const asksAnyway = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"

@@ -10,7 +10,7 @@ import type { Assumed } from "./Assume.ts"
 import type { CarrierAdapter, CarrierAsk } from "./Carrier.ts"
 import { disclosed } from "./Disclosed.ts"
 import { type Candidate, candidates } from "./Eligibility.ts"
-import { isFinal, type QuoteRequest } from "./QuoteRequest.ts"
+import { isFinal, type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
 import { requestOf } from "./StoredRecords.ts"
 
 /** What asks are made from. */
@@ -64,7 +64,7 @@ export const askFor = Effect.fnUntraced(function* (
     assumptions: assumed.assumptions,
     credit_disclosed: opened.credit_disclosed,
     idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(sources.seal, workspace_id, request.id),
-    scenario: request.scenario,
+    scenario: scenarioOf(request),
     requested_at: toMillis(request.created_at),
     ...times
   }

@@ -1,5 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Environment } from "../access/Caller.ts"
+import type { ScenarioName } from "../sandbox/Scenario.ts"
 import type { Timestamp } from "../Timestamp.ts"
 import type { Line } from "./Line.ts"
 import type { Money } from "./Money.ts"
@@ -152,7 +153,7 @@ export interface CarrierAsk<Facts = unknown> {
   /** 1 for the first try, 2 for the only repeat. */
   readonly attempt: number
   /** The named outcome to play (sandbox); null for the natural rules. */
-  readonly scenario: string | null
+  readonly scenario: ScenarioName | null
   /** When the quote request was accepted, when this carrier was first asked, and now: milliseconds of workspace time. */
   readonly requested_at: number
   readonly asked_at: number
@@ -209,7 +210,7 @@ export interface CarrierSimulation {
   /** How long this try takes until its answer, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number
   /** Whether the carrier is asked in this scenario whatever its own rules say. */
-  readonly asksAnyway: (scenario: string, line: Line) => boolean
+  readonly asksAnyway: (scenario: ScenarioName, line: Line) => boolean
   /** The callback that the carrier would send for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }

@@ -17,7 +17,7 @@ import { collection, couldNotStart } from "./Collecting.ts"
 import type { JobPayload } from "./JobPayload.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
-import type { QuoteRequest } from "./QuoteRequest.ts"
+import { type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
 import { offerOf, quoteOf } from "./StoredRecords.ts"
 
 /** Asks carriers and takes in what they answer. */
@@ -106,7 +106,7 @@ const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   const { quote_request_id } = payloadOf(job, "collect")
   const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
   if (request === null || request.status_details.reason !== "queued") return yield* finish(means, job)
-  const opened = request.scenario === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
+  const opened = scenarioOf(request) === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
   if (opened === null) return yield* finish(means, job, couldNotStart(ids, request, at))
   const real_now = yield* Clock.currentTimeMillis
   const isOpen = (carrier_id: string) => asking.isOpen(carrier_id, request.line, real_now)

@@ -25,7 +25,7 @@ export const collection = Effect.fnUntraced(function* (
   const all = candidates(sources.adapters, request.environment, request.line).map((candidate) => ({
     candidate,
     unasked: whyNot(candidate, assumed, {
-      scenario: request.scenario,
+      scenario: QuoteRequest.scenarioOf(request),
       credit_disclosed: opened.credit_disclosed,
       circuit_open: isOpen(candidate.adapter.carrier.id)
     })

@@ -1,4 +1,5 @@
 import type { Environment } from "../access/Caller.ts"
+import type { ScenarioName } from "../sandbox/Scenario.ts"
 import type { Application } from "./Application.ts"
 import * as Applications from "./Application.ts"
 import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
@@ -52,7 +53,11 @@ export interface Unasked {
 export const whyNot = (
   candidate: Candidate,
   application: Application,
-  options: { readonly scenario: string | null; readonly credit_disclosed: boolean; readonly circuit_open: boolean }
+  options: {
+    readonly scenario: ScenarioName | null
+    readonly credit_disclosed: boolean
+    readonly circuit_open: boolean
+  }
 ): Unasked | null => {
   const { adapter, line } = candidate
   const because = (reason: NotAskedReason, missing_facts: ReadonlyArray<string> = []): Unasked => ({

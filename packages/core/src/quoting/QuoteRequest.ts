@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
+import * as Scenario from "../sandbox/Scenario.ts"
 import { fromMillis, second_ms, Timestamp } from "../Timestamp.ts"
 import { CarrierName, declineReasons, type NotAskedReason, notAskedReasons, silenceReasons } from "./Carrier.ts"
 import { Line } from "./Line.ts"
@@ -86,6 +87,9 @@ export interface Step {
   readonly event: RequestEvent
 }
 
+/** The scenario that a request plays; null where the carriers' own rules decide. */
+export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null => Scenario.named(request.scenario)
+
 /** Whether nothing will change any more. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
 
@@ -95,7 +99,7 @@ export const start = (options: {
   readonly application_id: ApplicationId
   readonly environment: Environment
   readonly line: Line
-  readonly scenario: string | null
+  readonly scenario: Scenario.ScenarioName | null
   readonly at: number
 }): Step => ({
   request: {

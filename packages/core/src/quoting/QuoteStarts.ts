@@ -221,7 +221,7 @@ const commit = ({ storage }: Means, change: Change.Change) =>
 const keyOf = ({ caller }: Call, input: StartInput): string =>
   `start ${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${input.request_key}`
 
-const queueMs = ({ caller }: Call, scenario: string | null): number =>
+const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
 
 const usedOtherwise = Effect.fail(
@@ -233,7 +233,7 @@ const usedOtherwise = Effect.fail(
 )
 
 /** The refusal that a scenario plays for a key's first attempt, and for those that come before it is over. */
-const firstRefusal = (scenario: string | null, kept: KeptStart | null, now: number) => {
+const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | null, now: number) => {
   const code = Starting.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
   if (code === null || left_ms <= 0) return null

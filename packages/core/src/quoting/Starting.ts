@@ -14,7 +14,7 @@ export interface CheckedStart {
   readonly input: StartInput
   readonly application: Application.Application
   /** The outcome to play; null where the carriers' own rules decide. */
-  readonly scenario: string | null
+  readonly scenario: Scenario.ScenarioName | null
 }
 
 type Refusal = Application.Refusal
@@ -32,8 +32,8 @@ export const check = (
   disclosure: Consent.Disclosure,
   needs: ReadonlyArray<string>
 ): Result.Result<CheckedStart, Refusal> => {
-  const scenario = caller.environment === "sandbox" ? (input.scenario ?? moment.workspace.active_scenario) : null
-  const scripted = refusalOf(playable(scenario, input), input)
+  const scenario = scenarioOf(input, caller, moment)
+  const scripted = refusalOf(scenario, input)
   if (scripted !== null) return Result.fail(scripted)
   const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(input, application, caller, disclosure)
@@ -44,7 +44,7 @@ export const check = (
       ? Result.fail(
           ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
         )
-      : Result.succeed({ input, application: facts, scenario: playable(scenario, input) })
+      : Result.succeed({ input, application: facts, scenario })
   })
 }
 
@@ -105,7 +105,7 @@ const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiErro
   if (input.scenario === undefined) return []
   if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Is for the sandbox only." }]
   const allowed_values = Scenario.namesOf(input.line)
-  return allowed_values.includes(input.scenario)
+  return playable(input.scenario, input) !== null
     ? []
     : [{ path: "scenario", message: "Must be a scenario of this line.", allowed_values }]
 }
@@ -117,12 +117,15 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
     : []
 
-/** A scenario that is active for the whole workspace is passed over on a line that cannot play it. */
-const playable = (scenario: string | null, input: StartInput): string | null =>
-  scenario !== null && Scenario.namesOf(input.line).includes(scenario) ? scenario : null
+/** The scenario to play: one that is active for the whole workspace is passed over on a line that cannot play it. */
+const scenarioOf = (input: StartInput, caller: Caller, { workspace }: Moment): Scenario.ScenarioName | null =>
+  caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, input) : null
+
+const playable = (scenario: string | null, { line }: StartInput): Scenario.ScenarioName | null =>
+  Scenario.namesOf(line).find((name) => name === scenario) ?? null
 
 /** The refusals that scenarios play whatever is sent. */
-const refusalOf = (scenario: string | null, input: StartInput): Refusal | null => {
+const refusalOf = (scenario: Scenario.ScenarioName | null, input: StartInput): Refusal | null => {
   if (scenario === "needs_information") {
     return ApiError.needsInformation(
       Application.priceTierPaths(input.line).map((path) => ({ path, message: "This fact is required." }))
@@ -135,5 +138,5 @@ const refusalOf = (scenario: string | null, input: StartInput): Refusal | null =
 }
 
 /** Scenarios that refuse the first attempt of a `request_key`. */
-export const refusesFirst = (scenario: string | null): "rate_limited" | "service_unavailable" | null =>
+export const refusesFirst = (scenario: Scenario.ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

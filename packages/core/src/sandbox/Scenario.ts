@@ -10,22 +10,33 @@ export const Scenario = Schema.Struct({
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
 
-/** Every scenario, and the version of the catalogue, which changes when an outcome changes. */
-export const catalogue = Schema.decodeUnknownSync(
-  Schema.Struct({ scenario_catalog_version: Schema.String, scenarios: Schema.Array(Scenario) })
-)(catalogueFile)
+/** The name of a scenario of the catalogue. */
+export type ScenarioName = keyof typeof catalogueFile.scenarios
 
-const all_names = catalogue.scenarios.map(({ name }) => name)
-const namesOfLine = (line: Line) =>
-  catalogue.scenarios.filter(({ lines }) => lines.includes(line)).map(({ name }) => name)
-const names: { readonly [L in Line]: ReadonlyArray<string> } = {
+const isName = (name: string): name is ScenarioName => Object.hasOwn(catalogueFile.scenarios, name)
+
+const all_names: ReadonlyArray<ScenarioName> = Object.keys(catalogueFile.scenarios).filter(isName)
+
+/** Every scenario, and the version of the catalogue, which changes when an outcome changes. */
+export const catalogue = {
+  scenario_catalog_version: catalogueFile.scenario_catalog_version,
+  scenarios: Schema.decodeUnknownSync(Schema.Array(Scenario))(
+    all_names.map((name) => ({ name, ...catalogueFile.scenarios[name] }))
+  )
+}
+
+const namesOfLine = (line: Line) => all_names.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
+const names: { readonly [L in Line]: ReadonlyArray<ScenarioName> } = {
   personal_auto: namesOfLine("personal_auto"),
   renters: namesOfLine("renters"),
   pet: namesOfLine("pet")
 }
 
 /** The names of the scenarios that a line can play; of all lines where none is given. */
-export const namesOf = (line?: Line): ReadonlyArray<string> => (line === undefined ? all_names : names[line])
+export const namesOf = (line?: Line): ReadonlyArray<ScenarioName> => (line === undefined ? all_names : names[line])
+
+/** The scenario that a stored record names; null where it names none, or one that the catalogue has not any more. */
+export const named = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
 
 /** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const

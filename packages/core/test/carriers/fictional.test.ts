@@ -84,7 +84,7 @@ describe("the fictional carriers", () => {
       vehicles: [{ ...reference.personal_auto.vehicles[0], salvage_title: true }]
     }
     const harborline = carriersOf(all, "personal_auto")[0]
-    const replies = [null, "quotes_ready", "zero_quotes"].map((scenario) =>
+    const replies = ([null, "quotes_ready", "zero_quotes"] as const).map((scenario) =>
       Effect.runSync(harborline?.ask(askFor("personal_auto", application, { scenario })) ?? Effect.die("no carrier"))
     )
     assert.deepStrictEqual(replies[0], { kind: "declined", reason: "vehicle_not_eligible" })

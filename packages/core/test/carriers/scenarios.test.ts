@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/quoting/Carrier.ts"
 import { type Line, lines } from "../../src/quoting/Line.ts"
-import { catalogue } from "../../src/sandbox/Scenario.ts"
+import { catalogue, named } from "../../src/sandbox/Scenario.ts"
 import { second_ms, toMillis } from "../../src/Timestamp.ts"
 import timelines from "../scenarios.json" with { type: "json" }
 import { askFor, carriers, carriersOf, reference, requested_at } from "./support.ts"
@@ -65,7 +65,7 @@ const start = (rows: ReadonlyArray<Row>, scenario: string): number =>
   scenario === "waits_in_queue" ? 300 : (rows[1]?.t ?? 1)
 
 const playAll = Effect.fnUntraced(function* (line: Line, scenario: string, start_s: number) {
-  const ask = askFor(line, reference[line], { scenario, asked_at: requested_at + start_s * second_ms })
+  const ask = askFor(line, reference[line], { scenario: named(scenario), asked_at: requested_at + start_s * second_ms })
   const all = carriersOf(yield* carriers, line)
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
 })
