@@ -1,9 +1,9 @@
 import { Change } from "@quotewire/core"
-import { bools, int4s, int8s, texts } from "./columns.ts"
-import { laneLimit, laneName } from "./laneName.ts"
+import { bools, filled, int4s, int8s, texts } from "./columns.ts"
+import { laneLimit, laneName, laneUrgency } from "./laneName.ts"
 
 /** Stores changes, each whole or not at all; a row for each that is refused. */
-export const statement = `select change, write, finish from quotewire.commit_2(${Array.from({ length: 31 }, (_, index) => `$${index + 1}`).join(", ")})`
+export const statement = `select change, write, finish from quotewire.commit_2(${Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ")})`
 
 /** What a change has for itself among those that are sent together: records, jobs, a clock. */
 export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Change.Change): ReadonlyArray<string> => {
@@ -16,59 +16,83 @@ export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Ch
 /** A second write of the same record in one change follows nothing: no version is behind it. */
 const followsNothing = 0
 
+/** The version that each write of a change says it follows on, as the guard is to see it. */
+const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
+  const seen = new Set<string>()
+  return writes.map(({ kind, id, version }) => {
+    const known = seen.size
+    return seen.add(`${kind} ${id}`).size === known ? followsNothing : version
+  })
+}
+
 const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
   workspace_id,
   ...finishes.map((lease) => lease.workspace_id)
 ]
 
+/** Some part of all changes, with the place of its change. Places count from 1, as arrays of PostgreSQL do. */
+const rowsOf = <A>(changes: ReadonlyArray<Change.Change>, part: (change: Change.Change) => ReadonlyArray<A>) =>
+  changes.flatMap((change, index) => part(change).map((item) => ({ item, change: index + 1 })))
+
+/** The same of what is numbered in its workspace: how many there are in each, and the place of each among them. */
+const numberedOf = <A>(
+  changes: ReadonlyArray<Change.Change>,
+  workspaces: ReadonlyArray<string>,
+  part: (change: Change.Change) => ReadonlyArray<A>
+) => {
+  const counts = new Map(workspaces.map((id) => [id, 0]))
+  const rows = changes.flatMap((change, index) =>
+    part(change).map((item) => {
+      const place = (counts.get(change.workspace_id) ?? 0) + 1
+      counts.set(change.workspace_id, place)
+      return { item, change: index + 1, place }
+    })
+  )
+  return { rows, counts: [...counts.values()] }
+}
+
 /** The parameters of the statement, a column each. */
 export const parameters = (changes: ReadonlyArray<Change.Change>) => {
-  // Places count from 1, as arrays of PostgreSQL do.
-  const of = <A>(part: (change: Change.Change) => ReadonlyArray<A>) =>
-    changes.flatMap((change, index) => part(change).map((item) => ({ item, place: index + 1 })))
-  const writes = of(({ writes }) => {
-    const seen = new Set<string>()
-    return writes.map((record) => {
-      const name = `${record.kind} ${record.id}`
-      const version = seen.has(name) ? followsNothing : record.version
-      seen.add(name)
-      return { ...record, version }
-    })
-  })
-  const finishes = of(({ finishes }) => finishes)
-  const events = of(({ events }) => events)
-  const jobs = of(({ jobs }) => jobs)
+  const workspaces = [...new Set(changes.flatMap(workspacesOf))].sort()
+  const finishes = rowsOf(changes, ({ finishes }) => finishes)
+  const writes = rowsOf(changes, ({ writes }) => writes)
+  const events = numberedOf(changes, workspaces, ({ events }) => events)
+  const jobs = numberedOf(changes, workspaces, ({ jobs }) => jobs)
   return [
-    texts([...new Set(changes.flatMap(workspacesOf))].sort()),
-    texts(changes.map(({ workspace_id }) => workspace_id)),
-    int8s(changes.map(({ clock_offset_ms }) => clock_offset_ms)),
-    int4s(finishes.map(({ place }) => place)),
-    texts(finishes.map(({ item }) => item.workspace_id)),
-    int8s(finishes.map(({ item }) => item.number)),
-    int4s(finishes.map(({ item }) => item.lease)),
-    int4s(writes.map(({ place }) => place)),
-    texts(writes.map(({ item }) => item.kind)),
-    texts(writes.map(({ item }) => item.id)),
-    int4s(writes.map(({ item }) => item.version)),
-    bools(writes.map(({ item }) => Change.keepsHistory(item.kind))),
-    texts(writes.map(({ item }) => item.parent)),
-    texts(writes.map(({ item }) => item.status)),
-    texts(writes.map(({ item }) => item.line)),
-    texts(writes.map(({ item }) => item.labels.join("\n"))),
-    int8s(writes.map(({ item }) => item.created_at)),
-    int8s(writes.map(({ item }) => item.updated_at)),
-    int8s(writes.map(({ item }) => item.expires_at)),
-    texts(writes.map(({ item }) => item.body)),
-    int4s(events.map(({ place }) => place)),
-    texts(events.map(({ item }) => item.id)),
-    int8s(events.map(({ item }) => item.occurred_at)),
-    texts(events.map(({ item }) => item.body)),
-    int4s(jobs.map(({ place }) => place)),
-    texts(jobs.map(({ item }) => item.kind)),
-    int8s(jobs.map(({ item }) => item.due_at)),
-    texts(jobs.map(({ item }) => laneName(item))),
-    int4s(jobs.map(({ item }) => laneLimit(item))),
-    bools(jobs.map(({ item }) => item.lane?.urgent ?? false)),
-    texts(jobs.map(({ item }) => item.payload))
+    texts(workspaces),
+    int4s(events.counts),
+    int4s(jobs.counts),
+    int4s(changes.map(({ workspace_id }) => workspaces.indexOf(workspace_id) + 1)),
+    filled(int8s, changes, ({ clock_offset_ms }) => clock_offset_ms),
+    filled(int4s, finishes, ({ change }) => change),
+    filled(texts, finishes, ({ item }) => item.workspace_id),
+    filled(int8s, finishes, ({ item }) => item.number),
+    filled(int4s, finishes, ({ item }) => item.lease),
+    filled(int4s, writes, ({ change }) => change),
+    filled(texts, writes, ({ item }) => item.kind),
+    filled(texts, writes, ({ item }) => item.id),
+    filled(int4s, changes.flatMap(versionsOf), (version) => version),
+    filled(bools, writes, ({ item }) => (item.version > 1 && Change.keepsHistory(item.kind) ? true : null)),
+    filled(texts, writes, ({ item }) => item.parent),
+    filled(texts, writes, ({ item }) => item.status),
+    filled(texts, writes, ({ item }) => item.line),
+    filled(texts, writes, ({ item }) => (item.labels.length === 0 ? null : item.labels.join("\n"))),
+    filled(int8s, writes, ({ item }) => item.created_at),
+    filled(int8s, writes, ({ item }) => item.updated_at),
+    filled(int8s, writes, ({ item }) => item.expires_at),
+    filled(texts, writes, ({ item }) => item.body),
+    filled(int4s, events.rows, ({ change }) => change),
+    filled(int4s, events.rows, ({ place }) => place),
+    filled(texts, events.rows, ({ item }) => item.id),
+    filled(int8s, events.rows, ({ item }) => item.occurred_at),
+    filled(texts, events.rows, ({ item }) => item.body),
+    filled(int4s, jobs.rows, ({ change }) => change),
+    filled(int4s, jobs.rows, ({ place }) => place),
+    filled(texts, jobs.rows, ({ item }) => item.kind),
+    filled(int8s, jobs.rows, ({ item }) => item.due_at),
+    filled(texts, jobs.rows, ({ item }) => laneName(item)),
+    filled(int4s, jobs.rows, ({ item }) => laneLimit(item)),
+    filled(bools, jobs.rows, ({ item }) => laneUrgency(item)),
+    filled(texts, jobs.rows, ({ item }) => item.payload)
   ]
 }
