@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Change } from "@quotewire/core"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { open, type Port, workspace } from "./support/hosts.ts"
 
@@ -74,5 +74,47 @@ describe("a feed with many writers on two hosts", () => {
         }
       }),
     600_000
+  )
+})
+
+describe("changes that are sent together", () => {
+  it.effect("number the events and jobs of each workspace without gaps, whichever of them are refused", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedDatabase
+      const storage = yield* open({ ...options, writers: 1 })
+      const change = (n: number) => {
+        const id = String(n).padStart(2, "0")
+        // Nothing is there that the second version could follow.
+        const version = n % 3 === 0 ? 2 : 1
+        return Change.make(workspace(1 + (n % 4)), {
+          writes: [{ ...Change.bare, kind: "answer", id, version, body: "{}", created_at: 0, updated_at: 0 }],
+          events: ["a", "b"].map((part) => ({ id: `evt_${id}${part}`, occurred_at: n, body: "{}" })),
+          jobs: [{ kind: "collect", due_at: n, ordered: false, payload: id }]
+        })
+      }
+      const all = Array.from({ length: 40 }, (_, n) => change(n))
+      const outcomes = yield* Effect.forEach(all, (one) => Effect.result(storage.commit(one)), {
+        concurrency: "unbounded"
+      })
+      const refused = outcomes.flatMap((outcome, n) => (Result.isFailure(outcome) ? [n] : []))
+      assert.deepStrictEqual(
+        refused,
+        all.flatMap((_, n) => (n % 3 === 0 ? [n] : []))
+      )
+      const { jobs } = yield* storage.claim({ now: 100, lease_ms: 1_000, limit: 100 })
+      for (const nth of [1, 2, 3, 4]) {
+        const workspace_id = workspace(nth)
+        const stored = all.filter((one, n) => one.workspace_id === workspace_id && n % 3 !== 0)
+        const { events } = yield* storage.feed({ workspace_id, after: 0, limit: 100 })
+        assert.deepStrictEqual(
+          events,
+          stored.flatMap((one) => one.events).map((event, place) => ({ ...event, number: place + 1 }))
+        )
+        assert.deepStrictEqual(
+          jobs.filter((job) => job.workspace_id === workspace_id).map(({ number, payload }) => [number, payload]),
+          stored.flatMap((one) => one.jobs).map(({ payload }, place) => [place + 1, payload])
+        )
+      }
+    })
   )
 })
