@@ -1,6 +1,6 @@
 import { ApiError } from "@quotewire/core"
 import { Effect, Option, Ref, Schema } from "effect"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { HttpClient, HttpClientRequest } from "effect/http"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import type { Settings as PipeSettings } from "./Pipe.ts"
@@ -14,41 +14,51 @@ export interface Settings {
   readonly key: string | null
 }
 
+/** How long a host may take to answer, in milliseconds; a sandbox's longest advance takes less. */
+const answer_ms = 120_000
+
 /** Answers a program at the other end of a pipe with what a host answers over HTTP. */
-export const make = (
+export const make: (
   settings: Settings
-): Effect.Effect<PipeSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> =>
-  Effect.gen(function* () {
+) => Effect.Effect<PipeSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> = Effect.fnUntraced(
+  function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
     const session = yield* Ref.make<string | null>(null)
     const headersOf = Effect.fnUntraced(function* (message: JsonRpc.Message) {
       const known = yield* Ref.get(session)
       return {
         accept: "application/json, text/event-stream",
-        ...(settings.key !== null && { authorization: `Bearer ${settings.key}` }),
+        ...(key !== null && { authorization: `Bearer ${key}` }),
         ...(known !== null && { "mcp-session-id": known }),
         ...Protocol.headersFor(message)
       }
     })
-    return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
-      const request = HttpClientRequest.post(`${settings.base_url}${path}`).pipe(
+    const exchange = Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
+      const request = HttpClientRequest.post(`${base_url}${path}`).pipe(
         HttpClientRequest.setHeaders(yield* headersOf(message)),
         HttpClientRequest.bodyText(line, "application/json")
       )
-      const response = yield* client.execute(request).pipe(Effect.option)
-      const { id } = message
-      if (Option.isNone(response)) return id === null ? null : unreachable(id, settings.base_url)
-      if (message.method === "initialize") yield* Ref.set(session, response.value.headers["mcp-session-id"] ?? null)
-      const text = yield* response.value.text.pipe(Effect.orElseSucceed(() => ""))
-      return id === null ? null : answerOf(id, response.value, text)
+      const response = yield* client.execute(request)
+      if (message.method === "initialize") yield* Ref.set(session, response.headers["mcp-session-id"] ?? null)
+      return { status: response.status, text: yield* Effect.orElseSucceed(response.text, () => "") }
     })
-  })
+    return Effect.fnUntraced(function* (message: JsonRpc.Message, line: string) {
+      const answer = yield* exchange(message, line).pipe(Effect.timeout(answer_ms), Effect.option)
+      const { id } = message
+      if (id === null) return null
+      return Option.match(answer, {
+        onNone: () => unreachable(id, base_url),
+        onSome: ({ status, text }) => answerOf(id, status, text)
+      })
+    })
+  }
+)
 
 const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(ApiError.ErrorEnvelope))
 const readAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ jsonrpc: Schema.Literal("2.0") })))
 
 /** A message is passed on as it is; everything else that a host or what is in front of it answers becomes one. */
-const answerOf = (id: JsonRpc.Id, { status }: HttpClientResponse.HttpClientResponse, text: string): string => {
+const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   if (Option.isSome(readAnswer(text))) return text.replaceAll(/[\r\n]/g, " ")
   return Option.match(readEnvelope(text), {
     onNone: () => refused(id, `The host has answered with HTTP ${status}.`),

@@ -48,12 +48,13 @@ const taker = Effect.fnUntraced(function* <R>(
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
   const places = yield* Semaphore.make(max_running)
-  const start = (id: JsonRpc.Id, message: JsonRpc.Message, line: string) =>
+  let notifications = 0
+  const start = (key: string, message: JsonRpc.Message, line: string) =>
     Effect.andThen(
       places.take(1),
       FiberMap.run(
         running,
-        keyOf(id),
+        key,
         Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : write(text))).pipe(
           Effect.ensuring(places.release(1))
         )
@@ -64,9 +65,10 @@ const taker = Effect.fnUntraced(function* <R>(
     if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
     const { id, method, params } = read.success
     if (method === "notifications/cancelled") return yield* FiberMap.remove(running, keyOf(params.requestId))
-    if (id === null) return yield* answer(read.success, text ?? "")
-    if (yield* FiberMap.has(running, keyOf(id))) return yield* write(JsonRpc.failure({ id, error: inUse }))
-    return yield* start(id, read.success, text ?? "")
+    // Whoever takes a notification may hang, too, and must hold up no other line.
+    const key = id === null ? `notification ${++notifications}` : keyOf(id)
+    if (id !== null && (yield* FiberMap.has(running, key))) return yield* write(JsonRpc.failure({ id, error: inUse }))
+    return yield* start(key, read.success, text ?? "")
   })
   return { line, idle: FiberMap.awaitEmpty(running) }
 })

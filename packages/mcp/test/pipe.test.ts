@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type JsonRpc, Pipe } from "@quotewire/mcp"
+import { Bridge, type JsonRpc, Pipe } from "@quotewire/mcp"
 import { type Cause, Deferred, Effect, Fiber, Queue, Sink, Stdio, Stream } from "effect"
+import { HttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
 
 /** A program at the other end of a pipe. */
 const program = Effect.gen(function* () {
@@ -117,6 +119,41 @@ describe("a pipe", () => {
       yield* hangUp
       assert.strictEqual((yield* read).id, 8)
       yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("goes on with the next line while a notification is not taken", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { interrupted, settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const notify = (method: string, params: object) => `${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`
+      yield* write(line(7, "wait") + notify("wait", {}) + notify("notifications/cancelled", { requestId: 7 }) + line(8))
+      assert.strictEqual((yield* read).id, 8)
+      assert.deepStrictEqual(interrupted, [7])
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+})
+
+describe("a bridge", () => {
+  it.effect("answers a call that the host leaves without an answer for two minutes, and forgets a notification", () =>
+    Effect.gen(function* () {
+      const hanging = HttpClient.make(() => Effect.never)
+      const answer = yield* Bridge.make({ base_url: "http://127.0.0.1:1", key: null }).pipe(
+        Effect.provideService(HttpClient.HttpClient, hanging)
+      )
+      const message = { jsonrpc: "2.0", method: "tools/list", params: {} } as const
+      const both = yield* Effect.forkChild(
+        Effect.all([answer({ ...message, id: 1 }, "{}"), answer({ ...message, id: null }, "{}")], {
+          concurrency: "unbounded"
+        }).pipe(Effect.provideService(HttpClient.HttpClient, hanging))
+      )
+      yield* TestClock.adjust("2 minutes")
+      const [called, notified] = yield* Fiber.join(both)
+      assert.strictEqual(JSON.parse(called ?? "").error.message, "The host at http://127.0.0.1:1 gives no answer.")
+      assert.isNull(notified)
     })
   )
 })
