@@ -146,6 +146,14 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly revision: string | null
 }> {
   declare readonly _tag: Code
+  static {
+    // On the prototype, as that of every built-in error: printed once, and no field of the refusal.
+    ApiError.prototype.name = "ApiError"
+  }
+  /** Its code by the name that the envelope has for it. */
+  get code(): Code {
+    return this._tag
+  }
   /** The HTTP status of this refusal. */
   get status(): number {
     return definitions[this._tag].status
@@ -172,16 +180,25 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     revision: null
   })
 
+/** The same refusal as an error of its own, with the stack of whoever asks for it: a refusal may be one for all callers. */
+export const anew = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
+
 /** The refusal told in a revision, with the paths of its fields as that revision spells them. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
   new ApiError({
-    _tag: error._tag,
-    message: error.message,
+    ...fieldsOf(error),
     field_errors: error.field_errors?.map((field) => ({ ...field, path: path(field.path) })) ?? null,
-    retry_action: error.retry_action,
-    retry_after_seconds: error.retry_after_seconds,
     revision
   })
+
+const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_seconds, revision }: ApiError) => ({
+  _tag,
+  message,
+  field_errors,
+  retry_action,
+  retry_after_seconds,
+  revision
+})
 
 /** Refuses an input whose fields are wrong. */
 export const invalidInput = (field_errors: ReadonlyArray<FieldError>): ApiError<"invalid_input"> =>

@@ -1,4 +1,5 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
+import * as ApiError from "./ApiError.ts"
 import { Access, type IssuedKey } from "./access/Access.ts"
 import { AllowanceLimits, type Limits, standardLimits } from "./access/Allowance.ts"
 import type { ApiKey } from "./access/ApiKey.ts"
@@ -8,19 +9,19 @@ import { SealKeys } from "./access/Seal.ts"
 import { TakesFeedback } from "./feedback/Feedback.ts"
 import { Ids, type KeyId, type OrganizationId } from "./Ids.ts"
 import * as Json from "./Json.ts"
-import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography, worker } from "./layer.ts"
+import { type Cryptography, layer, type Services, sandboxCarriers, wake, webCryptography, worker } from "./layer.ts"
 import * as Operation from "./Operation.ts"
 import { operations } from "./operations.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import type { CarrierAdapters } from "./quoting/Carrier.ts"
 import { KeepsRequestLog } from "./requests/RequestLog.ts"
-import type { Storage } from "./storage/Storage.ts"
+import { type Storage, StorageUnavailable } from "./storage/Storage.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
 /** How the service is embedded. */
 export interface EmbedOptions {
-  /** Where everything is kept, such as `MemoryStorage.layer`. */
-  readonly storage: Layer.Layer<Storage>
+  /** Where everything is kept, such as `MemoryStorage.layer`. Where it cannot be used, the service does not start. */
+  readonly storage: Layer.Layer<Storage, Error>
   /** The carriers to ask; the fictional ones of the sandbox unless told. */
   readonly carriers?: Layer.Layer<CarrierAdapters>
   /** The keys that facts are sealed with; keys that end with the process unless told. */
@@ -38,6 +39,8 @@ export interface EmbedOptions {
   readonly feedback?: boolean
   /** Whether due jobs are run here; false in a process that only answers calls. */
   readonly work?: boolean
+  /** Time in milliseconds to finish what runs when the service is closed; 8,000 unless told. */
+  readonly grace_ms?: number
 }
 
 type AnyOperation = (typeof operations)[number]
@@ -55,14 +58,17 @@ export interface CallOptions {
 /**
  * The operations as methods, by their names, on behalf of one API key.
  *
- * A refusal rejects with an `ApiError`: its `_tag` is the code, `field_errors` and `retry_action` say what to do.
+ * A refusal rejects with an `ApiError`: `code` says which one, `field_errors` and `retry_action` what to do. A call whose
+ * signal was aborted rejects with the signal's reason.
  */
 export type Client = {
   readonly [Op in AnyOperation as Op["name"]]: (input: InputOf<Op>, options?: CallOptions) => Promise<OutputOf<Op>>
 }
 
-/** The service inside another program. */
+/** The service inside another program. It starts at once, and calls wait until it has started. */
 export interface Embedded {
+  /** Is there when the service has started; it rejects, as every call does, where that cannot be. */
+  readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
   readonly createKey: (options: {
     readonly organization_id: OrganizationId
@@ -74,7 +80,11 @@ export interface Embedded {
   /** Revokes a key: it is refused from now on. */
   readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
   readonly client: (key: string) => Client
-  /** Finishes what runs and lets go of everything. */
+  /**
+   * Ends the waits, finishes what runs within the grace, and lets go of everything.
+   *
+   * Later calls, and those that the grace was too short for, reject with `service_unavailable`.
+   */
   readonly close: () => Promise<void>
 }
 
@@ -89,24 +99,53 @@ export interface Embedded {
  */
 export const embed = (options: EmbedOptions): Embedded => {
   const runtime = ManagedRuntime.make(layerOf(options))
+  const running = new Set<Promise<unknown>>()
+  let closing: Promise<void> | null = null
   const run = async <A, E>(effect: Effect.Effect<A, E, Services>, signal?: AbortSignal): Promise<A> => {
-    const exit = await runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    if (closing !== null) throw closed()
+    const call = runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    running.add(call)
+    const exit = await call
+    running.delete(call)
     if (Exit.isSuccess(exit)) return exit.value
-    throw Cause.squash(exit.cause)
+    throw rejectionOf(exit.cause, signal)
   }
+  const end = async () => {
+    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(wake), ...running]))
+    await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
+    await runtime.dispose()
+  }
+  const ready = run(Effect.void)
+  // Whoever does not look at it learns of a failed start from the first call.
+  ready.catch(() => {})
   const method =
     <Output>(operation: Operation.Operation<string, unknown, Output, Services>, key: string) =>
     (input: unknown, call: CallOptions = {}): Promise<Output> =>
       run(callWith(operation, key, input, call), call.signal)
   return {
+    ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
     createKey: (key) => run(Effect.flatMap(Access, (access) => access.createKey(key))),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
     client: (key) => clientOf((operation) => method(operation, key)),
-    close: () => runtime.dispose()
+    close: () => (closing ??= end())
   }
 }
+
+/** What a promise rejects with: an error of its own, with the stack of its call, since one refusal may serve all callers. */
+const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
+  const error = Cause.squash(cause)
+  if (error instanceof ApiError.ApiError) return ApiError.anew(error)
+  if (error instanceof StorageUnavailable) {
+    return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+  }
+  if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
+  return new Error(error instanceof Error ? error.message : "The service has failed.", { cause: error })
+}
+
+const closed = () =>
+  ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
 
 type Method = <Output>(
   operation: Operation.Operation<string, unknown, Output, Services>
@@ -181,9 +220,8 @@ const callWith = <Output>(
   input: unknown,
   options: CallOptions
 ) =>
-  Effect.gen(function* () {
-    const ids = yield* Ids
-    const reply = yield* Operation.call(operation, {
+  Effect.flatMap(Ids, (ids) =>
+    Operation.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
       // The types of a method are those of the newest revision.
@@ -191,10 +229,9 @@ const callWith = <Output>(
       idempotency_key: options.idempotency_key ?? null,
       input: Effect.succeed(input)
     })
-    return Json.decode(reply.json)
-  })
+  ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
-const layerOf = (options: EmbedOptions): Layer.Layer<Services> => {
+const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
   const work = options.work === false ? Layer.empty : worker
   return work.pipe(
     Layer.provideMerge(layer),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
 import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
-import { Cause, Context, Effect, Exit, FiberSet, Option, References, type Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import * as ClientAddress from "./ClientAddress.ts"
@@ -45,7 +45,7 @@ export interface Handler {
   readonly close: Effect.Effect<void>
   /** Waits until every request that was taken has been answered. */
   readonly idle: Effect.Effect<void>
-  /** Breaks off what still runs; it is answered with `service_unavailable`. */
+  /** Breaks off what still runs; it is answered with `service_unavailable`. What does not end in a moment is left. */
   readonly breakOff: Effect.Effect<void>
 }
 
@@ -58,14 +58,25 @@ export const make = Effect.fnUntraced(function* <R>(
   settings: Settings
 ): Effect.fn.Return<Handler, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
-  const fibers = yield* FiberSet.make<Answer.Answer, ApiError.ApiError>()
+  // The end of the scope waits for what it breaks off no longer than `breakOff` does.
+  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => briefly(Scope.close(scope, Exit.void)))
+  const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* ServedRevisions.ServedRevisions
-  return unsafeMake(routes, { ...settings, revision: newest.date }, context, fibers)
+  return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers)
 })
+
+/** How long what is broken off may take to end, in milliseconds. */
+const last_calls_ms = 250
+
+/** Does something, and waits a moment for its end: it goes on by itself where it cannot be interrupted. */
+const briefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
+    Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
+  )
 
 type Running = FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>
 
-const unsafeMake = <R>(
+const makeUnsafe = <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings & Answer.Refusals,
   context: Context.Context<Services<R>>,
@@ -164,7 +175,7 @@ const unsafeMake = <R>(
       isClosing = true
     }),
     idle: FiberSet.awaitEmpty(running),
-    breakOff: FiberSet.clear(running)
+    breakOff: briefly(FiberSet.clear(running))
   }
 }
 

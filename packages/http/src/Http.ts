@@ -22,18 +22,17 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
  * It reads bodies itself, so it must stand before any body parser. When the scope ends, what still runs is broken off;
  * `close` and `idle` make it gentler.
  */
-export const handler = <R>(
+export const handler = Effect.fnUntraced(function* <R>(
   settings: HandlerSettings<R>
-): Effect.Effect<Handler.Handler, never, Api.Services<R> | Scope.Scope> =>
-  Effect.gen(function* () {
-    const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
-    const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
-    const served = yield* ServedRevisions.ServedRevisions
-    return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {
-      ...settings,
-      docs_url: settings.docs_url ?? `${settings.base_url}/docs`
-    })
+): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
+  const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
+  const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
+  const served = yield* ServedRevisions.ServedRevisions
+  return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {
+    ...settings,
+    docs_url: settings.docs_url ?? `${settings.base_url}/docs`
   })
+})
 
 /** The host that listens, with the address that it is bound to. */
 export class Host extends Context.Service<

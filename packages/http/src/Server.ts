@@ -1,5 +1,5 @@
 import * as Http from "node:http"
-import { Server as Listener } from "node:net"
+import { type AddressInfo, Server as Listener } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Deferred, Effect, type Scope } from "effect"
@@ -36,9 +36,23 @@ export interface Server {
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Binds a server to its address; it answers nothing before a handler is attached. */
-export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
-  Effect.callback((resume) => {
+/** Binds a server to its address until the scope ends; it answers nothing before a handler is attached. */
+export const listen = (settings: Settings): Effect.Effect<Server, Error, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(bind(settings), ({ server }) => Effect.sync(() => unbind(server))),
+    ({ server, bound }) => {
+      const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
+      return {
+        host: bound.address,
+        port: bound.port,
+        url: `http://${name}:${bound.port}`,
+        attach: (handler) => attach(server, settings, handler)
+      }
+    }
+  )
+
+const bind = (settings: Settings) =>
+  Effect.callback<{ readonly server: Http.Server; readonly bound: AddressInfo }, Error>((resume) => {
     const request_timeout_ms = settings.request_timeout_ms ?? 30_000
     const server = Http.createServer({
       requestTimeout: request_timeout_ms,
@@ -55,17 +69,15 @@ export const listen = (settings: Settings): Effect.Effect<Server, Error> =>
       server.off("error", onError)
       const bound = server.address()
       if (bound === null || typeof bound === "string") return resume(Effect.die("The server is bound to no port"))
-      const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
-      resume(
-        Effect.succeed({
-          host: bound.address,
-          port: bound.port,
-          url: `http://${name}:${bound.port}`,
-          attach: (handler) => attach(server, settings, handler)
-        })
-      )
+      resume(Effect.succeed({ server, bound }))
     })
   })
+
+/** Gives the port back at once; a server that has stopped has done so already. */
+const unbind = (server: Http.Server): void => {
+  server.close()
+  server.closeAllConnections()
+}
 
 const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
   Effect.acquireRelease(

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Route } from "@quotewire/http"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { type Keys, start } from "./support/host.ts"
+import { operations } from "./support/operations.ts"
 import * as Wire from "./support/wire.ts"
 
 const head = (keys: Keys, line: string, ...headers: ReadonlyArray<string>): string =>
@@ -173,6 +175,15 @@ describe("starting", () => {
       assert.match(error.message, /^Cannot listen at port \d+: .*EADDRINUSE/)
     })
   )
+
+  it.live("gives the port back where it is broken off after it was taken", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Effect.scoped(start())
+      const never = operations.map((operation) => ({ ...operation, offered: Effect.interrupt }))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.scoped(start({ port, operations: never })))))
+      assert.strictEqual((yield* start({ port })).port, port)
+    })
+  )
 })
 
 describe("stopping", () => {
@@ -207,6 +218,24 @@ describe("stopping", () => {
       assert.strictEqual(JSON.parse(answer.text).error.code, "service_unavailable")
       assert.isNotNull(answer.headers.get("retry-after"))
       assert.include(notes.all(), "interrupted")
+    })
+  )
+
+  it.live.each([
+    ["a call that changes something and hangs", "POST", "/v1/things"],
+    ["a route that cannot be broken off", "GET", "/stuck"]
+  ] as const)("is not held up by %s", ([, method, path]) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const began = yield* Deferred.make<void>()
+      const stuck = Effect.andThen(Deferred.succeed(began, undefined), Effect.never)
+      const routes = [Route.make("GET", "/stuck", () => Effect.uninterruptible(stuck))]
+      const { notes, send } = yield* start({ grace_ms: 0, routes }).pipe(Scope.provide(scope))
+      const json = { name: "stuck" }
+      const headers = { "idempotency-key": "k" }
+      yield* Effect.forkChild(send(method, path, method === "GET" ? {} : { headers, json }))
+      yield* method === "GET" ? Deferred.await(began) : eventually(() => notes.all().includes("made stuck"))
+      yield* Scope.close(scope, Exit.void)
     })
   )
 

@@ -188,23 +188,24 @@ const changeOf = ({ ids }: Means, workspace_id: WorkspaceId, step: QuoteRequest.
   })
 
 /** A job that takes one step of a request, or finds that there is none to take any more. */
-const stepping =
-  (means: Means, decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
-  (job, at) =>
-    Effect.gen(function* () {
-      // Jobs of quotes name none, and end alone.
-      const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
-      const stored = yield* means.storage.get({
-        workspace_id: job.workspace_id,
-        kind: "quote_request",
-        id: quote_request_id
-      })
-      const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
-      yield* means.storage.commit({
-        ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),
-        finishes: [job]
-      })
+const stepping = (
+  means: Means,
+  decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null
+): JobHandler =>
+  Effect.fnUntraced(function* (job, at) {
+    // Jobs of quotes name none, and end alone.
+    const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
+    const stored = yield* means.storage.get({
+      workspace_id: job.workspace_id,
+      kind: "quote_request",
+      id: quote_request_id
     })
+    const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
+    yield* means.storage.commit({
+      ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),
+      finishes: [job]
+    })
+  })
 
 /** No request has more quotes than this: at most ten of each carrier. */
 const max_quotes = 1_000

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, identity, Layer, Option } from "effect"
+import { Clock, Context, Effect, Fiber, FiberSet, identity, Layer, Option } from "effect"
 import * as ApiError from "../ApiError.ts"
 import type { Caller } from "../access/Caller.ts"
 import { Seal } from "../access/Seal.ts"
@@ -59,6 +59,10 @@ export class Answers extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const workspaces = yield* Workspaces
+      const running = yield* FiberSet.make()
+      yield* Effect.addFinalizer(() =>
+        Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), last_calls_ms)
+      )
 
       // The time of the record is that of its writing: an advance of a year must not make its own answer a year old.
       const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: Kept) {
@@ -113,7 +117,7 @@ export class Answers extends Context.Service<
           return { json, form: keyed.form, replayed: false }
         })
         // A caller that hangs up leaves nothing half done: what has begun is brought to its end and can be replayed.
-        return yield* Effect.uninterruptible(first)
+        return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
       })
 
       return Answers.of({ once })
@@ -123,6 +127,9 @@ export class Answers extends Context.Service<
 
 /** How long a call may run before a repeat may take its place; a sandbox's longest advance takes less. */
 const running_ms = 120_000
+
+/** How long calls whose callers have hung up may go on when the service ends, before they are broken off, in milliseconds. */
+const last_calls_ms = 500
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {

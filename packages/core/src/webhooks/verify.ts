@@ -15,9 +15,10 @@ const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCry
  * It never rejects for what was received: whatever is wrong with it is the result's `reason`. Where `ok` is false,
  * answer 400 and do nothing else.
  */
-export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> =>
-  Effect.gen(function* () {
-    const mac = yield* Mac.Mac
-    const now_seconds = received.now_seconds ?? Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-    return yield* verify(mac, { ...received, now_seconds })
-  }).pipe(Effect.provide(webCrypto), Effect.runPromise)
+export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
+
+const check = Effect.fnUntraced(function* (received: ReceivedWebhook) {
+  const mac = yield* Mac.Mac
+  const now_seconds = received.now_seconds ?? Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+  return yield* verify(mac, { ...received, now_seconds })
+}, Effect.provide(webCrypto))

@@ -74,7 +74,11 @@ const makeThing = Operation.make({
   }),
   output: Thing,
   errors: ["needs_information"],
-  run: (_, { name }) => Effect.flatMap(Notes, (notes) => Effect.as(notes.add(`made ${name}`), thing("th_new", name)))
+  run: Effect.fnUntraced(function* (_, { name }) {
+    yield* (yield* Notes).add(`made ${name}`)
+    if (name === "stuck") yield* Effect.never
+    return thing("th_new", name)
+  })
 })
 
 const changeThing = Operation.make({

@@ -1,0 +1,144 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { ApiError } from "../../src/ApiError.ts"
+import { type Embedded, type EmbedOptions, embed } from "../../src/promise.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { startOf } from "../engine/support.ts"
+
+/** The service with a sandbox, closed with the test. */
+const embedded = (options: Partial<EmbedOptions> = {}) =>
+  Effect.acquireRelease(
+    Effect.sync(() => embed({ storage: MemoryStorage.layer, ...options })),
+    (quotewire) => Effect.promise(() => quotewire.close())
+  )
+
+const clientOf = (quotewire: Embedded) =>
+  Effect.promise(async () => {
+    const { id: organization_id } = await quotewire.createOrganization("Acme")
+    const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
+    return quotewire.client(key)
+  })
+
+/** What a promise rejects with. */
+const rejection = (promise: Promise<unknown>) => Effect.flip(Effect.tryPromise({ try: () => promise, catch: (e) => e }))
+
+const refusal = (promise: Promise<unknown>) =>
+  Effect.map(
+    rejection(promise),
+    (error): ApiError => (error instanceof ApiError ? error : assert.fail(`rejected with ${String(error)}`))
+  )
+
+/** What stands between the service and its storage. */
+const around = (change: (storage: Storage["Service"]) => Partial<Storage["Service"]>) =>
+  Layer.effect(
+    Storage,
+    Effect.map(Storage, (storage) => ({ ...storage, ...change(storage) }))
+  ).pipe(Layer.provide(MemoryStorage.layer))
+
+describe("an embedded service", () => {
+  it.live("starts at once, and looks for due work before anybody calls", () =>
+    Effect.gen(function* () {
+      const looked = yield* Deferred.make<void>()
+      const storage = around(({ claim }) => ({
+        claim: (query) => Effect.andThen(Deferred.succeed(looked, undefined), claim(query))
+      }))
+      const { ready } = yield* embedded({ storage })
+      yield* Effect.promise(() => ready)
+      yield* Deferred.await(looked)
+    })
+  )
+
+  it.live("that cannot start says why to whoever asks, and troubles nobody else", () =>
+    Effect.gen(function* () {
+      const troubled: Array<unknown> = []
+      const note = (error: unknown) => troubled.push(error)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => process.on("unhandledRejection", note)),
+        () => Effect.sync(() => process.off("unhandledRejection", note))
+      )
+      const away = new Error("The database is away.")
+      const quotewire = yield* embedded({ storage: Layer.effect(Storage, Effect.fail(away)) })
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.deepStrictEqual(troubled, [])
+      for (const promise of [quotewire.ready, quotewire.createOrganization("Acme")]) {
+        const error = yield* rejection(promise)
+        assert.deepInclude(error, { message: "The database is away.", cause: away })
+        assert.notStrictEqual(error, away)
+      }
+    })
+  )
+})
+
+describe("a rejection", () => {
+  it.live("is an error of its own, with name and code, and the stack of its call", () =>
+    Effect.gen(function* () {
+      const client = (yield* embedded()).client("no key")
+      const read = async () => await client.get_capabilities({ line: "renters" })
+      const [one, other] = yield* Effect.all([refusal(read()), refusal(read())])
+      assert.notStrictEqual(one, other)
+      for (const { code, name, stack } of [one, other]) {
+        assert.deepStrictEqual([name, code], ["ApiError", "authentication_failed"])
+        assert.include(stack, "embed.test.ts")
+      }
+    })
+  )
+
+  it.live("of a call that was aborted is the reason that the signal has", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const reason = new Error("No longer wanted.")
+      const signal = AbortSignal.abort(reason)
+      assert.strictEqual(yield* rejection(client.get_capabilities({ line: "renters" }, { signal })), reason)
+    })
+  )
+
+  it.live("of what manages keys is an ApiError, too, also while storage is away", () =>
+    Effect.gen(function* () {
+      const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
+      const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
+      const { code, message, retry_after_seconds } = yield* refusal(quotewire.createOrganization("Acme"))
+      assert.deepStrictEqual([code, retry_after_seconds], ["service_unavailable", 7])
+      assert.isNotEmpty(message)
+    })
+  )
+})
+
+describe("closing", () => {
+  it.live("ends the waits with what there is, and refuses what comes later", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded({ work: false })
+      const client = yield* clientOf(quotewire)
+      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf()))
+      const waiting = client.get_quote_request({ id })
+      yield* Effect.promise(() => quotewire.close())
+      const { quote_request } = yield* Effect.promise(() => waiting)
+      assert.deepStrictEqual([quote_request.id, quote_request.status], [id, "in_progress"])
+      const { code, message } = yield* refusal(client.get_quote_request({ id }))
+      assert.deepStrictEqual([code, message], ["service_unavailable", "The service has been closed."])
+      yield* Effect.promise(() => quotewire.close())
+    })
+  )
+
+  it.live("breaks off what does not end within the grace, and says so", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const webhooks = Layer.effect(
+        WebhookSender,
+        Effect.map(WebhookSender, (sender) => ({
+          ...sender,
+          lookUp: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+        }))
+      ).pipe(Layer.provide(WebhookSender.layerOff))
+      const quotewire = yield* embedded({ webhooks, grace_ms: 0 })
+      const client = yield* clientOf(quotewire)
+      const input = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
+      const hanging = refusal(client.create_event_subscription(input, { idempotency_key: "one" }))
+      const told = yield* Effect.forkChild(hanging)
+      yield* Deferred.await(asked)
+      yield* Effect.promise(() => quotewire.close())
+      assert.strictEqual((yield* Fiber.join(told)).code, "service_unavailable")
+    })
+  )
+})
