@@ -4,11 +4,12 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Layer } from "effect"
 import * as Service from "./Service.ts"
 
-// Memory ends somewhere: a process that runs for months holds a month.
+// Memory ends somewhere: a process that runs for months holds a month. Quotes live for up to 30 days, and are held for as
+// long again, so that what a person was once offered reads as expired and is not simply gone.
 const periods: Retention.Periods = {
   events_days: 30,
   facts_days: 30,
-  quotes_days: 30,
+  quotes_days: 60,
   consents_days: 30,
   requests_days: 30,
   feedback_days: 30

@@ -24,8 +24,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
   if (error instanceof WrongUsage) return 2
-  if (!CliError.isCliError(error)) return 1
-  return error._tag === "ShowHelp" && error.errors.length === 0 ? 0 : 2
+  return CliError.isCliError(error) ? 2 : 1
 }
 
 /** Says in one sentence why a command has failed; the rest is for `--verbose`. */

@@ -60,6 +60,33 @@ describe("quotewire dev", () => {
     })
   )
 
+  it.live("shows a quote that has expired as expired, and says so where its link leads", () =>
+    Effect.gen(function* () {
+      const started = yield* host(["dev", "--port", "0", "--json"])
+      const { base_url, keys } = JSON.parse(started.output())
+      const headers = { authorization: `Bearer ${keys.server}`, "content-type": "application/json" }
+      const ask = (path: string, body?: object, key = path) =>
+        Effect.promise(async () => {
+          const post = { method: "POST", headers: { ...headers, "idempotency-key": key }, body: JSON.stringify(body) }
+          const response = await fetch(`${base_url}${path}`, body === undefined ? { headers } : post)
+          return response.json()
+        })
+      const { id } = yield* ask("/v1/quote-requests", {
+        line: "renters",
+        consent_receipt_id: "receipt-0001",
+        request_key: "expires",
+        application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+      })
+      yield* ask("/v1/sandbox/time", { seconds: 60 }, "a-minute")
+      const { quotes } = yield* ask(`/v1/quote-requests/${id}`)
+      yield* ask("/v1/sandbox/time", { seconds: 31 * 86_400 }, "a-month")
+      const { status, status_details } = yield* ask(`/v1/quotes/${quotes[0].id}`)
+      assert.deepStrictEqual([status, status_details.reason], ["inactive", "expired"])
+      const link = yield* Effect.promise(() => fetch(quotes[0].next_actions[0].url))
+      assert.strictEqual(link.status, 410)
+    })
+  )
+
   it.live("holds callers to the limits of its settings, by the address that a trusted proxy tells", () =>
     Effect.gen(function* () {
       const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
@@ -146,12 +173,22 @@ describe("quotewire", () => {
     })
   )
 
-  it.live.each([["--help"], ["dev", "--help"]])("explains itself with %s %s", (...args) =>
+  it.live.each([{ args: ["--help"] }, { args: ["dev", "--help"] }])("explains itself with $args", ({ args }) =>
     Effect.gen(function* () {
-      const { code, stdout } = yield* run(args.filter((arg) => typeof arg === "string"))
+      const { code, stdout } = yield* run(args)
       assert.strictEqual(code, 0)
       assert.include(stdout, "quotewire")
     })
+  )
+
+  it.live.each([{ args: [] }, { args: ["keys"] }])(
+    "explains itself where no command is named, as wrong usage: $args",
+    ({ args }) =>
+      Effect.gen(function* () {
+        const { code, stdout } = yield* run(args)
+        assert.strictEqual(code, 2)
+        assert.include(stdout, "SUBCOMMANDS")
+      })
   )
 
   it.live("tells its version, which is that of its package", () =>

@@ -26,7 +26,9 @@ export const prefixes = {
 const test_event = "evt_test"
 
 const beginsWith = (start: string) =>
-  Schema.String.check(Schema.isPattern(new RegExp(`^${start}[0-9a-hjkmnp-tv-z]{26}$`, "u")))
+  Schema.String.check(
+    Schema.isPattern(new RegExp(`^${start}[0-9a-hjkmnp-tv-z]{26}$`, "u"), { expected: `an identifier, ${start}…` })
+  )
 const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
 
 /** Identifier of one version line of an application, `app_…`. */

@@ -14,8 +14,12 @@ export const reader = <A>(
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   return (input) => {
-    if (!isStorable(input, 0)) return Result.fail(invalidInput(unsafeText(input)))
-    return Result.mapError(decode(input), (error) => invalidInput(firstOfEach(fieldErrors(error.issue, []))))
+    const unsafe = isStorable(input, 0) ? [] : unsafeText(input)
+    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(invalidInput(unsafe))
+    const decoded = decode(input)
+    if (Result.isSuccess(decoded) && unsafe.length === 0) return Result.succeed(decoded.success)
+    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
+    return Result.fail(invalidInput(firstOfEach([...unsafe, ...wrong])))
   }
 }
 
@@ -38,6 +42,14 @@ export const textUpTo = (max: number, min: 0 | 1 = 0) => {
   )
 }
 
+/** A whole number from a minimum on, up to a maximum where there is one. */
+export const wholeNumber = (minimum: number, maximum: number | null = null) =>
+  maximum === null
+    ? Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum, { expected: `a whole number of at least ${minimum}` }))
+    : Schema.Int.check(
+        Schema.isBetween({ minimum, maximum }, { expected: `a whole number from ${minimum} to ${maximum}` })
+      )
+
 /** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
@@ -55,7 +67,9 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
     case "Pointer":
       return fieldErrors(issue.issue, [...path, ...issue.path])
     case "Composite":
-      return issue.issues.flatMap((inner) => fieldErrors(inner, path))
+      return issue.issues.flatMap((inner) =>
+        fieldErrors(inner, path).map((error) => (isMissing(inner) ? withChoices(error, issue.ast, inner.path) : error))
+      )
     case "Filter": {
       const expected = issue.filter.annotations?.expected
       // A rule over several fields says itself what is wrong, and where.
@@ -76,6 +90,17 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       return at(`${expected}.`)
     }
   }
+}
+
+const isMissing = (issue: SchemaIssue.Issue): issue is SchemaIssue.Pointer =>
+  issue._tag === "Pointer" && issue.issue._tag === "MissingKey"
+
+/** What may stand in a field that is missing, where that is a choice. */
+const withChoices = (error: FieldError, object: SchemaIssue.Composite["ast"], [name]: SchemaIssue.Pointer["path"]) => {
+  const fields = object._tag === "Objects" ? object.propertySignatures : []
+  const field = fields.find((field) => field.name === name)
+  const allowed_values = field === undefined ? [] : literalsOf(field.type)
+  return allowed_values.length > 0 ? { ...error, allowed_values } : error
 }
 
 const kinds: { readonly [tag: string]: string } = {
@@ -120,7 +145,7 @@ const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
       if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
     } else if (typeof value === "object" && value !== null) {
       if (path.length >= max_depth) {
-        found.push({ path: pathOf(path), message: `Must not be nested deeper than ${max_depth} levels.` })
+        found.push({ path: pathOf(path), message: too_deep })
         return
       }
       for (const [name, member] of Object.entries(value)) {
@@ -139,5 +164,6 @@ const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
 }
 
 const max_findings = 10
+const too_deep = `Must not be nested deeper than ${max_depth} levels.`
 
 const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
+import { wholeNumber } from "./Input.ts"
 
 /** How many items a page holds (api.md, Limits). */
 export const pageFields = {
-  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))).annotateKey({
+  limit: Schema.optionalKey(wholeNumber(1, 100)).annotateKey({
     description: "Items on a page, 1 to 100; 10 unless told"
   }),
   cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })

@@ -4,7 +4,7 @@ import { Seal } from "./access/Seal.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { Nothing } from "./Input.ts"
+import { Nothing, wholeNumber } from "./Input.ts"
 import * as Json from "./Json.ts"
 import * as Operation from "./Operation.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
@@ -169,7 +169,7 @@ export const getQuote = Operation.make({
   idempotent: false,
   input: Schema.Struct({
     id: Schema.String.annotateKey({ description: "The quote, `qt_…`" }),
-    version: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))).annotateKey({
+    version: Schema.optionalKey(wholeNumber(1)).annotateKey({
       description: "The version to read; the newest unless told"
     })
   }),
@@ -255,7 +255,7 @@ export const advanceTime = Operation.make({
   authority: sandboxServer,
   cost: { other: 1 },
   idempotent: true,
-  input: Schema.Struct({ seconds: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 31_536_000 })) }),
+  input: Schema.Struct({ seconds: wholeNumber(1, 31_536_000) }),
   output: ControlResult,
   errors: ["conflict"],
   run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))

@@ -22,7 +22,7 @@ export const make = <R>(
 ): Route<R | Operation.PipelineServices> => {
   const places = placesOf(operation)
   const viaOf = Called.vias(Operation.loggedPath(operation.route.path))
-  const hasBody = operation.route.method === "POST" || operation.route.method === "PATCH"
+  const hasBody = operation.route.method !== "GET"
   return {
     name: operation.name,
     method: operation.route.method,

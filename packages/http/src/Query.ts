@@ -37,7 +37,9 @@ const decode = (text: string): string | null => {
 }
 
 const valueOf = (text: string, type: Operation.QueryType | undefined): string | number =>
-  type === "integer" && wholeNumber.test(text) ? Number(text) : text
+  type === "integer" && wholeNumber.test(text) ? exact(Number(text)) : text
 
-/** At most 15 digits: every such number is exact. */
-const wholeNumber = /^-?\d{1,15}$/
+const wholeNumber = /^-?\d+$/
+
+/** Beyond the exact numbers all mean the same: more than there is of anything. */
+const exact = (number: number): number => Math.min(Math.max(number, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)

@@ -59,6 +59,12 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (claim === null) return null
     return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
   })
+  /** Who the client says that it is: in each message, when it introduces itself, or in its session. */
+  const clientIn = (incoming: Incoming, message: JsonRpc.Message, era: Protocol.Era) => {
+    if (era === "modern") return Effect.succeed(Protocol.clientNamedIn(message))
+    if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
+    return clientOf(header(incoming, "mcp-session-id"))
+  }
   const sessionHeaders = Effect.fnUntraced(function* (message: JsonRpc.Message) {
     const client = Protocol.clientOf(message.params.clientInfo)
     if (client === null) return noHeaders
@@ -67,10 +73,9 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const answer = Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, message: JsonRpc.Message) {
     const headers = routingHeaders(incoming)
     const era = Protocol.eraOf(message, headers.version)
-    const client =
-      era === "modern" ? Protocol.clientNamedIn(message) : yield* clientOf(header(incoming, "mcp-session-id"))
-    const via = viaOf(incoming, client)
-    const noted = (outgoing: Outgoing) => Effect.as(note(incoming, { ...via, status: outgoing.status }, null), outgoing)
+    const via = viaOf(incoming, yield* clientIn(incoming, message, era))
+    const noted = (outgoing: Outgoing) =>
+      Effect.as(note(incoming, { ...via, status: outgoing.status }, codeOf(outgoing.status)), outgoing)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
     const outcome = yield* server.answer(message, { ...comingFrom(incoming), caller, era, via })
@@ -86,7 +91,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (origin !== null && !Origins.isAllowed(settings.origins, origin)) return yield* forbiddenOrigin
     if (incoming.method === "OPTIONS" && origin !== null) return preflight
     if (incoming.method !== "POST") {
-      return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, null), onlyPost)
+      return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, "not_found"), onlyPost)
     }
     const { credentials, request_id } = comingFrom(incoming)
     const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
@@ -121,6 +126,10 @@ const note = (incoming: Incoming, via: Operation.Missed["via"], error_code: ApiE
   const { credentials, request_id } = comingFrom(incoming)
   return Operation.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
 }
+
+/** What the request log calls a refusal of the protocol itself, which has codes of its own; null for an answer. */
+const codeOf = (status: number): ApiError.ErrorCode | null =>
+  status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
 const viaOf = (incoming: Incoming, client: Protocol.Client | null) => ({
   method: incoming.method,

@@ -67,6 +67,16 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("knows the client of an introduction by its own words, and names what the protocol refuses", () =>
+    Effect.gen(function* () {
+      yield* send({ message: hello })
+      yield* send({ method: "GET" })
+      const [introduction, refused] = yield* logged
+      assert.deepInclude(introduction.agent, { client_name: "old-client", client_version: "4" })
+      assert.deepStrictEqual([refused.status, refused.error_code], [405, "not_found"])
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("holds what reached no tool as well, and nothing of callers whose key is not valid", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })

@@ -13,9 +13,9 @@ const newest = `select ${recordColumns} from quotewire.record where workspace_id
 
 // The newest version is not among the older ones.
 const named = `select ${recordColumns} from quotewire.record
-  where workspace_id = $1 and kind = $2 and id = $3 and version = $4
+  where workspace_id = $1 and kind = $2 and id = $3 and version = $4::bigint
   union all select ${recordColumns} from quotewire.older_version
-  where workspace_id = $1 and kind = $2 and id = $3 and version = $4`
+  where workspace_id = $1 and kind = $2 and id = $3 and version = $4::bigint`
 
 // One snapshot: no event is missing that was not erased.
 const feed = `select w.erased_through, e.number, e.id, e.occurred_at, e.body

@@ -32,7 +32,9 @@ export const SendInput = Schema.Struct({
     Schema.Struct({
       operation: Schema.optionalKey(Name).annotateKey({ description: "The operation or tool that was tried" }),
       tool: Schema.optionalKey(Name).annotateKey({ description: "The tool that was tried" }),
-      request_ids: Schema.optionalKey(Schema.Array(RequestId).check(Schema.isMaxLength(20))).annotateKey({
+      request_ids: Schema.optionalKey(
+        Schema.Array(RequestId).check(Schema.isMaxLength(20, { expected: "a list of at most 20 identifiers" }))
+      ).annotateKey({
         description: "The Request-Id of each answer that the report is about"
       })
     })

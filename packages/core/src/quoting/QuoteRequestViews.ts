@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { QuoteRequestId } from "../Ids.ts"
+import { wholeNumber } from "../Input.ts"
 import { pageFields } from "../Page.ts"
 import { OffsetDateTime } from "../Timestamp.ts"
 import { Line } from "./Line.ts"
@@ -12,10 +13,10 @@ export const max_wait_seconds = 20
 /** Which quote request to read, and how long to wait for a change. */
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
-  wait_seconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: max_wait_seconds }))
-  ).annotateKey({ description: "How long to wait for a change while the request is in progress; 20 unless told" }),
-  since_version: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))).annotateKey({
+  wait_seconds: Schema.optionalKey(wholeNumber(0, max_wait_seconds)).annotateKey({
+    description: "How long to wait for a change while the request is in progress; 20 unless told"
+  }),
+  since_version: Schema.optionalKey(wholeNumber(0)).annotateKey({
     description: "The version that you hold: a newer one is answered at once"
   })
 })

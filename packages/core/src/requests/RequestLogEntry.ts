@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { codes } from "../ApiError.ts"
 import { Environment } from "../access/Caller.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../Ids.ts"
+import { wholeNumber } from "../Input.ts"
 import { pageFields } from "../Page.ts"
 import { bare, type StoredRecord } from "../storage/Change.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../Timestamp.ts"
@@ -47,7 +48,7 @@ export type ListedRequest = typeof ListedRequest.Type
 /** Which entries to list, newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
-  status: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 }))).annotateKey({
+  status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
     description: "The HTTP status of the answer"
   }),
   error_code: Schema.optionalKey(Schema.Literals(codes)),

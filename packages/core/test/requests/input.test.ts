@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { max_depth, reader } from "../../src/Input.ts"
+import { max_depth, reader, wholeNumber } from "../../src/Input.ts"
 
 const Thing = Schema.Struct({
   name: Schema.String,
@@ -43,6 +43,31 @@ describe("an input", () => {
     const [surprise] = errorsOf({ name: "n", surprise: 1 })
     assert.deepStrictEqual(surprise, { path: "surprise", message: "This field is not known." })
     assert.deepStrictEqual(errorsOf({}), [{ path: "name", message: "This field is required." }])
+  })
+
+  it("has the choice named where one is missing", () => {
+    const chosen = reader(Schema.Struct({ color: Schema.Literals(["red", "green"]), size: Schema.Int }))
+    const result = chosen({})
+    assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
+      { path: "color", message: "This field is required.", allowed_values: ["red", "green"] },
+      { path: "size", message: "This field is required." }
+    ])
+  })
+
+  it("says of a number what it should be, whether it is too large, broken or text", () => {
+    const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
+    const messageOf = (count: unknown) => {
+      const result = counted({ count })
+      return Result.isFailure(result) ? result.failure.field_errors?.map(({ message }) => message) : []
+    }
+    for (const count of [0, 6, "1", null]) {
+      assert.deepStrictEqual(messageOf(count), ["Must be a whole number from 1 to 5."], String(count))
+    }
+    assert.deepStrictEqual(messageOf(1.5), ["Must be an integer."])
+  })
+
+  it("has its wrong fields named beside those whose text no storage can hold", () => {
+    assert.sameMembers([...pathsOf({ name: "n\0", count: 9, surprise: 1 })], ["name", "count", "surprise"])
   })
 
   it("is never repeated in a message", () => {

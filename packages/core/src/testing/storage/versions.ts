@@ -118,6 +118,9 @@ export const versions: ReadonlyArray<Case> = [
       }
       const absent = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 4 })
       expectSame("a version that is not written yet", Option.getOrNull(absent), null)
+      const beyond = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1) } as const
+      const never = yield* storage.get({ ...beyond, version: Number.MAX_SAFE_INTEGER })
+      expectSame("a version that never will be", Option.getOrNull(never), null)
       expectSame("an older version", yield* read(storage, Sample.requestId(1), 2), null)
       expectSame(
         "the newest by number",
