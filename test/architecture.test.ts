@@ -163,11 +163,12 @@ describe("modules of the core", () => {
     "events/Event events/EventPage",
     "quoting/Application quoting/Assume quoting/Breed quoting/CalendarDate quoting/Capabilities quoting/CarrierHealth",
     "quoting/Codes quoting/Consent quoting/Disclosed quoting/Disclosure quoting/Eligibility quoting/FactCatalog",
-    "quoting/Facts quoting/JobPayload quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
+    "quoting/Facts quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
     "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
     "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "requests/HeldCalls requests/RequestLogEntry",
+    "runner/JobPayload",
     "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
     "storage/Change storage/Job storage/Page"
   ].flatMap((line) => line.split(" "))

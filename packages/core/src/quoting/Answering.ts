@@ -2,12 +2,12 @@ import { Effect } from "effect"
 import type { Seal } from "../access/Seal.ts"
 import { goTokens } from "../access/Token.ts"
 import type { Ids, QuoteId, WorkspaceId } from "../Ids.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import type { JobKind, NewJob } from "../storage/Job.ts"
 import { day_ms, second_ms } from "../Timestamp.ts"
 import { type Assumed, stateOf } from "./Application.ts"
 import type { CarrierAsk, CarrierOffer, CarrierReply } from "./Carrier.ts"
 import type { Candidate } from "./Eligibility.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import * as Offer from "./Offer.ts"
 import * as Quote from "./Quote.ts"
 import { offered, type Part, requestEvent } from "./QuoteChange.ts"
@@ -98,8 +98,10 @@ const questioned = (
 ): Part => {
   const message = questions.map((question) => Offer.clean(question.label)).join(" ")
   const missing_facts = questions.map((question) => Offer.clean(question.path))
-  const payload: JobPayload["end_action"] = { quote_request_id: awaited.request.id }
-  const ending: Part = { ...nothing, jobs: [job(awaited, "end_action", payload, now + action_ms)] }
+  const ending: Part = {
+    ...nothing,
+    jobs: [job(awaited, "end_action", { quote_request_id: awaited.request.id }, now + action_ms)]
+  }
   return answered(naming, awaited, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
@@ -196,15 +198,11 @@ const followUps = (
     : [job(awaited, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }
 
-const askOf = (awaited: Awaited): JobPayload["ask_carrier"] => ({
+const askOf = (awaited: Awaited): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: awaited.request.id,
   carrier_id: awaited.candidate.adapter.carrier.id,
   attempt: awaited.ask.attempt
 })
 
-const job = <K extends JobKind>(awaited: Awaited, kind: K, payload: JobPayload[K], due_at: number): NewJob => ({
-  kind,
-  due_at,
-  ordered: awaited.ordered,
-  payload: JSON.stringify(payload)
-})
+const job = <K extends JobKind>(awaited: Awaited, kind: K, payload: JobPayload.Payloads[K], due_at: number): NewJob =>
+  JobPayload.make(kind, payload, { due_at, ordered: awaited.ordered })

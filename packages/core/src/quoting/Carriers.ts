@@ -2,9 +2,9 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
 import { Ids } from "../Ids.ts"
-import * as Json from "../Json.ts"
 import { PublicUrl } from "../PublicUrl.ts"
 import type { JobHandlers } from "../runner/JobHandler.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
@@ -14,7 +14,6 @@ import * as Asking from "./Asking.ts"
 import { isAwaited, loadAsk, loadRequest, openRequest, type Sources } from "./AskLoading.ts"
 import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "./Carrier.ts"
 import { collection, couldNotStart } from "./Collecting.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
 import { type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
@@ -103,7 +102,7 @@ const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
     asking,
     naming: { ids }
   } = means
-  const { quote_request_id } = payloadOf(job, "collect")
+  const { quote_request_id } = JobPayload.read(job, "collect")
   const request = yield* loadRequest(sources, job.workspace_id, quote_request_id)
   if (request === null || request.status_details.reason !== "queued") return yield* finish(means, job)
   const opened = scenarioOf(request) === "cannot_start" ? null : yield* openRequest(sources, job.workspace_id, request)
@@ -117,7 +116,7 @@ const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
 const awaitedBy = Effect.fnUntraced(function* (
   means: Means,
   job: ClaimedJob,
-  { quote_request_id, carrier_id, attempt }: JobPayload["ask_carrier"],
+  { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
   at: number
 ) {
   const { sources } = means
@@ -132,7 +131,7 @@ const awaitedBy = Effect.fnUntraced(function* (
 })
 
 const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
-  const payload = payloadOf(job, "ask_carrier")
+  const payload = JobPayload.read(job, "ask_carrier")
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { candidate } = awaited
@@ -140,9 +139,8 @@ const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: numb
   if (silence !== null) return yield* settle(means, awaited, silence, at, job)
   const asked = yield* means.asking.ask(candidate, awaited.ask)
   if (asked._tag === "no_room") {
-    const { kind, ordered } = job
-    const due_at = at + asked.again_after_ms
-    return yield* finish(means, job, { jobs: [{ kind, ordered, due_at, payload: job.payload }] })
+    const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
+    return yield* finish(means, job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
   }
   const now = yield* answeredAt(means, awaited, at)
   const pause_ms = mayRepeat(awaited, asked.reply, now) ? yield* Asking.repeatPause : null
@@ -150,7 +148,7 @@ const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: numb
 })
 
 const poll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
-  const { ref, ...payload } = payloadOf(job, "poll_carrier")
+  const { ref, ...payload } = JobPayload.read(job, "poll_carrier")
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { adapter } = awaited.candidate
@@ -183,7 +181,7 @@ const readCallback = Effect.fnUntraced(function* (
 
 /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
 const playCallback = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
-  const { ref, ...payload } = payloadOf(job, "carrier_callback")
+  const { ref, ...payload } = JobPayload.read(job, "carrier_callback")
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { adapter } = awaited.candidate
@@ -210,7 +208,7 @@ const callback = Effect.fnUntraced(function* (means: Means, carrier_id: string, 
 
 const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
   const { storage, sources, asking, naming } = means
-  const { quote_id } = payloadOf(job, "refresh_quote")
+  const { quote_id } = JobPayload.read(job, "refresh_quote")
   const key = { workspace_id: job.workspace_id, id: quote_id }
   const stored = yield* storage.get({ ...key, kind: "quote" })
   const offer = yield* storage.get({ ...key, kind: "offer" })
@@ -244,9 +242,6 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
 })
 
 const failed_poll_after_ms = 10_000
-
-const payloadOf = <K extends keyof JobPayload>(job: ClaimedJob, _kind: K): JobPayload[K] =>
-  Json.decode(Json.fromText<JobPayload[K]>(job.payload))
 
 /** An answer that nobody waits for any more is noted and dropped: it names no person. */
 const noteLate = (carrier_id: string, quote_request_id: string) =>

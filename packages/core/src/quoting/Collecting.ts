@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { Ids } from "../Ids.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import type { NewJob } from "../storage/Job.ts"
 import { askFor, isOrdered, type OpenedRequest, type Sources } from "./AskLoading.ts"
 import { type Candidate, candidates, whyNot } from "./Eligibility.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import { type Part, requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { storedRequest } from "./StoredRecords.ts"
@@ -60,27 +60,17 @@ const firstAsk = Effect.fnUntraced(function* (
   deadline: number
 ) {
   const { adapter } = candidate
-  const payload: JobPayload["ask_carrier"] = {
-    quote_request_id: opened.request.id,
-    carrier_id: adapter.carrier.id,
-    attempt: 1
-  }
   const ask = yield* askFor(sources, opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
-  const made: NewJob = {
-    kind: "ask_carrier",
-    due_at: at + (adapter.simulation?.latency_ms(ask) ?? 0),
-    ordered: isOrdered(candidate, opened.request),
-    payload: JSON.stringify(payload)
-  }
-  return made
+  return JobPayload.make(
+    "ask_carrier",
+    { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
+    { due_at: at + (adapter.simulation?.latency_ms(ask) ?? 0), ordered: isOrdered(candidate, opened.request) }
+  )
 })
 
-const closing = (request: QuoteRequest.QuoteRequest, deadline: number): NewJob => {
-  const payload: JobPayload["close_request"] = { quote_request_id: request.id }
-  return {
-    kind: "close_request",
-    due_at: deadline,
-    ordered: request.environment === "sandbox",
-    payload: JSON.stringify(payload)
-  }
-}
+const closing = (request: QuoteRequest.QuoteRequest, deadline: number): NewJob =>
+  JobPayload.make(
+    "close_request",
+    { quote_request_id: request.id },
+    { due_at: deadline, ordered: request.environment === "sandbox" }
+  )

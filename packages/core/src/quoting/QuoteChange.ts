@@ -1,10 +1,9 @@
 import * as Event from "../events/Event.ts"
 import type { Ids } from "../Ids.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
-import type { NewJob } from "../storage/Job.ts"
 import { minute_ms } from "../Timestamp.ts"
 import type { CarrierOffer } from "./Carrier.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import type { Line } from "./Line.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
@@ -69,13 +68,8 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
     handoff_url: offer.handoff_url
   }
   const stored = storedQuote(quote, made.line, made.created_at, at)
-  const payload: JobPayload["expire_quote"] = { quote_id: quote.id }
-  const timer = (kind: "expire_quote" | "refresh_quote", due_at: number): NewJob => ({
-    kind,
-    due_at,
-    ordered,
-    payload: JSON.stringify(payload)
-  })
+  const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
+    JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
     writes: [stored, storedOffer(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),

@@ -7,11 +7,11 @@ import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
 import { toMillis } from "../Timestamp.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
@@ -193,13 +193,11 @@ const stepping = (
   decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null
 ): JobHandler =>
   Effect.fnUntraced(function* (job, at) {
-    // Jobs of quotes name none, and end alone.
-    const { quote_request_id = "" } = Json.decode(Json.fromText<Partial<JobPayload["close_request"]>>(job.payload))
-    const stored = yield* means.storage.get({
-      workspace_id: job.workspace_id,
-      kind: "quote_request",
-      id: quote_request_id
-    })
+    const id = JobPayload.requestOf(job)
+    const stored =
+      id === null
+        ? Option.none()
+        : yield* means.storage.get({ workspace_id: job.workspace_id, kind: "quote_request", id })
     const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
     yield* means.storage.commit({
       ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),

@@ -6,6 +6,7 @@ import { Ids, type QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { fingerprintLike } from "../requests/Fingerprint.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
 import * as Change from "../storage/Change.ts"
 import { deciding } from "../storage/onConflict.ts"
@@ -131,12 +132,11 @@ const accept = Effect.fnUntraced(function* (
       ],
       events: [requestEvent(ids, step, moment.now)],
       jobs: [
-        {
-          kind: "collect",
-          due_at: moment.now + queueMs(call, checked.scenario),
-          ordered: caller.environment === "sandbox",
-          payload: JSON.stringify({ quote_request_id: step.request.id })
-        }
+        JobPayload.make(
+          "collect",
+          { quote_request_id: step.request.id },
+          { due_at: moment.now + queueMs(call, checked.scenario), ordered: caller.environment === "sandbox" }
+        )
       ]
     })
   )

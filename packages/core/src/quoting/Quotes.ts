@@ -6,10 +6,10 @@ import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import type { JobPayload } from "./JobPayload.ts"
 import type * as Quote from "./Quote.ts"
 import { deactivation } from "./QuoteChange.ts"
 import { mayRead } from "./readAuthority.ts"
@@ -80,7 +80,7 @@ export class Quotes extends Context.Service<
       })
 
       const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
-        const { quote_id } = Json.decode(Json.fromText<JobPayload["expire_quote"]>(job.payload))
+        const { quote_id } = JobPayload.read(job, "expire_quote")
         const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: "quote", id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at

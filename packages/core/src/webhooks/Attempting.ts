@@ -1,8 +1,7 @@
 import { Clock, Effect, Hash, Metric, Semaphore } from "effect"
 import type { Mac } from "effect/crypto"
 import type { Seal } from "../access/Seal.ts"
-import * as Json from "../Json.ts"
-import type { JobPayload } from "../quoting/JobPayload.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import { Place } from "../runner/Place.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
@@ -90,7 +89,7 @@ const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
 /** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
 const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
-  const { subscription_id, event_id, turn, trigger } = payloadOf(job)
+  const { subscription_id, event_id, turn, trigger } = JobPayload.read(job, "deliver")
   const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
   if (delivery === null) return null
   if (turn !== null && (delivery.turn !== turn || !Delivery.isOpen(delivery))) return null
@@ -135,7 +134,7 @@ const putOff_ms = (times: number): number => Math.min(5 * second_ms * times, 5 *
  */
 const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: number) {
   const { job, turn } = due
-  const payload = payloadOf(job)
+  const payload = JobPayload.read(job, "deliver")
   const postponed = (payload.postponed ?? 0) + 1
   if (postponed > max_postponed) return yield* abandon(means, job, ended_at)
   const until = ended_at + putOff_ms(postponed)
@@ -188,12 +187,9 @@ const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outc
 
 /** Ends an attempt that has died too often: its delivery has failed, and can be replayed. */
 export const abandon = Effect.fnUntraced(function* ({ storage }: Pick<Means, "storage">, job: ClaimedJob, at: number) {
-  const { subscription_id, event_id, turn } = payloadOf(job)
+  const { subscription_id, event_id, turn } = JobPayload.read(job, "deliver")
   const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
   const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.turn === turn
   const writes = isNext ? [Delivery.toStored(Delivery.gaveUp(delivery), at)] : []
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
-
-const payloadOf = (job: ClaimedJob): JobPayload["deliver"] =>
-  Json.decode(Json.fromText<JobPayload["deliver"]>(job.payload))

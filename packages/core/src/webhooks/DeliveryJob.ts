@@ -1,5 +1,5 @@
 import type { SubscriptionId } from "../Ids.ts"
-import type { JobPayload } from "../quoting/JobPayload.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import type { ClaimedJob, JobLane, NewJob } from "../storage/Job.ts"
 import { minute_ms } from "../Timestamp.ts"
 import type { KeptDelivery } from "./Delivery.ts"
@@ -49,11 +49,8 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endp
 }
 
 /** The same attempt later: nothing was sent. */
-export const laterJob = (job: ClaimedJob, payload: JobPayload["deliver"], due_at: number): NewJob => ({
-  ...partsOf(job),
-  due_at,
-  payload: JSON.stringify(payload)
-})
+export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
+  JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
 const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob => ({
   kind,
@@ -76,16 +73,12 @@ const jobOf = (
   turn: number | null,
   trigger: "manual" | "scheduled",
   lane: JobLane
-): NewJob => {
-  const payload: JobPayload["deliver"] = { subscription_id, event_id, turn, trigger }
-  return {
-    kind: "deliver",
-    due_at: next_attempt_at ?? created_at,
-    ordered: false,
-    lane: laneFor(subscription_id, lane),
-    payload: JSON.stringify(payload)
-  }
-}
+): NewJob =>
+  JobPayload.make(
+    "deliver",
+    { subscription_id, event_id, turn, trigger },
+    { due_at: next_attempt_at ?? created_at, ordered: false, lane: laneFor(subscription_id, lane) }
+  )
 
 const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
   ...lane,
@@ -94,18 +87,8 @@ const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
 
 /** Cancels what was to come of a subscription that was turned off at that moment. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
-  subscriptionJob("cancel_deliveries", subscription_id, due_at, false)
+  JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
 /** Drops a subscription that is not finished by then. A sandbox's timers are ordered. */
 export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
-  subscriptionJob("drop_subscription", subscription_id, due_at, ordered)
-
-const subscriptionJob = (
-  kind: "cancel_deliveries" | "drop_subscription",
-  subscription_id: SubscriptionId,
-  due_at: number,
-  ordered: boolean
-): NewJob => {
-  const payload: JobPayload["cancel_deliveries"] = { subscription_id }
-  return { kind, due_at, ordered, payload: JSON.stringify(payload) }
-}
+  JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })

@@ -7,8 +7,8 @@ import { Ids, type WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
-import type { JobPayload } from "../quoting/JobPayload.ts"
 import type { JobHandlers } from "../runner/JobHandler.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { deciding } from "../storage/onConflict.ts"
@@ -165,7 +165,8 @@ const disable = Effect.fnUntraced(function* (means: Means, call: Call, id: strin
 
 /** An unfinished subscription is dropped when its ten minutes are over. */
 const drop = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
-  const subscription = yield* loadSubscription(means.storage, job.workspace_id, payloadOf(job).subscription_id)
+  const { subscription_id } = JobPayload.read(job, "drop_subscription")
+  const subscription = yield* loadSubscription(means.storage, job.workspace_id, subscription_id)
   const writes =
     subscription?.status === "unfinished"
       ? [Subscription.toStored(Subscription.change(subscription, { status: "dropped" }, at))]
@@ -175,9 +176,7 @@ const drop = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: num
 
 /** Cancels what was handed over before delivery turned off; it may have been turned on again. */
 const cancelAll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
-  yield* cancelOpen(means.storage, job.workspace_id, payloadOf(job).subscription_id, at, job.due_at + 1)
+  const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
+  yield* cancelOpen(means.storage, job.workspace_id, subscription_id, at, job.due_at + 1)
   yield* means.storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })
-
-const payloadOf = (job: ClaimedJob): JobPayload["cancel_deliveries"] =>
-  Json.decode(Json.fromText<JobPayload["cancel_deliveries"]>(job.payload))

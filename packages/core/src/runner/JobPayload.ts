@@ -1,5 +1,6 @@
 import type { QuoteId, QuoteRequestId, SubscriptionId } from "../Ids.ts"
-import type { JobKind } from "../storage/Job.ts"
+import * as Json from "../Json.ts"
+import type { ClaimedJob, JobKind, NewJob } from "../storage/Job.ts"
 
 interface OfRequest {
   readonly quote_request_id: QuoteRequestId
@@ -33,8 +34,8 @@ interface OfDelivery extends OfSubscription {
   readonly postponed?: number
 }
 
-/** What each kind of job carries, as JSON in `Job.payload`: names and counts, never a person's facts. */
-export interface JobPayload extends Record<JobKind, object> {
+/** What each kind of job carries, as JSON in `NewJob.payload`: names and counts, never a person's facts. */
+export interface Payloads extends Record<JobKind, object> {
   readonly collect: OfRequest
   readonly ask_carrier: OfCarrier
   readonly poll_carrier: OfAcceptedAsk
@@ -47,3 +48,20 @@ export interface JobPayload extends Record<JobKind, object> {
   readonly cancel_deliveries: OfSubscription
   readonly drop_subscription: OfSubscription
 }
+
+/** A job of a kind, with what its kind carries. */
+export const make = <K extends JobKind>(
+  kind: K,
+  payload: Payloads[K],
+  due: Pick<NewJob, "due_at" | "ordered" | "lane">
+): NewJob => ({ kind, ...due, payload: JSON.stringify(payload) })
+
+/** What a job of that kind carries; a defect where the job is of another. */
+export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] => {
+  if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
+  return Json.decode(Json.fromText<Payloads[K]>(job.payload))
+}
+
+/** The quote request that a job of whatever kind names; null where it names none. */
+export const requestOf = (job: ClaimedJob): QuoteRequestId | null =>
+  Json.decode(Json.fromText<Partial<OfRequest>>(job.payload)).quote_request_id ?? null
