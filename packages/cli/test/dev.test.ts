@@ -1,9 +1,33 @@
+import { once } from "node:events"
 import { readFile } from "node:fs/promises"
+import { connect } from "node:net"
+import { text } from "node:stream/consumers"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import manifest from "../package.json" with { type: "json" }
 import { version } from "../src/version.ts"
 import { host, launch, program, run } from "./support/program.ts"
+
+/** Sends a report without the second half of its body; answers when the host has its head. */
+const halfSent = async (base_url: string, key: string, body: string) => {
+  const { hostname, port } = new URL(base_url)
+  const socket = connect(Number(port), hostname)
+  const head = [
+    "POST /v1/feedback HTTP/1.1",
+    `host: ${hostname}`,
+    `authorization: Bearer ${key}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    "idempotency-key: half",
+    "expect: 100-continue",
+    "connection: close"
+  ].join("\r\n")
+  socket.write(`${head}\r\n\r\n`)
+  // The host says so when it has read the head.
+  await once(socket, "data")
+  socket.write(body.slice(0, body.length / 2))
+  return { sendRest: () => socket.write(body.slice(body.length / 2)), answer: text(socket).catch(() => "") }
+}
 
 describe("quotewire dev", () => {
   it.live("prints one line of JSON when it is ready, and nothing else on standard output", () =>
@@ -85,6 +109,26 @@ describe("quotewire dev", () => {
       const link = yield* Effect.promise(() => fetch(quotes[0].next_actions[0].url))
       assert.strictEqual(link.status, 410)
     })
+  )
+
+  it.live(
+    "answers a request that was half sent at SIGTERM when the rest comes, and ends within ten seconds where it never does",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* host(["dev", "--port", "0", "--json"])
+        const { base_url, keys } = JSON.parse(started.output())
+        const begin = () => halfSent(base_url, keys.server, JSON.stringify({ kind: "bug", summary: "It is half sent" }))
+        const [late, never] = yield* Effect.promise(() => Promise.all([begin(), begin()]))
+        const signalled_at = Date.now()
+        started.child.kill("SIGTERM")
+        late.sendRest()
+        // All of it has arrived, so it is judged: two fields are missing.
+        assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
+        assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 [^]*\r\nretry-after: \d/i)
+        assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
+        assert.isBelow(Date.now() - signalled_at, 10_000)
+      }),
+    30_000
   )
 
   it.live("holds callers to the limits of its settings, by the address that a trusted proxy tells", () =>
