@@ -124,7 +124,7 @@ describe("quotewire dev", () => {
         late.sendRest()
         // All of it has arrived, so it is judged: two fields are missing.
         assert.match(yield* Effect.promise(() => late.answer), /^HTTP\/1\.1 422 /)
-        assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 [^]*\r\nretry-after: \d/i)
+        assert.match(yield* Effect.promise(() => never.answer), /^HTTP\/1\.1 503 .*\r\nretry-after: \d/is)
         assert.strictEqual((yield* Effect.promise(() => started.ended)).code, 0)
         assert.isBelow(Date.now() - signalled_at, 10_000)
       }),
