@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, type Scope } from "effect"
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, RcMap, type Scope, Semaphore } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Signal from "../Signal.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
@@ -61,6 +61,7 @@ export class Runner extends Context.Service<
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       const handlers = yield* Handlers
+      const inTurn = yield* makeTurns
       const runInOrder = yield* InOrder.make(storage, { every_ms: poll_ms, lease_ms })
 
       const momentOf = (job: ClaimedJob) =>
@@ -82,35 +83,33 @@ export class Runner extends Context.Service<
           storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
         )
 
-      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
+      const runUntilDone = Effect.fnUntraced(function* (workspace_id: WorkspaceId | undefined) {
+        const signal = yield* wokenByJobs(storage, workspace_id)
         let jobs = 0
-        let waits = 0
         while (true) {
           const claimed = yield* claim(100, workspace_id)
           if (claimed.jobs.length > 0) {
             yield* runInOrder(claimed.jobs, run)
             jobs += claimed.jobs.length
-            waits = 0
-          } else if (claimed.busy && workspace_id !== undefined) {
-            // Another runner is at it: it needs a turn of this process, or of its own; a dead one's lease has to end.
-            waits++
-            yield* waits < 100 ? Effect.yieldNow : Effect.sleep(Math.min(longest_turn_ms, waits - 95))
+          } else if (claimed.busy) {
+            // Another runner is at it: each of its commits is a reason to look; a dead one's lease has to end.
+            yield* signal.next(longest_turn_ms)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
             return ran
           }
         }
-      })
+      }, Effect.scoped)
+
+      const runDue = (workspace_id?: WorkspaceId) =>
+        workspace_id === undefined ? runUntilDone(undefined) : inTurn(workspace_id, runUntilDone(workspace_id))
 
       const forever = Effect.gen(function* () {
-        const signal = Signal.make()
+        const signal = yield* wokenByJobs(storage, undefined)
         const running = new Map<string, ClaimedJob>()
         const outside = waitingOutside(signal.wake)
         const losses = restingAfterLosses()
         const fibers = yield* FiberSet.make()
-        yield* storage.watch((hint) => {
-          if (hint.about === "jobs") signal.wake()
-        })
 
         const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
           Effect.ensuring(
@@ -176,6 +175,23 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next
   yield* Metric.update(runningJobs, running)
   yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / second_ms)
 })
+
+/** A signal that is woken where jobs of a workspace, or of any, have been stored or done. */
+const wokenByJobs = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId | undefined) {
+  const signal = Signal.make()
+  yield* storage.watch((hint) => {
+    if (hint.about === "jobs" && (workspace_id ?? hint.workspace_id) === hint.workspace_id) signal.wake()
+  })
+  return signal
+})
+
+/** Lets those go one after another that run a workspace's work: each would only look at what another one is doing. */
+const makeTurns = Effect.map(
+  RcMap.make({ lookup: (_: WorkspaceId) => Semaphore.make(1) }),
+  (turns) =>
+    <A, E>(workspace_id: WorkspaceId, step: Effect.Effect<A, E>) =>
+      Effect.scoped(Effect.flatMap(RcMap.get(turns, workspace_id), (turn) => turn.withPermit(step)))
+)
 
 /** Counts the jobs that wait for the world outside, and tells when one more does. */
 const waitingOutside = (left: () => void) => {

@@ -38,6 +38,9 @@ const hurdle: { first: Effect.Effect<never, StorageUnavailable> | null; isAway: 
 const unlessAway = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => (hurdle.isAway ? away : effect))
 
+/** How often storage was asked for work. */
+const claims = { count: 0 }
+
 /** Whether the disk is full: what is there can be read and leased, and nothing more can be stored. */
 const full = { isFull: false, refused: 0 }
 const filling = {
@@ -158,6 +161,34 @@ describe("a runner", () => {
       const names = told.map(({ resource, type }) => `${type} ${resource.id} ${resource.version}`)
       assert.lengthOf(new Set(names), names.length)
     })
+  )
+
+  story(
+    "of one workspace looks for work while it has its turn: advances at once cost little more than one",
+    Effect.gen(function* () {
+      const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>) {
+        yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
+        const before = claims.count
+        yield* Effect.forEach(advances, (seconds) => advance(seconds), { concurrency: "unbounded" })
+        return claims.count - before
+      })
+      const one = yield* claimsOf([60])
+      assert.isAtMost(yield* claimsOf([15, 15, 15, 15]), 2 * one)
+      assert.lengthOf(
+        (yield* feed()).filter(({ type }) => type === "quote_request.completed"),
+        40
+      )
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        claim: (query: ClaimQuery) =>
+          Effect.suspend(() => {
+            claims.count++
+            return storage.claim(query)
+          })
+      })
+    }
   )
 
   story(
