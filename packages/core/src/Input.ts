@@ -1,4 +1,4 @@
-import { Result, Schema, SchemaIssue } from "effect"
+import { Predicate, Result, Schema, SchemaIssue } from "effect"
 import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
@@ -132,7 +132,11 @@ const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value !== "object" || value === null) return true
   if (depth >= max_depth) return false
   if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
-  return Object.entries(value).every(([name, member]) => isSafe(name) && isStorable(member, depth + 1))
+  if (!Predicate.isReadonlyObject(value)) return true
+  for (const name of Object.keys(value)) {
+    if (!isSafe(name) || !isStorable(value[name], depth + 1)) return false
+  }
+  return true
 }
 
 /** Finds text that no storage can hold (NUL, unpaired surrogates) and nesting without end; at most ten findings. */
