@@ -98,7 +98,12 @@ const host = <E>(storage: Layer.Layer<Storage.Storage, E>, callsOf: (base_url: s
     Layer.provide(storage),
     Layer.provide(Layer.mergeAll(Quotewire.sandboxCarriers, sealKeys)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
-    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, () => address.base_url)),
+    Layer.provide(
+      Layer.succeed(
+        PublicUrl.PublicUrl,
+        Effect.sync(() => address.base_url)
+      )
+    ),
     Layer.provide(NodeWebhookSender.layer({ policy: loopback })),
     Layer.provide(NodeCrypto.layer)
   )

@@ -120,7 +120,7 @@ const feedback = {
 export const examples = (): Promise<OpenApi.Examples> =>
   tell.pipe(
     Effect.provide(world),
-    Effect.provideService(PublicUrl.PublicUrl, () => OpenApi.recorded_at),
+    Effect.provideService(PublicUrl.PublicUrl, Effect.succeed(OpenApi.recorded_at)),
     Effect.provide(TestClock.layer()),
     Effect.scoped,
     Effect.runPromise

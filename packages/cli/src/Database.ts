@@ -28,7 +28,7 @@ export const sayMigrated = (ran: ReadonlyArray<string>): Effect.Effect<void> =>
   ran.length === 0 ? Effect.void : Console.error(`quotewire: ran the migrations ${ran.join(", ")}.`)
 
 /** What a service stands on whose storage is a database. */
-export const ground = (settings: StorageSettings, base_url: () => string): Ground<Failed> => ({
+export const ground = (settings: StorageSettings, base_url: Effect.Effect<string>): Ground<Failed> => ({
   storage: storage(settings.database_url),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
   base_url

@@ -1,7 +1,7 @@
 import { Quotewire, Retention, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Layer } from "effect"
+import { type Effect, Layer } from "effect"
 import * as Service from "./Service.ts"
 
 // Memory ends somewhere: a process that runs for months holds a month. Quotes live for up to 30 days, and are held for as
@@ -18,7 +18,7 @@ const periods: Retention.Periods = {
 /** The whole service at work, with everything in the memory of this process. */
 export const layer = (
   settings: Service.ServiceSettings,
-  base_url: () => string
+  base_url: Effect.Effect<string>
 ): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.worker.pipe(
     Layer.provideMerge(

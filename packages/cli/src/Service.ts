@@ -9,7 +9,7 @@ import {
   WebhookHeaders
 } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { Layer } from "effect"
+import { type Effect, Layer } from "effect"
 import type { HostSettings } from "./HostSettings.ts"
 
 /** What the settings say of the core. */
@@ -22,8 +22,8 @@ export type ServiceSettings = Pick<
 export interface Ground<E> {
   readonly storage: Layer.Layer<Storage.Storage, E>
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
-  /** The address that callers use, as far as it is known when it is asked for. */
-  readonly base_url: () => string
+  /** The address that callers use; whoever asks before it is known waits. */
+  readonly base_url: Effect.Effect<string>
 }
 
 /** The whole core in this process; `Quotewire.worker` beside it makes it work. */

@@ -1,10 +1,10 @@
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 
 /**
  * Tells the address under which callers reach the host, without a slash at its end: what stands in front of `/go/…`.
  *
- * It is asked whenever a link is written, since a host may know its port only when it listens.
+ * A host may know its port only when it listens: who writes a link waits for this, since links stay as they are written.
  */
-export const PublicUrl = Context.Reference<() => string>("@quotewire/core/PublicUrl", {
-  defaultValue: () => () => "http://127.0.0.1:8787"
+export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/core/PublicUrl", {
+  defaultValue: () => Effect.succeed("http://127.0.0.1:8787")
 })

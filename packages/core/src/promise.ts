@@ -232,10 +232,11 @@ const callWith = <Output>(
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
 const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
+  // A storage may bring its clock along: calls go by it as jobs do.
   const work = options.work === false ? Layer.empty : worker
   return work.pipe(
     Layer.provideMerge(layer),
-    Layer.provide(options.storage),
+    Layer.provideMerge(options.storage),
     Layer.provide(options.carriers ?? sandboxCarriers),
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
@@ -243,6 +244,6 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
     Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
     Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
-    Layer.provide(Layer.succeed(PublicUrl, () => options.public_url ?? "http://127.0.0.1:8787"))
+    Layer.provide(Layer.succeed(PublicUrl, Effect.succeed(options.public_url ?? "http://127.0.0.1:8787")))
   )
 }

@@ -1,5 +1,5 @@
 import { Access } from "@quotewire/core"
-import { Console, Context, Effect, Layer, Option } from "effect"
+import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
@@ -13,19 +13,19 @@ export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128")
 ).pipe(Command.withDescription("Serve a sandbox with everything in memory"))
 
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
-  let base_url = Option.getOrElse(settings.base_url, () => "")
-  const core = yield* Layer.build(InMemory.layer(settings, () => base_url))
+  const address = yield* Deferred.make<string>()
+  const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))
   const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
   const keyless = {
     organization_id: organization.id,
     workspace_id: organization.workspaces.sandbox,
     environment: "sandbox"
   } as const
-  const host = yield* Host.serve(settings).pipe(
+  const { base_url } = yield* Host.serve(settings).pipe(
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
-  base_url = host.base_url
-  const ready = { base_url: host.base_url, organization_id: organization.id, keys }
+  yield* Deferred.succeed(address, base_url)
+  const ready = { base_url, organization_id: organization.id, keys }
   yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, bold))
   return yield* Effect.never
 })

@@ -1,6 +1,6 @@
 import { Access, operations, Quotewire } from "@quotewire/core"
 import { Bridge, Local, Pipe, Tools } from "@quotewire/mcp"
-import { Console, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Console, Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { Services } from "../Agents.ts"
@@ -46,12 +46,12 @@ const bridged = (base_url: string, key: string | null) =>
 
 /** Keeps everything in memory: a sandbox that begins and ends with this process. */
 const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
-  const address = { base_url: "" }
-  const core = yield* Layer.build(InMemory.layer(settings, () => address.base_url))
+  const address = yield* Deferred.make<string>()
+  const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))
   const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
   // Also where an agent is served here: the links of quotes and errors must lead somewhere.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
-  address.base_url = host.base_url
+  yield* Deferred.succeed(address, host.base_url)
   if (settings.http) {
     yield* Console.log(settings.json ? JSON.stringify({ base_url: host.base_url }) : `${host.base_url}/v1/mcp`)
     return yield* Effect.never

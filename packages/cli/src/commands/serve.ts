@@ -1,5 +1,5 @@
 import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
-import { Console, Context, Effect, Layer, Option } from "effect"
+import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
@@ -49,17 +49,14 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
 
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.sayMigrated)
-  let base_url = Option.getOrElse(settings.base_url, () => "")
-  const service = Service.layer(
-    settings,
-    Database.ground(settings, () => base_url)
-  )
+  const address = yield* Deferred.make<string>()
+  const service = Service.layer(settings, Database.ground(settings, Deferred.await(address)))
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
-  const host = yield* Host.serve(settings).pipe(
+  const { base_url } = yield* Host.serve(settings).pipe(
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
-  base_url = host.base_url
+  yield* Deferred.succeed(address, base_url)
   yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}`)
   return yield* Effect.never
 })

@@ -42,7 +42,7 @@ const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
   const service = Service.layer(
     { ...settings, ...nobodyCalls },
-    Database.ground(settings, () => settings.base_url)
+    Database.ground(settings, Effect.succeed(settings.base_url))
   )
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
   yield* Observing.measure(settings).pipe(

@@ -31,7 +31,7 @@ export interface Naming {
   readonly ids: Ids["Service"]
   readonly seal: Seal["Service"]
   /** The address in front of `/go/…`. */
-  readonly base_url: () => string
+  readonly base_url: Effect.Effect<string>
 }
 
 /** A poll comes no sooner and no later than this after the one before. */
@@ -160,27 +160,27 @@ export const checkOffers = (
 }
 
 /** What an offer of this ask needs to become a quote with the given id. */
-export const originOf = (
+export const originOf = Effect.fnUntraced(function* (
   naming: Naming,
   awaited: Awaited,
   id: QuoteId,
   offer: CarrierOffer,
   answered_at: number
-): Effect.Effect<Quote.Origin> =>
-  Effect.map(
-    offer.handoff_url === null ? Effect.succeed(null) : goTokens.write(naming.seal, awaited.workspace_id, id),
-    (token) => ({
-      id,
-      environment: awaited.request.environment,
-      line: awaited.request.line,
-      quote_request_id: awaited.request.id,
-      application_id: awaited.request.application_id,
-      carrier: awaited.candidate.adapter.carrier,
-      answered_at,
-      redirect_path: token === null ? null : `/go/${token}`,
-      base_url: naming.base_url()
-    })
-  )
+): Effect.fn.Return<Quote.Origin> {
+  const base_url = yield* naming.base_url
+  const token = offer.handoff_url === null ? null : yield* goTokens.write(naming.seal, awaited.workspace_id, id)
+  return {
+    id,
+    environment: awaited.request.environment,
+    line: awaited.request.line,
+    quote_request_id: awaited.request.id,
+    application_id: awaited.request.application_id,
+    carrier: awaited.candidate.adapter.carrier,
+    answered_at,
+    redirect_path: token === null ? null : `/go/${token}`,
+    base_url
+  }
+})
 
 /** An accepted ask is polled, or the carrier calls back; a simulated one has its callback played by a job. */
 const followUps = (

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { ApiError } from "../../src/ApiError.ts"
 import { type Embedded, type EmbedOptions, embed } from "../../src/promise.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
@@ -47,6 +48,15 @@ describe("an embedded service", () => {
       const { ready } = yield* embedded({ storage })
       yield* Effect.promise(() => ready)
       yield* Deferred.await(looked)
+    })
+  )
+
+  it.live("goes by the clock that its storage brings along", () =>
+    Effect.gen(function* () {
+      const clock = yield* TestClock.make()
+      const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
+      const quotewire = yield* embedded({ storage, work: false })
+      assert.strictEqual((yield* Effect.promise(() => quotewire.createOrganization("Acme"))).created_at, 0)
     })
   )
 

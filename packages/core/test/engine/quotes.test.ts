@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/Ids.ts"
 import type { CarrierRefresh } from "../../src/quoting/Carrier.ts"
 import { lines } from "../../src/quoting/Line.ts"
@@ -202,6 +202,27 @@ describe("the link to a carrier", () => {
       }
     })
   )
+
+  {
+    const address = Deferred.makeUnsafe<string>()
+    story(
+      "stands in no quote before the host knows its own address",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const moving = yield* Effect.forkChild(advance(60))
+        yield* pass(0)
+        assert.deepStrictEqual((yield* read(id)).quotes, [])
+        yield* Deferred.succeed(address, "https://quotes.example.com")
+        yield* Fiber.join(moving)
+        const { quotes } = yield* read(id)
+        assert.isNotEmpty(quotes)
+        for (const quote of quotes) {
+          assert.include(JSON.stringify(quote), `"https://quotes.example.com/go/${tokenOf(quote)}"`)
+        }
+      }),
+      { public_url: Deferred.await(address) }
+    )
+  }
 
   {
     const handoff_url = "https://carrier.example/offers/1?token=x"

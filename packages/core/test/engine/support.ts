@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Effect, Exit, Fiber, identity, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { ApiError } from "../../src/ApiError.ts"
 import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
@@ -9,6 +9,7 @@ import type { Served } from "../../src/access/Revision.ts"
 import { ServedRevisions } from "../../src/access/ServedRevisions.ts"
 import type { Services } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
+import { PublicUrl } from "../../src/PublicUrl.ts"
 import type { Line } from "../../src/quoting/Line.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage } from "../../src/storage/Storage.ts"
@@ -28,15 +29,23 @@ interface StoryOptions extends WorldOptions {
   readonly around?: (storage: Storage["Service"]) => Storage["Service"]
   /** Other revisions than those of this release. */
   readonly served?: Served
+  readonly public_url?: Effect.Effect<string>
 }
 
 /** A world whose clock is the test's, from its beginning on. */
-export const world = ({ around, served, ...options }: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
+export const world = ({
+  around,
+  public_url,
+  served,
+  ...options
+}: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
   const storage =
     around === undefined
       ? MemoryStorage.layer
       : Layer.effect(Storage, Effect.map(Storage, around)).pipe(Layer.provide(MemoryStorage.layer))
-  const whole = World.layer(storage, { cryptography: NodeCrypto.layer, ...options })
+  const whole = World.layer(storage, { cryptography: NodeCrypto.layer, ...options }).pipe(
+    public_url === undefined ? identity : Layer.provide(Layer.succeed(PublicUrl, public_url))
+  )
   return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }
 
