@@ -1,4 +1,4 @@
-import { type Change, Ids, Storage } from "@quotewire/core"
+import { type Change, Ids, Rounds, Storage } from "@quotewire/core"
 import { Effect, Option, Queue, Schema, type Scope } from "effect"
 import { texts } from "./columns.ts"
 import { type Database, inRealTime } from "./Database.ts"
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function* (
     )
     yield* Effect.sleep(every_ms)
   })
-  yield* Effect.forkScoped(inRealTime(Effect.forever(announce)))
+  yield* Effect.forkScoped(inRealTime(Rounds.forever("Telling other hosts", announce, every_ms)))
 
   return (hints) => {
     if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))

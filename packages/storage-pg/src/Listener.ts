@@ -1,5 +1,5 @@
 import { PgConnection } from "@effect/sql-pg"
-import type { Change } from "@quotewire/core"
+import { type Change, Rounds } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { channel, everything, hear } from "./Announcer.ts"
@@ -51,13 +51,16 @@ export const listen = Effect.fnUntraced(function* (
     Effect.flatMap((ear) => Effect.andThen(tell(everything), untilLost(ear))),
     Effect.scoped,
     Effect.ignore,
-    Effect.andThen(Effect.sleep(reconnect_ms)),
-    Effect.forever
+    Effect.andThen(Effect.sleep(reconnect_ms))
   )
   const first = yield* Scope.make()
   const ear = yield* Scope.provide(open(connection), first).pipe(
     Effect.onExit((exit) => (exit._tag === "Failure" ? Scope.close(first, exit) : Effect.void))
   )
-  const follow = Effect.onExit(untilLost(ear), (exit) => Scope.close(first, exit))
-  yield* Effect.forkScoped(inRealTime(Effect.andThen(follow, again)))
+  const follow = Effect.onExit(untilLost(ear), (exit) => Scope.close(first, exit)).pipe(
+    Effect.ignoreCause({ log: "Error" })
+  )
+  yield* Effect.forkScoped(
+    inRealTime(Effect.andThen(follow, Rounds.forever("Hearing other hosts", again, reconnect_ms)))
+  )
 })

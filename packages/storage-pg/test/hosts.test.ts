@@ -54,6 +54,33 @@ describe("two hosts on one database", () => {
     })
   )
 
+  it.effect("go on telling each other after the database has refused to pass something on", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* scopedDatabase
+      const sql = (...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
+      yield* sql(
+        "create sequence public.refusals",
+        `do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`,
+        `create function public.pg_notify(text, text) returns void language plpgsql
+          as $$ begin perform nextval('refusals'); raise exception 'refused'; end $$`
+      )
+      const one = yield* open(options)
+      const other = yield* open(options)
+      const heard = new Set<string>()
+      yield* other.watch((hint) => {
+        if (hint.about === "quote_request") heard.add(hint.id)
+      })
+      yield* one.commit(request("qreq_1"))
+      yield* eventually(
+        Effect.map(sql("select is_called from public.refusals"), ([row]) => assert.isTrue(row?.is_called))
+      )
+      yield* sql("drop function public.pg_notify(text, text)")
+      yield* one.commit(request("qreq_2"))
+      yield* eventuallyIn(10_000, () => heard.has("qreq_2"))
+      assert.isFalse(heard.has("qreq_1"))
+    })
+  )
+
   it.effect("pass over what is no hint on their channel", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two

@@ -167,6 +167,5 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
 
 /** Storage that is away is nothing new to anybody; everything else is. */
 const noteFailure = (cause: Cause.Cause<{ readonly _tag: "StorageUnavailable" }>): Effect.Effect<void> => {
-  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   return Cause.hasDies(cause) ? Effect.logError("Counts could not be shared", cause) : Effect.void
 }

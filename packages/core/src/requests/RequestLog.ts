@@ -6,6 +6,7 @@ import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
+import * as Rounds from "../Rounds.ts"
 import * as Signal from "../Signal.ts"
 import * as Change from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -63,12 +64,12 @@ export class RequestLog extends Context.Service<
       const isFull = Signal.make()
       const write = writing(storage, held)
 
-      const writeForEver = Effect.gen(function* () {
+      const writeHeld = Effect.gen(function* () {
         yield* hasCalls.await
         yield* isFull.next(write_every_ms)
         yield* hasCalls.close
-        yield* write.pipe(Effect.catchTag("StorageUnavailable", () => hasCalls.open))
-      }).pipe(Effect.forever)
+        yield* Effect.onError(write, () => hasCalls.open)
+      }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.void))
 
       const writeLast = write.pipe(
         Effect.interruptible,
@@ -87,7 +88,7 @@ export class RequestLog extends Context.Service<
 
       if (isKept) {
         yield* Effect.addFinalizer(() => writeLast)
-        yield* Effect.forkScoped(writeForEver)
+        yield* Effect.forkScoped(Rounds.forever("The request log", writeHeld, write_every_ms))
       }
       return RequestLog.of({
         isKept,

@@ -10,17 +10,18 @@ export interface Patience {
   readonly lease_ms: number
 }
 
-/** Runs claimed jobs one after another. */
+/** Runs claimed jobs one after another; `runOne` answers whether the job was done. */
 export type InOrder = <R>(
   jobs: ReadonlyArray<ClaimedJob>,
-  runOne: (job: ClaimedJob) => Effect.Effect<void, StorageUnavailable, R>
+  runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
 ) => Effect.Effect<void, StorageUnavailable, R>
 
 /**
  * Runs claimed jobs one after another, for as long as the scope lives.
  *
  * Where it is broken off, or storage is away, it hands back what is not done, now or when storage is back: only what a
- * dead process has held has to wait for the end of a lease.
+ * dead process has held has to wait for the end of a lease. After an ordered job that was not done it hands back those
+ * behind it, which wait for that one to come again.
  */
 export const make = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -37,10 +38,18 @@ export const make = Effect.fnUntraced(function* (
   return (jobs, runOne) =>
     Effect.suspend(() => {
       const left = new Set(jobs)
-      const run = (job: ClaimedJob) =>
-        Effect.map(runOne(job), () => {
-          left.delete(job)
+      const forget = (jobs: ReadonlyArray<ClaimedJob>) =>
+        Effect.sync(() => {
+          for (const job of jobs) left.delete(job)
         })
+      const run = Effect.fnUntraced(function* (job: ClaimedJob) {
+        if (!left.has(job)) return
+        const isDone = yield* runOne(job)
+        yield* forget([job])
+        if (isDone || !job.ordered) return
+        const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
+        yield* Effect.andThen(handBack(behind), forget(behind))
+      })
       return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => handBack([...left]))
     })
 })

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
+import * as Rounds from "../Rounds.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { RecordKind } from "../storage/Change.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -35,6 +36,12 @@ export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/Rete
 
 const batch = 1_000
 const every_ms = minute_ms
+/** Each workspace has one turn in so many minutes. */
+const turns = 60
+
+/** The turn of a workspace: they are spread over the hour by their identifiers. */
+const turnOf = (id: WorkspaceId): number =>
+  Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % turns, 0)
 
 /** Erases what has been kept long enough, in small batches. */
 export class Retention extends Context.Service<
@@ -42,7 +49,7 @@ export class Retention extends Context.Service<
   {
     /** Erases everything of a workspace whose time is over. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
-    /** Sweeps all workspaces, every minute, for ever. */
+    /** Sweeps every workspace once in an hour, for ever: some of them each minute, on one of the hosts. */
     readonly forever: Effect.Effect<never>
   }
 >()("@quotewire/core/Retention") {
@@ -85,24 +92,37 @@ export class Retention extends Context.Service<
         yield* sweepKind(workspace_id, "api_request", real_now - periods.requests_days * day_ms)
       })
 
-      const sweepAll = Effect.gen(function* () {
+      /** Sweeps a workspace; what is wrong with one of them keeps no other waiting. */
+      const sweepAnyway = (workspace_id: WorkspaceId) =>
+        Effect.catchCause(sweep(workspace_id), (cause) =>
+          Effect.annotateLogs(Effect.logWarning("A workspace could not be swept", cause), { workspace_id })
+        )
+
+      const sweepTurn = Effect.fnUntraced(function* (turn: number) {
         let after: WorkspaceId | null = null
         do {
           const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-          yield* Effect.forEach(
-            found.filter((id) => id !== directory),
-            sweep,
-            { discard: true }
-          )
+          const due = found.filter((id) => id !== directory && turnOf(id) === turn)
+          yield* Effect.forEach(due, sweepAnyway, { discard: true })
           after = found.at(-1) ?? null
         } while (after !== null)
       })
 
-      const forever = sweepAll.pipe(
-        Effect.catchTag("StorageUnavailable", () => Effect.logWarning("Storage cannot be reached; nothing was erased")),
-        Effect.andThen(Effect.sleep(every_ms)),
-        Effect.forever
+      /** Whether no other host has begun this minute's turn. */
+      const isFirst = (now: number) => {
+        const window = { window_start: now - (now % every_ms), window_ms: every_ms }
+        const tally = { workspace_id: directory, name: "retention", ...window, added: 1 }
+        return Effect.map(storage.tally(now, [tally]), ([hosts = 1]) => hosts === 1)
+      }
+
+      const round = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (yield* isFirst(now)) yield* sweepTurn(Math.floor(now / every_ms) % turns)
+      }).pipe(
+        Effect.catchTag("StorageUnavailable", () => Effect.logWarning("Storage cannot be reached; nothing was erased"))
       )
+      const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
+      const forever = Rounds.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
       return Retention.of({ sweep, forever })
     })
   )

@@ -1,5 +1,6 @@
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, RcMap, type Scope, Semaphore } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
+import * as Rounds from "../Rounds.ts"
 import * as Signal from "../Signal.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
@@ -25,6 +26,8 @@ export const lease_ms = 30 * second_ms
 export const max_deaths = 5
 /** How many jobs are done side by side, those aside that wait for the world outside. */
 const max_running = 128
+/** How many jobs are held at once, with those that wait for the world outside. */
+const max_held = 2_000
 /** Storage is asked for work at least this often, whatever hints say. */
 const poll_ms = second_ms
 /** The longest rest between claims while jobs find storage away. */
@@ -69,13 +72,17 @@ export class Runner extends Context.Service<
           ? Effect.succeed(job.due_at)
           : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
-      /** Runs one job. Unless storage is away the runner goes on: a job that was not finished comes due again. */
-      const run = (job: ClaimedJob): Effect.Effect<void, StorageUnavailable> =>
+      /**
+       * Runs one job; answers whether it was done. Unless storage is away the runner goes on: a job that was not finished
+       * comes due again.
+       */
+      const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
         Effect.flatMap(momentOf(job), (at) =>
           job.lapses >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
         ).pipe(
           Effect.retry({ times: 50, while: (error) => error._tag === "VersionConflict" }),
-          Effect.catchCause((cause) => noteFailure(job, cause))
+          Effect.as(true),
+          Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
         )
 
       const claim = (limit: number, workspace_id?: WorkspaceId) =>
@@ -83,13 +90,18 @@ export class Runner extends Context.Service<
           storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
         )
 
+      // What is claimed is run or handed back: nothing comes between a claim and that.
+      const claimAndRun = (workspace_id?: WorkspaceId) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.tap(claim(100, workspace_id), ({ jobs }) => runInOrder(jobs, (job) => restore(run(job))))
+        )
+
       const runUntilDone = Effect.fnUntraced(function* (workspace_id: WorkspaceId | undefined) {
         const signal = yield* wokenByJobs(storage, workspace_id)
         let jobs = 0
         while (true) {
-          const claimed = yield* claim(100, workspace_id)
+          const claimed = yield* claimAndRun(workspace_id)
           if (claimed.jobs.length > 0) {
-            yield* runInOrder(claimed.jobs, run)
             jobs += claimed.jobs.length
           } else if (claimed.busy) {
             // Another runner is at it: each of its commits is a reason to look; a dead one's lease has to end.
@@ -104,51 +116,7 @@ export class Runner extends Context.Service<
       const runDue = (workspace_id?: WorkspaceId) =>
         workspace_id === undefined ? runUntilDone(undefined) : inTurn(workspace_id, runUntilDone(workspace_id))
 
-      const forever = Effect.gen(function* () {
-        const signal = yield* wokenByJobs(storage, undefined)
-        const running = new Map<string, ClaimedJob>()
-        const outside = waitingOutside(signal.wake)
-        const losses = restingAfterLosses()
-        const fibers = yield* FiberSet.make()
-
-        const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
-          Effect.ensuring(
-            Effect.sync(() => {
-              for (const job of jobs) running.delete(nameOf(job))
-              signal.wake()
-            })
-          )
-        const runOne = (job: ClaimedJob) =>
-          Effect.provideService(losses.watching(run(job)), Place, outside.place).pipe(leaving([job]))
-        const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
-
-        const round = Effect.gen(function* () {
-          yield* losses.rest
-          const room = max_running - (running.size - outside.count())
-          const claimed = room > 0 ? yield* claim(room) : { jobs: [], next_due_at: null }
-          for (const job of claimed.jobs) running.set(nameOf(job), job)
-          if (room > 0) yield* measure(claimed, running.size - outside.count())
-          for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
-          if (claimed.jobs.length > 0) return
-          const now = yield* Clock.currentTimeMillis
-          const wait_ms = Math.min(poll_ms, Math.max(0, (claimed.next_due_at ?? Number.POSITIVE_INFINITY) - now))
-          yield* signal.next(wait_ms)
-        })
-
-        const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
-          Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
-        )
-        // Registered before the loop, so it runs after the loop has been interrupted: nothing new is claimed any more.
-        yield* Effect.addFinalizer(() =>
-          Effect.gen(function* () {
-            yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
-            yield* Effect.ignore(storage.release([...running.values()]))
-          })
-        )
-        yield* Effect.forkScoped(Effect.forever(unlessDown))
-      })
-
-      return Runner.of({ runDue, forever })
+      return Runner.of({ runDue, forever: working({ storage, claim, run, runInOrder }) })
     })
   )
 
@@ -157,6 +125,66 @@ export class Runner extends Context.Service<
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
 }
+
+/** What the functions below work with. */
+interface Means {
+  readonly storage: Storage["Service"]
+  readonly claim: (limit: number) => Effect.Effect<Claim, StorageUnavailable>
+  readonly run: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable>
+  readonly runInOrder: InOrder.InOrder
+}
+
+/** Claims and runs for ever, side by side. */
+const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }: Means) {
+  const signal = yield* wokenByJobs(storage, undefined)
+  const running = new Map<string, ClaimedJob>()
+  const outside = waitingOutside(signal.wake)
+  const losses = restingAfterLosses()
+  const fibers = yield* FiberSet.make()
+
+  const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
+    Effect.ensuring(
+      Effect.sync(() => {
+        for (const job of jobs) running.delete(nameOf(job))
+        signal.wake()
+      })
+    )
+  const runOne = (job: ClaimedJob) =>
+    Effect.provideService(losses.watching(run(job)), Place, outside.place).pipe(leaving([job]))
+  const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
+  // What is claimed is known to the stop, which hands it back: nothing comes between a claim and that.
+  const take = (room: number) =>
+    Effect.uninterruptible(
+      Effect.map(claim(room), (claimed) => {
+        for (const job of claimed.jobs) running.set(nameOf(job), job)
+        return claimed
+      })
+    )
+
+  const round = Effect.gen(function* () {
+    yield* losses.rest
+    const room = Math.min(max_running - (running.size - outside.count()), max_held - running.size)
+    const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
+    if (room > 0) yield* measure(claimed, running.size - outside.count())
+    for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
+    if (claimed.jobs.length > 0) return
+    const now = yield* Clock.currentTimeMillis
+    const wait_ms = Math.min(poll_ms, Math.max(0, (claimed.next_due_at ?? Number.POSITIVE_INFINITY) - now))
+    yield* signal.next(wait_ms)
+  })
+
+  const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
+    Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
+  )
+  // Registered before the loop, so it runs after the loop has been interrupted: nothing new is claimed any more.
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
+      yield* Effect.ignore(storage.release([...running.values()]))
+    })
+  )
+  yield* Effect.forkScoped(Rounds.forever("The look for work", unlessDown, poll_ms))
+})
 
 const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
   description: "Jobs that this process has taken.",
@@ -232,10 +260,10 @@ const restingAfterLosses = () => {
     rest_ms = poll_ms
   })
   return {
-    watching: <A, E, R>(job: Effect.Effect<A, E, R>) =>
+    watching: <E, R>(job: Effect.Effect<boolean, E, R>) =>
       Effect.tap(
         Effect.tapError(job, () => lost),
-        () => done
+        (isDone) => (isDone ? done : Effect.void)
       ),
     rest: Effect.suspend(() => {
       if (!isLost) return Effect.void
@@ -259,7 +287,6 @@ const noteFailure = (
   job: ClaimedJob,
   cause: Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
 ): Effect.Effect<void, StorageUnavailable> => {
-  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   // Another host has taken the job over, and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void

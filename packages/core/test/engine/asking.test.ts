@@ -283,6 +283,25 @@ describe("a carrier's limits", () => {
   }
 
   {
+    const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
+    story(
+      "a host waits for 2,000 answers at once: the other asks come when some of them are over",
+      Effect.gen(function* () {
+        yield* work
+        yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))
+        yield* pass(14_000)
+        assert.lengthOf(hangs.asks, 2_000)
+        yield* pass(1_100)
+        assert.lengthOf(
+          hangs.asks.filter(({ ask }) => ask.attempt === 1),
+          2_010
+        )
+      }),
+      carriers(hangs)
+    )
+  }
+
+  {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
     const well = prompt("well")
     story(

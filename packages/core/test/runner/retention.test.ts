@@ -2,11 +2,29 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Retention } from "../../src/runner/Retention.ts"
 import { type RecordKind, recordKinds, survivesReset } from "../../src/storage/Change.ts"
-import { Storage } from "../../src/storage/Storage.ts"
+import { type Erasure, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, story } from "../engine/support.ts"
 
 const day = 86_400
+
+const hour_ms = 3_600_000
+
+/** How often the feed of each workspace was swept, and the workspace in which nothing can be erased. */
+const swept = new Map<string, number>()
+const sick: { id: string | null } = { id: null }
+const sweeps = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    erase: (erasure: Erasure) =>
+      Effect.suspend(() => {
+        const { what, workspace_id } = erasure
+        if (workspace_id === sick.id) return Effect.die("a statement is refused")
+        if (what === "events") swept.set(workspace_id, (swept.get(workspace_id) ?? 0) + 1)
+        return storage.erase(erasure)
+      })
+  })
+}
 
 /** How many records of a kind the world's workspace holds. */
 const count = Effect.fnUntraced(function* (kind: RecordKind, environment: "sandbox" | "live" = "sandbox") {
@@ -104,20 +122,52 @@ describe("what is kept", () => {
   )
 
   story(
-    "is swept in every workspace, every minute, also more than fits in one batch",
+    "is swept in every workspace, every hour, also more than fits in one batch",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       for (let i = 0; i < 1_100; i++) yield* start({}, live)
+      yield* pass(30 * day * 1_000)
       const retention = yield* Retention
       yield* Effect.forkScoped(retention.forever)
-      yield* pass(30 * day * 1_000)
       assert.lengthOf(yield* feed(live), 1_100)
-      yield* pass(60_000)
+      yield* pass(hour_ms)
       assert.lengthOf(yield* feed(live), 0)
       assert.strictEqual(yield* count("application", "live"), 1_100)
-      yield* pass(2 * day * 1_000)
+      yield* pass(2 * day * 1_000 + hour_ms)
       assert.strictEqual(yield* count("application", "live"), 0)
       assert.strictEqual(yield* count("quote_request", "live"), 1_100)
     })
+  )
+
+  story(
+    "is swept by one of the hosts at a time, each workspace in one minute of the hour",
+    Effect.gen(function* () {
+      const { forever } = yield* Retention
+      for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
+      swept.clear()
+      yield* pass(2 * hour_ms)
+      const { workspaces } = (yield* World).organization
+      assert.deepStrictEqual(swept, new Map([workspaces.sandbox, workspaces.live].map((id) => [id, 2])))
+    }),
+    sweeps
+  )
+
+  story(
+    "is swept in the other workspaces where one of them refuses",
+    Effect.gen(function* () {
+      const { workspaces } = (yield* World).organization
+      yield* Effect.forkScoped((yield* Retention).forever)
+      for (const [id, other] of [
+        [workspaces.sandbox, workspaces.live],
+        [workspaces.live, workspaces.sandbox]
+      ] as const) {
+        sick.id = id
+        swept.clear()
+        yield* pass(hour_ms)
+        assert.deepStrictEqual(swept, new Map([[other, 1]]))
+      }
+      sick.id = null
+    }),
+    sweeps
   )
 })

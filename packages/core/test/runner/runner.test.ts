@@ -120,6 +120,32 @@ describe("a job whose handler dies", () => {
   )
 })
 
+describe("ordered jobs of one moment", () => {
+  story(
+    "wait for the first of them where it has died, and none of them runs before it",
+    Effect.gen(function* () {
+      poison.tries = 0
+      const starts = yield* Effect.forEach([1, 2, 3], () => start())
+      poison.id = starts[0]?.application_id ?? ""
+      const ended = (index: number) => reasonOf(starts[index]?.id ?? "", {})
+      yield* work
+      yield* pass(2_000)
+      assert.strictEqual(poison.tries, 1)
+      for (const index of [0, 1, 2]) assert.strictEqual(yield* ended(index), "queued")
+      poison.id = ""
+      yield* pass(31_000)
+      for (const index of [0, 1, 2]) assert.notStrictEqual(yield* ended(index), "queued")
+      const begun = (yield* feed()).filter(({ type }) => type !== "quote_request.queued")
+      const firsts = starts.map(({ id }) => begun.findIndex(({ resource }) => resource.id === id))
+      assert.deepStrictEqual(
+        firsts,
+        firsts.toSorted((one, other) => one - other)
+      )
+    }),
+    poisoned
+  )
+})
+
 describe("a runner", () => {
   story(
     "runs what is due and what that leaves behind, and says when more comes due",

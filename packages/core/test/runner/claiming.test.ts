@@ -1,0 +1,71 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Logger } from "effect"
+import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
+import { prompt } from "../engine/carriers.ts"
+import { type InWorld, live, pass, read, runDue, start, story, work } from "../engine/support.ts"
+
+const carriers = [prompt("first").adapter, prompt("second").adapter]
+
+const reasonOf = (id: string) => Effect.map(read(id, live), ({ quote_request }) => quote_request.status_details.reason)
+
+/** How many claims die before they are made. */
+const refusing = { claims: 0 }
+const refusals = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    claim: (query: ClaimQuery) =>
+      Effect.suspend(() => (refusing.claims-- > 0 ? Effect.die("a statement is refused") : storage.claim(query)))
+  })
+}
+
+/** A storage whose answer to a claim is on its way for a while, as that of a database is. */
+const distant = {
+  around: (storage: Storage["Service"]) => ({
+    ...storage,
+    claim: (query: ClaimQuery) => Effect.tap(storage.claim(query), () => Effect.sleep(300))
+  })
+}
+
+/** Begins what claims, breaks it off while the claim is on its way, and looks who does the work then. */
+const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Effect<unknown>>) {
+  const { id } = yield* start({}, live)
+  const breakOff = yield* begin
+  yield* pass(100)
+  yield* Effect.andThen(Effect.forkChild(breakOff), pass(300))
+  yield* Effect.andThen(Effect.forkChild(runDue), pass(2_000))
+  assert.strictEqual(yield* reasonOf(id), "quotes_ready")
+})
+
+describe("a runner", () => {
+  story(
+    "goes on after a claim that has died, and says so",
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))
+      yield* Effect.provide(work, Logger.layer([logger]))
+      yield* pass(500)
+      refusing.claims = 2
+      const { id } = yield* start({}, live)
+      yield* pass(1_900)
+      assert.strictEqual(yield* reasonOf(id), "queued")
+      yield* pass(1_100)
+      assert.strictEqual(yield* reasonOf(id), "quotes_ready")
+      assert.deepStrictEqual(
+        logged.filter((line) => line === "The look for work has failed, and goes on"),
+        ["The look for work has failed, and goes on", "The look for work has failed, and goes on"]
+      )
+    }),
+    { ...refusals, carriers }
+  )
+
+  story("that stops while a claim is on its way hands back what it brings", brokenOffInAClaim(work), {
+    ...distant,
+    carriers
+  })
+
+  story(
+    "that is broken off while a claim is on its way hands back what it brings",
+    brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
+    { ...distant, carriers }
+  )
+})
