@@ -80,6 +80,23 @@ export class Answers extends Context.Service<
           Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
         )
 
+      const runningNow = (fingerprint: string) =>
+        Effect.map(
+          Clock.currentTimeMillis,
+          (real_now): Kept => ({ state: "running", fingerprint, until: real_now + running_ms })
+        )
+
+      /** Says while a call runs that it does, until its record has become another's: it was erased, or the call has ended. */
+      const staying = Effect.fnUntraced(
+        function* (id: RecordId, version: number, fingerprint: string) {
+          for (let next = version + 1; ; next++) {
+            yield* Effect.sleep(renew_ms)
+            yield* write(id, next, yield* runningNow(fingerprint))
+          }
+        },
+        (words) => Effect.ignore(words)
+      )
+
       const once = Effect.fnUntraced(function* <A, E, R>(
         keyed: KeyedCall,
         run: Effect.Effect<Json.Json<A>, E, R>,
@@ -107,11 +124,11 @@ export class Answers extends Context.Service<
           if (before.state === "running" && real_now < before.until) return yield* stillRunning
         }
 
-        const until = (yield* Clock.currentTimeMillis) + running_ms
         const first = Effect.gen(function* () {
-          yield* write(id, version + 1, { state: "running", fingerprint, until }).pipe(
+          yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(
             Effect.catchTag("VersionConflict", () => stillRunning)
           )
+          yield* Effect.forkChild(staying(id, version + 1, fingerprint))
           const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
           yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: remember(json).text })
           return { json, form: keyed.form, replayed: false }
@@ -125,8 +142,10 @@ export class Answers extends Context.Service<
   )
 }
 
-/** How long a call may run before a repeat may take its place; a sandbox's longest advance takes less. */
-const running_ms = 120_000
+/** How long after the last word of a call that runs a repeat may take its place: its host has died. */
+const running_ms = 30_000
+/** How often a call that runs says so, in milliseconds. */
+const renew_ms = 10_000
 
 /** How long calls whose callers have hung up may go on when the service ends, before they are broken off, in milliseconds. */
 const last_calls_ms = 500

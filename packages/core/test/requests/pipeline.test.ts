@@ -150,9 +150,35 @@ describe("a call", () => {
     }
   )
 
+  let slow = false
+  story(
+    "that runs for long is still running to its repeats, however long it takes, and runs once",
+    Effect.gen(function* () {
+      const once = { idempotency_key: "long" }
+      slow = true
+      const first = yield* Effect.forkChild(advance(60, once))
+      for (let minutes = 0; minutes < 4; minutes++) {
+        yield* pass(60_000)
+        const error = yield* refusal(advance(60, once))
+        assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+      }
+      slow = false
+      yield* pass(60_000)
+      const moved = yield* Fiber.join(first)
+      assert.strictEqual(moved.workspace.clock_offset_seconds, 60)
+      assert.deepStrictEqual(yield* advance(60, once), moved)
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        erase: (erasure) => (slow ? Effect.delay(storage.erase(erasure), "250 seconds") : storage.erase(erasure))
+      })
+    }
+  )
+
   let dies = false
   story(
-    "whose host dies while it runs may be made again after two minutes, and no sooner",
+    "whose host dies while it runs may be made again after half a minute, and no sooner",
     Effect.gen(function* () {
       const once = { idempotency_key: "once" }
       // The workspace has been called before, and has its pin.
@@ -160,7 +186,7 @@ describe("a call", () => {
       dies = true
       assert.strictEqual((yield* refusal(select("zero_quotes", once)))._tag, "internal_error")
       dies = false
-      yield* pass(119_999)
+      yield* pass(29_999)
       const error = yield* refusal(select("zero_quotes", once))
       assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
       yield* pass(1)
