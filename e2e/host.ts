@@ -1,3 +1,5 @@
+// As the command does where it begins.
+import "effect/schema/SchemaJITCompiler/enable"
 import {
   Access,
   Allowance,

@@ -1,3 +1,4 @@
+import "effect/schema/SchemaJITCompiler/enable"
 import { Access, operations, PublicUrl, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"

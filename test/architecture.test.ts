@@ -70,6 +70,17 @@ describe("packages", () => {
     )
   })
 
+  it("leave what holds for a whole process to the program that imports them", () => {
+    const libraries = packages.filter((name) => name !== "cli")
+    holds(libraries.flatMap((name) => without(srcOf(name), /^import "[^"]+"/gm, "text")))
+    holds(
+      libraries.map((name) => {
+        const { sideEffects } = JSON.parse(read(`packages/${name}/package.json`).text)
+        return finding(name, sideEffects === false, "must have no side effects")
+      })
+    )
+  })
+
   it("import only what they declare", () => {
     holds(
       packages.flatMap((name) => {

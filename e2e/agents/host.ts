@@ -1,3 +1,5 @@
+// As the command does where it begins.
+import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, type Waiters, WebhookSender } from "@quotewire/core"
 import { Http, NodeCrypto } from "@quotewire/http"
 import type { Tool } from "@quotewire/mcp"

@@ -1,3 +1,5 @@
+// As the command does where it begins.
+import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { Http, NodeCrypto, OpenApi } from "@quotewire/http"

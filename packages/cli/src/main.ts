@@ -1,3 +1,6 @@
+// Schemas are compiled to code where the runtime allows it, and interpreted where it does not. It holds for the whole
+// process, and for every schema that has not decoded anything yet: it stands where a program begins, never in a library.
+import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"

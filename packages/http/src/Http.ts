@@ -1,6 +1,3 @@
-// Schemas are compiled to code where the runtime allows it, and interpreted where it does not. It takes effect for
-// every schema that has not decoded anything yet, so it stands where a host begins.
-import "effect/schema/SchemaJITCompiler/enable"
 import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 import * as Api from "./Api.ts"
