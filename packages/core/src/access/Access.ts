@@ -5,7 +5,7 @@ import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../Ids.t
 import * as Workspace from "../sandbox/Workspace.ts"
 import { changeOf } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
@@ -81,9 +81,9 @@ export class Access extends Context.Service<
       const ids = yield* Ids
       const random = yield* SecureRandom.SecureRandom
       const known = new KnownKeys()
-      // New identifiers cannot be taken, and nothing here holds a lease.
-      const commit = (change: Change.Change) =>
-        storage.commit(change).pipe(Effect.catchTag(["VersionConflict", "LeaseLost"], (error) => Effect.die(error)))
+      // New identifiers cannot be taken.
+      const add = (change: Change.Change) =>
+        Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
       const createOrganization = Effect.fn("Access.createOrganization")(function* (name: string) {
         const now = yield* Clock.currentTimeMillis
@@ -97,10 +97,10 @@ export class Access extends Context.Service<
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
-            commit(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
+            add(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
-        yield* commit(Change.make(directory, { writes: [Directory.toStoredOrganization(organization)] }))
+        yield* add(Change.make(directory, { writes: [Directory.toStoredOrganization(organization)] }))
         return organization
       })
 
@@ -127,7 +127,7 @@ export class Access extends Context.Service<
           created_at: now,
           revoked_at: null
         }
-        yield* commit(Change.make(directory, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] }))
+        yield* add(Change.make(directory, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] }))
         return { key_id: apiKey.id, key }
       })
 
@@ -142,9 +142,7 @@ export class Access extends Context.Service<
         if (found.key.revoked_at !== null) return found.key
         const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
-        yield* storage
-          .commit(Change.make(directory, { writes }))
-          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+        yield* commit(storage, Change.make(directory, { writes }))
         known.forget(key_id)
         return revoked
       })

@@ -5,7 +5,7 @@ import * as Json from "../Json.ts"
 import type { Workspace } from "../sandbox/Workspace.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { Organization } from "./Organization.ts"
 import * as Revision from "./Revision.ts"
@@ -76,8 +76,7 @@ export class Revisions extends Context.Service<
         const { workspace, now } = yield* workspaces.moment(workspace_id)
         const revision = yield* firstPin(workspace)
         const change = Change.make(workspace_id, { writes: [recordOf(workspace_id, { revision }, now)] })
-        const isStored = yield* storage.commit(change).pipe(
-          Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
+        const isStored = yield* commit(storage, change).pipe(
           Effect.as(true),
           Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
         )

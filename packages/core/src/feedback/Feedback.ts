@@ -5,6 +5,7 @@ import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { toMillis } from "../Timestamp.ts"
 import {
@@ -60,10 +61,8 @@ export class Feedback extends Context.Service<
       const workspaces = yield* Workspaces
       const isTaken = yield* TakesFeedback
 
-      const commit = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
-        storage
-          .commit(Change.make(workspace_id, { writes: [recordOf(kept, toMillis(kept.report.created_at), now)] }))
-          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+      const store = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
+        commit(storage, Change.make(workspace_id, { writes: [recordOf(kept, toMillis(kept.report.created_at), now)] }))
 
       const find = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
         const stored = yield* storage.get({ workspace_id, kind: "feedback", id })
@@ -76,7 +75,7 @@ export class Feedback extends Context.Service<
         const { key_id, kind } = caller
         const kept = receive(ids.feedback(), input, { kind, key_id }, moment.now)
         // A new identifier cannot be taken.
-        yield* Effect.catchTag(commit(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
+        yield* Effect.catchTag(store(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
           Effect.die(conflict)
         )
         return Json.encode(kept.report)
@@ -90,7 +89,7 @@ export class Feedback extends Context.Service<
       ) {
         const before = yield* find(workspace_id, id)
         const after = decide(before, status, public_note)
-        yield* commit(workspace_id, after, (yield* workspaces.moment(workspace_id)).now)
+        yield* store(workspace_id, after, (yield* workspaces.moment(workspace_id)).now)
         return after.report
       })
 
@@ -102,17 +101,10 @@ export class Feedback extends Context.Service<
           Effect.map(storage.page({ workspace_id, kind: "feedback", order: "oldest", after, limit }), ({ records }) =>
             records.map(keptOf)
           ),
-        decide: (workspace_id, id, status, public_note) =>
-          decideOnce(workspace_id, id, status, public_note).pipe(
-            Effect.retry({ times: max_tries, while: (error) => error._tag === "VersionConflict" }),
-            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-          )
+        decide: (workspace_id, id, status, public_note) => deciding(decideOnce(workspace_id, id, status, public_note))
       })
     })
   )
 }
-
-/** How often a decision is made again while others decide at the same time. */
-const max_tries = 20
 
 const keptOf = (record: Change.StoredRecord): KeptReport => Json.decode(Json.fromText<KeptReport>(record.body))

@@ -7,6 +7,7 @@ import type { JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type Awaited, checkOffers, type Naming, originOf, weigh } from "./Answering.ts"
@@ -90,10 +91,8 @@ const settle = Effect.fnUntraced(function* (
       request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
     yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
   })
-  yield* Effect.retry(once, { times: 50, while: (error) => error._tag === "VersionConflict" }).pipe(
-    // The handler would ask the carrier again.
-    Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-  )
+  // Decided here to the end: the handler would ask the carrier again.
+  yield* deciding(once)
 })
 
 const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {

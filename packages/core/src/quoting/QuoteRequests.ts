@@ -9,6 +9,7 @@ import { default_limit } from "../Page.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
 import { toMillis } from "../Timestamp.ts"
@@ -61,11 +62,7 @@ export class QuoteRequests extends Context.Service<
       return QuoteRequests.of({
         get: (call, input) => get(means, call, input),
         list: (call, input) => list(means, call, input),
-        cancel: (call, id) =>
-          cancel(means, call, id).pipe(
-            Effect.retry({ times: 20, while: (error) => error._tag === "VersionConflict" }),
-            Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-          ),
+        cancel: (call, id) => deciding(cancel(means, call, id)),
         jobs: {
           close_request: stepping(means, QuoteRequest.close),
           end_action: stepping(means, QuoteRequest.endAction)
@@ -175,9 +172,7 @@ const cancel = Effect.fnUntraced(function* (means: Means, call: Call, id: string
       status: cancelled ? "cancelled" : "cannot_stop"
     })
   }
-  yield* means.storage
-    .commit(changeOf(means, call.caller.workspace_id, step, call.moment.now))
-    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  yield* commit(means.storage, changeOf(means, call.caller.workspace_id, step, call.moment.now))
   return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
 })
 

@@ -9,7 +9,7 @@ import { fingerprintLike } from "../requests/Fingerprint.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { fromMillis } from "../Timestamp.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
@@ -95,7 +95,7 @@ const start = Effect.fnUntraced(function* (means: Means, call: Call, input: Star
   if (refusal !== null) {
     if (kept === null) {
       const refused = keep({ quote_request_id: null, refused_at: call.moment.now })
-      yield* commit(means, Change.make(workspace_id, { writes: [refused] }))
+      yield* commit(means.storage, Change.make(workspace_id, { writes: [refused] }))
     }
     return yield* refusal
   }
@@ -122,7 +122,7 @@ const accept = Effect.fnUntraced(function* (
   const receipts = yield* keptReceipts(means, checked.input)
   const started = storedRequest(step.request)
   yield* commit(
-    means,
+    means.storage,
     Change.make(caller.workspace_id, {
       writes: [
         started,
@@ -213,9 +213,6 @@ const answer = (
     Json.extend(request, handle === null ? consent : { read_handle: handle, read_handle_expires_at, ...consent })
   )
 }
-
-const commit = ({ storage }: Means, change: Change.Change) =>
-  storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
 
 /** A `request_key` belongs to the workspace, or to the key where others could not read what it started. */
 const keyOf = ({ caller }: Call, input: StartInput): string =>

@@ -6,6 +6,7 @@ import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import { type Moment, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
 
@@ -67,17 +68,15 @@ export class Answers extends Context.Service<
       // The time of the record is that of its writing: an advance of a year must not make its own answer a year old.
       const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: Kept) {
         const { now } = yield* workspaces.moment(id.workspace_id)
-        yield* storage
-          .commit(Change.make(id.workspace_id, { writes: [recordOf(id.name, version, kept, now)] }))
-          .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+        yield* commit(storage, Change.make(id.workspace_id, { writes: [recordOf(id.name, version, kept, now)] }))
       })
 
       /** Writes how a call has ended, over whatever stands there now: retention may have erased the record meanwhile. */
       const conclude = (id: RecordId, kept: Kept) =>
-        storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name }).pipe(
-          Effect.flatMap((stored) => write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)),
-          Effect.retry({ times: 5, while: (error) => error._tag === "VersionConflict" }),
-          Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+        deciding(
+          Effect.flatMap(storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name }), (stored) =>
+            write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
+          )
         )
 
       const runningNow = (fingerprint: string) =>

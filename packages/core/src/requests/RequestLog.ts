@@ -9,6 +9,7 @@ import { default_limit } from "../Page.ts"
 import * as Rounds from "../Rounds.ts"
 import * as Signal from "../Signal.ts"
 import * as Change from "../storage/Change.ts"
+import { commit } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { toMillis } from "../Timestamp.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
@@ -113,7 +114,7 @@ const writing = (storage: Storage["Service"], held: HeldCalls): Effect.Effect<vo
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(held.take()))
     const writeOne = (batch: Batch) =>
-      Effect.tap(commit(storage, batch), () => Effect.sync(() => unwritten.delete(batch)))
+      Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch)))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4, discard: true }).pipe(
       Effect.ensuring(Effect.sync(() => held.giveBack([...unwritten].flatMap(({ calls }) => calls)))),
       Effect.andThen(Effect.suspend(() => warnOf(held.takeLost())))
@@ -136,15 +137,13 @@ const batchesOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<Batch> =>
       }))
   ).flat()
 
-const commit = (
+const storeBatch = (
   storage: Storage["Service"],
   { calls, workspace_id }: Batch
 ): Effect.Effect<void, StorageUnavailable> => {
   const writes = recordsOf(calls)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
-    storage
-      .commit(Change.make(workspace_id, { writes: records }))
-      .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+    commit(storage, Change.make(workspace_id, { writes: records }))
   // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
   const storeEach = Effect.forEach(
     writes,

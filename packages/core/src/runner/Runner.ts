@@ -3,6 +3,7 @@ import type { WorkspaceId } from "../Ids.ts"
 import * as Rounds from "../Rounds.ts"
 import * as Signal from "../Signal.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
+import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import { type Claim, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { second_ms } from "../Timestamp.ts"
@@ -80,7 +81,7 @@ export class Runner extends Context.Service<
         Effect.flatMap(momentOf(job), (at) =>
           job.lapses >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
         ).pipe(
-          Effect.retry({ times: 50, while: (error) => error._tag === "VersionConflict" }),
+          deciding,
           Effect.as(true),
           Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
         )

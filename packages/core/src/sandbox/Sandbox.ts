@@ -7,7 +7,7 @@ import { deactivation } from "../quoting/QuoteChange.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import type { RecordPage } from "../storage/Page.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
@@ -143,7 +143,7 @@ const expireQuotes = Effect.fnUntraced(function* (
     const quote = yield* storage.get({ workspace_id, kind: "quote", id })
     if (Option.isNone(quote) || quote.value.status !== "active") return
     const change = Change.make(workspace_id, deactivation(ids, quote.value, "expired", now))
-    yield* storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+    yield* commit(storage, change)
   })
   let after: string | null = null
   do {

@@ -2,7 +2,8 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import * as Change from "../storage/Change.ts"
-import { Storage, type StorageUnavailable, type VersionConflict } from "../storage/Storage.ts"
+import { commit, deciding } from "../storage/deciding.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { Workspace } from "./Workspace.ts"
 
 /** A workspace and its time at the moment of a call, in milliseconds. */
@@ -17,12 +18,7 @@ export class Workspaces extends Context.Service<
   {
     /** The workspace and its time now. A workspace that a key names exists; its absence is a defect. */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** Stores the next version of a workspace; the caller's turn is lost where somebody else was faster. */
-    readonly save: (
-      before: Workspace,
-      after: Omit<Workspace, "id" | "version">
-    ) => Effect.Effect<Workspace, VersionConflict | StorageUnavailable>
-    /** Reads, decides and saves, again and again while others are faster (at most 50 times). */
+    /** Reads, decides and saves, again while others are faster. */
     readonly update: (
       id: WorkspaceId,
       change: (moment: Moment) => Omit<Workspace, "id" | "version">
@@ -53,25 +49,18 @@ export class Workspaces extends Context.Service<
 
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
         const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
-        return storage.commit(changeOf(workspace)).pipe(
-          Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)),
-          Effect.as(workspace)
-        )
+        return Effect.as(commit(storage, changeOf(workspace)), workspace)
       }
 
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
-        Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))).pipe(
-          Effect.retry({ times: max_tries, while: (error) => error._tag === "VersionConflict" }),
-          Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
-        )
+        deciding(Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))))
 
-      return Workspaces.of({ moment, save, update })
+      return Workspaces.of({ moment, update })
     })
   )
 }
 
 const max_decoded = 10_000
-const max_tries = 50
 
 /** The change that stores a version of a workspace, and moves its clock where that has changed. */
 export const changeOf = (workspace: Workspace): Change.Change =>

@@ -4,6 +4,7 @@ import type { Seal } from "../access/Seal.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import { Place } from "../runner/Place.ts"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { minute_ms, second_ms } from "../Timestamp.ts"
@@ -64,7 +65,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
   if (moved !== null)
     return yield* means.storage.commit(Change.make(job.workspace_id, { jobs: [moved], finishes: [job] }))
   const sent = yield* send(means, due, at)
-  if (sent.failure === "busy") return yield* Effect.retry(postpone(means, due, at + sent.duration_ms), again)
+  if (sent.failure === "busy") return yield* deciding(postpone(means, due, at + sent.duration_ms))
   yield* Metric.update(isConfirmed(sent) ? confirmedAttempts : failedAttempts, 1)
   const outcome: Delivery.Outcome = {
     attempted_at: at,
@@ -76,10 +77,9 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     trigger: due.trigger
   }
   // What has been sent is never sent again because somebody else was faster in writing.
-  yield* inTurn(means, subscription.id, Effect.retry(conclude(means, due, outcome, now), again))
+  yield* inTurn(means, subscription.id, deciding(conclude(means, due, outcome, now)))
 })
 
-const again = { times: 100, while: (error: { readonly _tag: string }) => error._tag === "VersionConflict" }
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
   description: "Attempts to deliver an event, by outcome.",
   incremental: true

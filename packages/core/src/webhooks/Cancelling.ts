@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SubscriptionId, WorkspaceId } from "../Ids.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
 import type { Storage } from "../storage/Storage.ts"
 import * as Delivery from "./Delivery.ts"
@@ -46,8 +46,6 @@ const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], que
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page
   const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.fromStored(record)), at))
-  yield* storage
-    .commit(Change.make(query.workspace_id, { writes }))
-    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  yield* commit(storage, Change.make(query.workspace_id, { writes }))
   return page
 })

@@ -6,6 +6,7 @@ import type { Ids, WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import * as Change from "../storage/Change.ts"
+import { commit } from "../storage/deciding.ts"
 import type { Storage } from "../storage/Storage.ts"
 import * as Beginnings from "./Beginnings.ts"
 import { dropJob } from "./DeliveryJob.ts"
@@ -26,10 +27,6 @@ export interface Means {
   readonly random: SecureRandom.SecureRandom["Service"]
   readonly sender: WebhookSender["Service"]
 }
-
-/** Commits a change that ends no job. */
-export const commit = ({ storage }: Means, change: Change.Change) =>
-  storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
 
 /** Makes a subscription in two steps: it is stored unfinished with its secret, then its host is looked up. */
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
@@ -55,7 +52,7 @@ export const create = Effect.fnUntraced(function* (means: Means, call: Call, inp
   const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
   const beside =
     looked === "refused" ? Beginnings.toStored(Beginnings.undone(beginning), now) : yield* place(means, call)
-  yield* commit(means, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
+  yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
   if (looked === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
   return yield* shown(means, finished, now)
 })
@@ -76,7 +73,7 @@ const begin = Effect.fnUntraced(function* (means: Means, call: Call, input: Crea
   const until = now + Subscription.unfinished_ms
   const beginning = Beginnings.begin(before, { subscription_id: id, until })
   yield* commit(
-    means,
+    means.storage,
     Change.make(workspace.id, {
       writes: [Subscription.toStored(subscription), Beginnings.toStored(beginning, now)],
       jobs: [dropJob(id, until, workspace.environment === "sandbox")]

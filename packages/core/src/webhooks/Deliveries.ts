@@ -12,7 +12,7 @@ import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { day_ms, fromMillis, minute_ms, second_ms } from "../Timestamp.ts"
 import { type Means as AttemptMeans, abandon, attempt, makeTurns } from "./Attempting.ts"
@@ -231,7 +231,7 @@ const handOver = <A>(
     updated_at: now
   }
   const change = Change.make(workspace.id, { writes: [...writes, answer], jobs: [manualJob(delivery)] })
-  const committed = means.storage.commit(change).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  const committed = commit(means.storage, change)
   return Effect.as(means.allowance.handingOver(call.caller, committed), result)
 }
 

@@ -10,11 +10,11 @@ import { default_limit } from "../Page.ts"
 import type { JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
-import { deciding } from "../storage/onConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { cancelOpen } from "./Cancelling.ts"
-import { commit, create, type Means } from "./Creating.ts"
+import { create, type Means } from "./Creating.ts"
 import { cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
@@ -147,7 +147,7 @@ const update = Effect.fnUntraced(function* (means: Means, call: Call, input: Upd
   )
   const health = yield* loadHealth(means.storage, workspace.id, subscription.id)
   const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.forgiven(health), now)] : []
-  yield* commit(means, Change.make(workspace.id, { writes: [Subscription.toStored(changed), ...writes] }))
+  yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(changed), ...writes] }))
   return Json.encode(Subscription.viewOf(changed, null, now))
 })
 
@@ -158,7 +158,7 @@ const disable = Effect.fnUntraced(function* (means: Means, call: Call, id: strin
   const disabled = Subscription.change(subscription, { status: "disabled", rotation: null }, now)
   // The job is for a host that dies here: the answer comes when everything is cancelled.
   const jobs = [cancelJob(subscription.id, now)]
-  yield* commit(means, Change.make(workspace.id, { writes: [Subscription.toStored(disabled)], jobs }))
+  yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(disabled)], jobs }))
   yield* cancelOpen(means.storage, workspace.id, subscription.id, now)
   return Json.encode(Subscription.viewOf(disabled, null, now))
 })

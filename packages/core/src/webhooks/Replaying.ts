@@ -4,7 +4,7 @@ import type { Event } from "../events/Event.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { minute_ms } from "../Timestamp.ts"
 import * as Delivery from "./Delivery.ts"
@@ -129,5 +129,5 @@ const sendAgain = Effect.fnUntraced(function* (
     known === null
       ? { writes: [Delivery.toStored(first, now)], jobs: [replayJob(first, first.turn, due_at)] }
       : { jobs: [replayJob(known, null, due_at)] }
-  yield* storage.commit(Change.make(workspace_id, parts)).pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  yield* commit(storage, Change.make(workspace_id, parts))
 })

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/onConflict.ts"
+import { commit, deciding } from "../storage/deciding.ts"
 import type { RecordPage } from "../storage/Page.ts"
 import type { Storage } from "../storage/Storage.ts"
 import * as Subscription from "./EventSubscription.ts"
@@ -44,7 +44,5 @@ const restart = Effect.fnUntraced(function* (
   const subscription = yield* loadSubscription(storage, workspace_id, id)
   if (subscription === null) return
   const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
-  yield* storage
-    .commit(Change.make(workspace_id, { writes }))
-    .pipe(Effect.catchTag("LeaseLost", (lost) => Effect.die(lost)))
+  yield* commit(storage, Change.make(workspace_id, { writes }))
 })

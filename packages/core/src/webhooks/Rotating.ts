@@ -2,8 +2,9 @@ import { Effect } from "effect"
 import * as ApiError from "../ApiError.ts"
 import type { Call } from "../Operation.ts"
 import * as Change from "../storage/Change.ts"
+import { commit } from "../storage/deciding.ts"
 import * as Beginnings from "./Beginnings.ts"
-import { commit, type Means, shown } from "./Creating.ts"
+import { type Means, shown } from "./Creating.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
@@ -33,7 +34,7 @@ export const rotate = Effect.fnUntraced(function* (
   const isRefused = looked === "refused"
   const ended = isRefused ? Subscription.change(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
   const beside = isRefused ? [Beginnings.toStored(Beginnings.undone(beginning), now)] : []
-  yield* commit(means, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...beside] }))
+  yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...beside] }))
   if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
   return yield* shown(means, ended, now)
 })
@@ -52,6 +53,6 @@ const begin = Effect.fnUntraced(function* (
   const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
   const beginning = Beginnings.begin(before, { subscription_id: id, until })
   const writes = [Subscription.toStored(begun), Beginnings.toStored(beginning, now)]
-  yield* commit(means, Change.make(workspace.id, { writes }))
+  yield* commit(means.storage, Change.make(workspace.id, { writes }))
   return { begun, beginning }
 })
