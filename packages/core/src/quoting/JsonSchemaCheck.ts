@@ -79,12 +79,12 @@ export const compile = <A>(schema: JsonSchema, wording: Wording): Checker<A> => 
   const root = nodeOf(schema, "", wording)
   const isDraft = (value: unknown): value is Draft<A> => {
     const problems = noProblems()
-    root.check(value, wording.root, problems)
+    root.check(value, "", wording.root, problems)
     return problems.invalid.length === 0
   }
   return {
     isWhole: (value, problems): value is A & Draft<A> => {
-      root.check(value, wording.root, problems)
+      root.check(value, "", wording.root, problems)
       return problems.missing.length === 0 && problems.invalid.length === 0
     },
     draftOf: (value, problems) => {
@@ -107,11 +107,18 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
   )
 }
 
-/** One compiled schema: what to say of a value that is there, and of a required one that is not. */
+/**
+ * One compiled schema: what to say of a value that is there, and of a required one that is not.
+ *
+ * A value is told by its owner's path and its own name, which are put together only where there is something to say.
+ */
 interface Node {
-  readonly check: (value: unknown, path: string, problems: Problems) => void
+  readonly check: (value: unknown, owner: string, name: string | number, problems: Problems) => void
   readonly absent: (path: string, problems: Problems, because?: string) => void
 }
+
+/** The path of a member: the whole value has no owner. */
+const pathTo = (owner: string, name: string | number): string => (owner === "" ? `${name}` : `${owner}.${name}`)
 
 const known_keywords = new Set(
   (
@@ -154,9 +161,9 @@ const leaf = (
   required: string,
   allowed_values?: ReadonlyArray<string>
 ): Node => ({
-  check: (value, path, problems) => {
+  check: (value, owner, name, problems) => {
     const message = wrong(value)
-    if (message !== null) problems.invalid.push(fieldError(path, message, allowed_values))
+    if (message !== null) problems.invalid.push(fieldError(pathTo(owner, name), message, allowed_values))
   },
   absent: (path, problems, because) =>
     problems.missing.push(fieldError(path, because === undefined ? required : `${required} ${because}`, allowed_values))
@@ -209,13 +216,14 @@ const integerCheck = ({ minimum, maximum, multipleOf: step = 1 }: JsonSchema): (
 
 const arrayNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
   if (schema.items?.type !== "object") throw new Error(`The list at ${at} has items that are not objects.`)
-  const items = nodeOf(schema.items, at === "" ? "*" : `${at}.*`, wording)
+  const items = nodeOf(schema.items, pathTo(at, "*"), wording)
   const min = schema.minItems ?? 0
   const max = schema.maxItems ?? Number.MAX_SAFE_INTEGER
   const absent: Node["absent"] = (path, problems) => items.absent(`${path}.0`, problems)
   return {
     absent,
-    check: (value, path, problems) => {
+    check: (value, owner, name, problems) => {
+      const path = pathTo(owner, name)
       if (!Array.isArray(value)) {
         problems.invalid.push(fieldError(path, "Must be a list."))
         return
@@ -224,7 +232,7 @@ const arrayNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
       // What is missing from an empty list is its first item: its facts are what the caller has to send.
       if (value.length < min) absent(path, problems)
       const count = Math.min(value.length, max)
-      for (let i = 0; i < count; i++) items.check(value[i], `${path}.${i}`, problems)
+      for (let i = 0; i < count; i++) items.check(value[i], path, i, problems)
     }
   }
 }
@@ -237,7 +245,7 @@ const objectNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
   if (schema.additionalProperties !== false) throw new Error(`The object at ${at} takes unknown fields.`)
   const nodes = new Map<string, Node>()
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    if (member !== undefined) nodes.set(name, nodeOf(member, at === "" ? name : `${at}.${name}`, wording))
+    if (member !== undefined) nodes.set(name, nodeOf(member, pathTo(at, name), wording))
   }
   const members = [...nodes].map(([name, node]) => ({ name, node, required: schema.required?.includes(name) === true }))
   const needs = needsOf(schema, nodes)
@@ -247,7 +255,7 @@ const objectNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
       const member = value[name]
       if (member !== undefined) {
         found += 1
-        node.check(member, `${path}.${name}`, problems)
+        node.check(member, path, name, problems)
       } else if (required) node.absent(`${path}.${name}`, problems)
     }
     for (const need of needs) need(value, path, problems)
@@ -260,7 +268,8 @@ const objectNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
   return {
     // An object that is absent lacks what an empty one lacks: the caller sees the facts to send, not a bare name.
     absent: (path, problems) => check({}, path, problems),
-    check: (value, path, problems) => {
+    check: (value, owner, name, problems) => {
+      const path = pathTo(owner, name)
       if (Predicate.isReadonlyObject(value)) check(value, path, problems)
       else problems.invalid.push(fieldError(path, "Must be an object."))
     }

@@ -166,8 +166,8 @@ const applicationOf = Effect.fnUntraced(function* (
 
 const keptReceipts = Effect.fnUntraced(function* ({ seal }: Means, input: StartInput) {
   const kept: Array<ApplicationRecord.KeptReceipt> = []
-  for (const { receipt, ...rest } of receiptsOf(input)) {
-    kept.push({ ...rest, mac: yield* seal.mac("receipt", receipt) })
+  for (const { kind, receipt, channels } of receiptsOf(input)) {
+    kept.push({ kind, channels, mac: yield* seal.mac("receipt", receipt) })
   }
   return kept
 })
