@@ -4,8 +4,8 @@ import { settings } from "./settings.ts"
  * Stores changes as `commit_1` does, where each may finish any number of jobs. It answers those that are refused: the place
  * of the change, and that of the first write that does not follow, or of the first lease that is lost.
  *
- * The rows of a change are columns that are read by place, at a fraction of what `unnest` of as many columns costs; in a
- * column that is left empty every row is null. `c_home` is the place of a change's workspace among the workspaces, and
+ * The rows of a change are columns. One of them is unnested and the others are read by its places, at a fraction of what
+ * `unnest` of them all costs; of a column that is null every row is null. `c_home` is the place of a change's workspace among the workspaces, and
  * `e_place` and `j_place` count a workspace's events and jobs.
  *
  * Locks come first, in one order for everybody: the workspaces, the lanes of the jobs, the jobs. Every statement after
@@ -57,7 +57,7 @@ export const finishes: ReadonlyArray<string> = [
     if lanes then
       insert into quotewire.lane as l (workspace_id, name, max_leased, urgent)
       select distinct on (1, 2) workspaces[c_home[j_change[i]]], j_lane[i], j_max_leased[i], j_urgent[i]
-      from generate_series(1, cardinality(j_change)) i
+      from unnest(j_change) with ordinality p (value, i)
       where j_lane[i] is not null order by 1, 2
       on conflict (workspace_id, name) do update set max_leased = excluded.max_leased, urgent = excluded.urgent
         where (l.max_leased, l.urgent) <> (excluded.max_leased, excluded.urgent);
@@ -66,14 +66,14 @@ export const finishes: ReadonlyArray<string> = [
       select array_agg(t.workspace_id), array_agg(t.name) into l_workspace, l_name from (
         select l.workspace_id, l.name from quotewire.lane l
         join (
-          select workspaces[c_home[j_change[i]]], j_lane[i] from generate_series(1, cardinality(j_change)) i
+          select workspaces[c_home[j_change[i]]], j_lane[i] from unnest(j_change) with ordinality p (value, i)
           where j_lane[i] is not null
           union
-          select j.workspace_id, j.lane from generate_series(1, cardinality(f_change)) i
+          select j.workspace_id, j.lane from unnest(f_change) with ordinality p (value, i)
           join quotewire.job j on j.workspace_id = f_workspace[i] and j.number = f_number[i]
           where j.lane is not null
           union
-          select l.workspace_id, l.name from generate_series(1, cardinality(c_offset)) i
+          select l.workspace_id, l.name from unnest(c_offset) with ordinality p (value, i)
           join quotewire.lane l on l.workspace_id = workspaces[c_home[i]]
           where c_offset[i] is not null
         ) s (workspace_id, name) on l.workspace_id = s.workspace_id and l.name = s.name
@@ -84,21 +84,23 @@ export const finishes: ReadonlyArray<string> = [
     if finishes then
       -- The leases that are held.
       places := array(
-        select i from generate_series(1, cardinality(f_change)) i
+        select i from unnest(f_change) with ordinality p (value, i)
         join quotewire.job j on j.workspace_id = f_workspace[i] and j.number = f_number[i]
         where j.held and j.lease = f_lease[i]
         order by j.workspace_id, j.number for update of j
       );
       if cardinality(places) < cardinality(f_change) then
-        return query select f_change[i], null::integer, min(i) from generate_series(1, cardinality(f_change)) i
-        where not i = any (places) group by 1;
-        refused := array(select f_change[i] from generate_series(1, cardinality(f_change)) i where not i = any (places));
+        return query select p.value, null::integer, min(i)::integer
+        from unnest(f_change) with ordinality p (value, i) where not i = any (places) group by 1;
+        refused := array(
+          select p.value from unnest(f_change) with ordinality p (value, i) where not i = any (places)
+        );
       end if;
     end if;
     if w_change <> '{}' then
       -- The writes that do not follow.
       places := array(
-        select i from generate_series(1, cardinality(w_change)) i
+        select i from unnest(w_change) with ordinality p (value, i)
         where not w_change[i] = any (refused) and w_version[i] - 1 <> coalesce((
           select r.version from quotewire.record r
           where r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
@@ -114,10 +116,10 @@ export const finishes: ReadonlyArray<string> = [
       update quotewire.workspace w set last_event = w.last_event - n.events, last_job = w.last_job - n.jobs
       from (
         select u.id, (
-          select count(*) from generate_series(1, cardinality(e_change)) i
+          select count(*) from unnest(e_change) with ordinality p (value, i)
           where e_change[i] = any (refused) and workspaces[c_home[e_change[i]]] = u.id
         ) as events, (
-          select count(*) from generate_series(1, cardinality(j_change)) i
+          select count(*) from unnest(j_change) with ordinality p (value, i)
           where j_change[i] = any (refused) and workspaces[c_home[j_change[i]]] = u.id
         ) as jobs
         from unnest(workspaces) u (id)
@@ -125,17 +127,17 @@ export const finishes: ReadonlyArray<string> = [
       where w.workspace_id = n.id and n.events + n.jobs > 0;
       e_place := array(
         select count(*) filter (where not e_change[i] = any (refused)) over (partition by c_home[e_change[i]] order by i)
-        from generate_series(1, cardinality(e_change)) i order by i
+        from unnest(e_change) with ordinality p (value, i) order by i
       );
       j_place := array(
         select count(*) filter (where not j_change[i] = any (refused)) over (partition by c_home[j_change[i]] order by i)
-        from generate_series(1, cardinality(j_change)) i order by i
+        from unnest(j_change) with ordinality p (value, i) order by i
       );
     end if;
 
     if true = any (w_keeps) then
       insert into quotewire.older_version
-      select r.* from generate_series(1, cardinality(w_change)) i
+      select r.* from unnest(w_change) with ordinality p (value, i)
       join quotewire.record r
         on r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
       where w_keeps[i] and w_version[i] > 1 and not w_change[i] = any (refused);
@@ -144,7 +146,7 @@ export const finishes: ReadonlyArray<string> = [
       update quotewire.record r set version = w_version[i], parent = w_parent[i], status = w_status[i], line = w_line[i],
         labels = coalesce(string_to_array(w_labels[i], E'\\n'), '{}'), created_at = w_created_at[i],
         updated_at = w_updated_at[i], expires_at = w_expires_at[i], body = w_body[i]
-      from generate_series(1, cardinality(w_change)) i
+      from unnest(w_change) with ordinality p (value, i)
       where r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
         and w_version[i] > 1 and not w_change[i] = any (refused);
     end if;
@@ -152,14 +154,14 @@ export const finishes: ReadonlyArray<string> = [
       insert into quotewire.record
       select workspaces[c_home[w_change[i]]], w_kind[i], w_id[i], w_version[i], w_parent[i], w_status[i], w_line[i],
         coalesce(string_to_array(w_labels[i], E'\\n'), '{}'), w_created_at[i], w_updated_at[i], w_expires_at[i], w_body[i]
-      from generate_series(1, cardinality(w_change)) i
+      from unnest(w_change) with ordinality p (value, i)
       where w_version[i] = 1 and not w_change[i] = any (refused);
     end if;
     if e_change <> '{}' then
       insert into quotewire.event (workspace_id, number, id, occurred_at, body)
       select workspaces[c_home[e_change[i]]], u_events[c_home[e_change[i]]] + e_place[i], e_id[i], e_occurred_at[i],
         e_body[i]
-      from generate_series(1, cardinality(e_change)) i
+      from unnest(e_change) with ordinality p (value, i)
       where not e_change[i] = any (refused);
     end if;
     if moves then
@@ -175,11 +177,11 @@ export const finishes: ReadonlyArray<string> = [
       insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
       select workspaces[c_home[j_change[i]]], u_jobs[c_home[j_change[i]]] + j_place[i], j_kind[i], j_due_at[i],
         j_due_at[i] - u_ahead[c_home[j_change[i]]], j_lane[i], j_payload[i]
-      from generate_series(1, cardinality(j_change)) i
+      from unnest(j_change) with ordinality p (value, i)
       where not j_change[i] = any (refused);
     end if;
     if finishes then
-      delete from quotewire.job j using generate_series(1, cardinality(f_change)) i
+      delete from quotewire.job j using unnest(f_change) with ordinality p (value, i)
       where j.workspace_id = f_workspace[i] and j.number = f_number[i] and not f_change[i] = any (refused);
     end if;
     if cardinality(l_name) > 0 then
