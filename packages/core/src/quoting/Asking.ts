@@ -7,17 +7,24 @@ import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import type { Line } from "./Line.ts"
 
-/** What came of a try to ask: the carrier's reply, or that it has no room now and may be tried later. */
+/**
+ * What came of a try to ask: the carrier's reply, that it was not asked because the ask was begun before, or that it has no
+ * room now and may be tried later.
+ */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
+  | { readonly _tag: "in_doubt" }
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
 
 /** Asks carriers, each within its own limits: a slow one holds nobody else up. */
 export interface Asking {
   /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
   readonly isOpen: (carrier_id: string, line: Line, real_now: number) => boolean
-  /** Asks once, within the carrier's time-out and the deadline. It never fails and never waits for room. */
-  readonly ask: (candidate: Candidate, ask: CarrierAsk) => Effect.Effect<Asked>
+  /**
+   * Asks once, within the carrier's time-out and the deadline; it never waits for room. `begin` comes right before the ask
+   * of a carrier that is not simulated, and answers whether the ask may be made.
+   */
+  readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
   /** Runs any other call to an adapter: what is thrown, late or not a reply at all counts as `unavailable`. */
   readonly guarded: (
     call: () => Effect.Effect<CarrierReply>,
@@ -55,50 +62,60 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
         )
       : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
 
-  /** One ask that counts against the carrier's limits. */
-  const counted = ({ adapter }: Candidate, ask: CarrierAsk) => {
-    const key = keyOf(adapter.carrier.id, ask.line)
+  /** What counts against the carrier's limits while it runs. */
+  const counted = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
+    const key = keyOf(adapter.carrier.id, line)
     return Effect.acquireUseRelease(
       Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.began(healthOf(key), now))),
-      () => Effect.suspend(() => adapter.ask(ask)),
+      () => use,
       () => Effect.sync(() => healths.set(key, CarrierHealth.left(healthOf(key))))
     )
   }
+
+  const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
 
   /** A second, identical ask, where the first one takes long and the carrier has room for both. */
   const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
     yield* Effect.sleep(after_ms)
     const now = yield* Clock.currentTimeMillis
     const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
-    return yield* hasRoom ? counted(candidate, ask) : Effect.never
+    return yield* hasRoom ? counted(candidate, ask, askOnce(candidate, ask)) : Effect.never
   })
 
-  const askWithin: Asking["ask"] = Effect.fnUntraced(function* (candidate, ask) {
+  const askWithin = Effect.fnUntraced(function* <E>(
+    candidate: Candidate,
+    ask: CarrierAsk,
+    begin: Effect.Effect<boolean, E>
+  ): Effect.fn.Return<Asked, E> {
     const { adapter, line } = candidate
     const key = keyOf(adapter.carrier.id, ask.line)
     const began = yield* Clock.currentTimeMillis
     if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
       const again_after_ms = Math.max(no_room_ms, CarrierHealth.fullFor(healthOf(key), line, began))
-      return { _tag: "no_room" as const, again_after_ms }
+      return { _tag: "no_room", again_after_ms }
     }
     // Only carriers that can tell a repeat from a new ask are ever sent a second one.
     const { hedge_after_ms } = line
     const call = () =>
       line.idempotent && hedge_after_ms !== null
-        ? Effect.raceFirst(counted(candidate, ask), hedge(candidate, ask, hedge_after_ms))
-        : counted(candidate, ask)
-    const reply = yield* guarded(call, candidate, ask)
+        ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
+        : askOnce(candidate, ask)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
+      mayAsk ? guarded(call, candidate, ask) : Effect.succeed(null)
+    )
+    const reply = yield* counted(candidate, ask, beginAndAsk)
+    if (reply === null) return { _tag: "in_doubt" }
     const ended = yield* Clock.currentTimeMillis
     healths.set(key, CarrierHealth.judged(healthOf(key), reply.kind === "unavailable", ended))
-    return { _tag: "replied" as const, reply }
+    return { _tag: "replied", reply }
   })
 
   return {
     isOpen: (carrier_id, line, real_now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), real_now),
     // What a simulated carrier is told to do says nothing about its health.
-    ask: (candidate, ask) =>
+    ask: (candidate, ask, begin) =>
       candidate.adapter.simulation === undefined
-        ? askWithin(candidate, ask)
+        ? askWithin(candidate, ask, begin)
         : Effect.map(
             guarded(() => candidate.adapter.ask(ask), candidate, ask),
             (reply) => ({ _tag: "replied", reply })

@@ -18,7 +18,7 @@ import { collection, couldNotStart } from "./Collecting.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
 import { type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
-import { offerOf, quoteOf } from "./StoredRecords.ts"
+import { offerOf, quoteOf, storedBeginning } from "./StoredRecords.ts"
 
 /** Asks carriers and takes in what they answer. */
 export class Carriers extends Context.Service<
@@ -134,9 +134,9 @@ const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: numb
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { candidate } = awaited
-  const silence = silenceBefore(awaited, job)
-  if (silence !== null) return yield* settle(means, awaited, silence, at, job)
-  const asked = yield* means.asking.ask(candidate, awaited.ask)
+  if (isTooLate(awaited)) return yield* settle(means, awaited, silence, at, job)
+  const asked = yield* means.asking.ask(candidate, awaited.ask, begin(means, awaited, at))
+  if (asked._tag === "in_doubt") return yield* settle(means, awaited, silence, at, job)
   if (asked._tag === "no_room") {
     const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
     return yield* finish(means, job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
@@ -246,14 +246,28 @@ const failed_poll_after_ms = 10_000
 const noteLate = (carrier_id: string, quote_request_id: string) =>
   Effect.logInfo("A late answer was dropped").pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))
 
-/** Why a carrier cannot be asked (again) now: the ask is in doubt, or there is no time left. */
-const silenceBefore = (awaited: Awaited, job: ClaimedJob): CarrierReply | null => {
-  const { adapter, line } = awaited.candidate
-  if (adapter.simulation !== undefined) return null
-  // A job that was claimed before may have asked already: only an idempotent carrier is asked twice.
-  const inDoubt = job.lease > 1 && !line.idempotent
-  const tooLate = awaited.ask.deadline - awaited.ask.now < line.typical_ms
-  return inDoubt || tooLate ? { kind: "unavailable", reason: "timeout" } : null
+/** What an ask comes to that cannot be made, or may have been made before. */
+const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
+
+/** Whether there is too little time left to ask. */
+const isTooLate = ({ candidate: { adapter, line }, ask }: Awaited): boolean =>
+  adapter.simulation === undefined && ask.deadline - ask.now < line.typical_ms
+
+/**
+ * Puts on record that an ask begins, where the carrier cannot tell a repeat; answers whether it may be made.
+ *
+ * Who has begun it before may have made it, and nobody knows what has come of it: it is never made twice.
+ */
+const begin = ({ storage }: Means, { workspace_id, request, candidate }: Awaited, at: number) => {
+  if (candidate.line.idempotent) return Effect.succeed(true)
+  const writes = [storedBeginning(request.id, candidate.adapter.carrier.id, at)]
+  return storage.commit(Change.make(workspace_id, { writes })).pipe(
+    Effect.as(true),
+    Effect.catchTags({
+      VersionConflict: () => Effect.succeed(false),
+      LeaseLost: (lost) => Effect.die(lost)
+    })
+  )
 }
 
 /** An ask is repeated once, after an error or a time-out, where the carrier can tell the repeat and time is left. */

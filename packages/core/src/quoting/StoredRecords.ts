@@ -1,3 +1,4 @@
+import type { QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import { bare, type StoredRecord } from "../storage/Change.ts"
 import { toMillis } from "../Timestamp.ts"
@@ -79,3 +80,15 @@ export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): Store
 
 /** Reads what `storedOffer` has written. */
 export const offerOf = (stored: StoredRecord): OfferRecord => Json.decode(Json.fromText<OfferRecord>(stored.body))
+
+/** The mark that one carrier's ask has begun: its first version is written once, by whoever makes the ask. */
+export const storedBeginning = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord => ({
+  ...bare,
+  kind: "ask",
+  id: `${quote_request_id} ${carrier_id}`,
+  version: 1,
+  body: "{}",
+  parent: quote_request_id,
+  created_at: at,
+  updated_at: at
+})

@@ -11,6 +11,7 @@ export const recordKinds = [
   "request_key",
   "application",
   "consent",
+  "ask",
   "offer",
   "quote_request",
   "quote",

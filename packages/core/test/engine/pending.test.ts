@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { Carriers } from "../../src/quoting/Carriers.ts"
-import { Storage } from "../../src/storage/Storage.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import {
   callbackOf,
   callingBack,
@@ -239,6 +239,56 @@ describe("an ask in doubt", () => {
         if (idempotent) assert.strictEqual(told.asks[0]?.ask.idempotency_key, told.asks[1]?.ask.idempotency_key)
       }),
       carriers(told)
+    )
+  }
+
+  for (const [what, hurdle] of [
+    ["could not be read for", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
+    ["was handed back before it was made", Effect.never]
+  ] as const) {
+    const told = prompt("careful", offers(), { idempotent: false })
+    let reads = 0
+    story(
+      `is none that ${what}: it is made later`,
+      Effect.gen(function* () {
+        reads = 0
+        const { id } = yield* start({}, live)
+        yield* workAndBreakOff
+        assert.lengthOf(told.asks, 0)
+        assert.deepStrictEqual(yield* outcomes(id), ["careful pending"])
+        yield* runDue
+        assert.lengthOf(told.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["careful quoted"])
+      }),
+      {
+        ...carriers(told),
+        around: (storage) => ({
+          ...storage,
+          // The facts are read to collect, and then to ask.
+          get: (key) => Effect.suspend(() => (key.kind === "application" && ++reads === 2 ? hurdle : storage.get(key)))
+        })
+      }
+    )
+  }
+
+  {
+    const told = forgetful("gone", false)
+    story(
+      "is on record before it is made: another host makes no second one when the lease of a dead one has ended",
+      Effect.gen(function* () {
+        const { id } = yield* start({}, live)
+        yield* workAndBreakOff
+        yield* runDue
+        assert.deepStrictEqual(yield* outcomes(id), ["gone pending"])
+        yield* pass(30_000)
+        yield* runDue
+        assert.lengthOf(told.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["gone no_answer timeout"])
+      }),
+      {
+        ...carriers(told),
+        around: (storage) => ({ ...storage, release: () => Effect.void })
+      }
     )
   }
 

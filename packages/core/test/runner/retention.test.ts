@@ -111,6 +111,7 @@ describe("what is kept", () => {
         endpoint_health: 0,
         request_key: 0,
         application: 0,
+        ask: 0,
         offer: 0,
         quote_request: 0,
         quote: 0
