@@ -8,7 +8,6 @@ import {
   Quotewire,
   Seal,
   type Storage,
-  type Waiters,
   WebhookAddress
 } from "@quotewire/core"
 import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
@@ -53,7 +52,7 @@ export class Host extends Context.Service<
 >()("e2e/Host") {}
 
 const server = Layer.unwrap(
-  Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
+  Effect.map(Effect.context<Quotewire.Services>(), (context) =>
     Http.layer<Services>({
       operations,
       routes: [Go.route(Quotewire.go), ...agentRoutes()],

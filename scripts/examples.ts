@@ -1,14 +1,6 @@
 import { createHash } from "node:crypto"
-import {
-  type Operation,
-  operations,
-  PublicUrl,
-  type Quotewire,
-  Runner,
-  Timestamp,
-  WebhookSender
-} from "@quotewire/core"
-import { World } from "@quotewire/core/testing"
+import { type Operation, operations, PublicUrl, type Quotewire, Timestamp, WebhookSender } from "@quotewire/core"
+import { Runner, World } from "@quotewire/core/testing"
 import { NodeCrypto, OpenApi } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, Predicate } from "effect"

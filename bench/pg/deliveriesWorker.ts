@@ -1,4 +1,5 @@
-import { Change, Ids, Publishing, Revisions, Storage } from "@quotewire/core"
+import { Change, Ids, Storage } from "@quotewire/core"
+import { Publishing, Revisions } from "@quotewire/core/testing"
 import { Effect, ManagedRuntime } from "effect"
 import * as Child from "../Child.ts"
 import * as postel from "../webhooks/postel.ts"

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { Change, Delivery, Ids, type Job, Json, Revision, Storage } from "@quotewire/core"
+import { Change, Ids, type Job, Json, Revision, Storage } from "@quotewire/core"
+import { Delivery } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import * as flags from "../flags.ts"

@@ -4,13 +4,13 @@ import {
   Event,
   Ids,
   Json,
-  Publishing,
   Quotewire,
   Revision,
   Seal,
   type Storage,
   WebhookAddress
 } from "@quotewire/core"
+import { Publishing } from "@quotewire/core/testing"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Effect, Layer, Redacted } from "effect"
 import { named } from "../operations.ts"

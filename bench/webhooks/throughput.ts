@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
-import { type Change, Delivery, Ids, Publishing, Revisions, Signature, Storage, WebhookSender } from "@quotewire/core"
+import { type Change, Ids, Signature, Storage, WebhookSender } from "@quotewire/core"
+import { Delivery, Publishing, Revisions } from "@quotewire/core/testing"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"

@@ -1,6 +1,6 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, type Waiters, WebhookSender } from "@quotewire/core"
+import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, WebhookSender } from "@quotewire/core"
 import { Http, NodeCrypto } from "@quotewire/http"
 import type { Tool } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -36,7 +36,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
       workspace_id: organization.workspaces.sandbox,
       environment: "sandbox"
     } as const
-    const wakes = yield* Effect.context<Waiters.Waiters>()
+    const wakes = yield* Effect.context<Quotewire.Services>()
     const serve = Layer.build(
       Http.layer<Services>({
         operations,

@@ -1,4 +1,4 @@
-import { operations, Quotewire, type Storage, type Waiters } from "@quotewire/core"
+import { operations, Quotewire, type Storage } from "@quotewire/core"
 import { CarrierCallbacks, Go, Http } from "@quotewire/http"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import * as Agents from "./Agents.ts"
@@ -29,7 +29,7 @@ type Needs = Quotewire.Services | Storage.Storage
 
 const layerOf = (settings: Listening, rest: Rest, measuring: Observing.Measuring) =>
   Layer.unwrap(
-    Effect.map(Effect.context<Waiters.Waiters>(), (context) =>
+    Effect.map(Effect.context<Quotewire.Services>(), (context) =>
       Http.layer<Needs>({
         operations: rest === "rest" ? operations : [],
         routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback), ...Agents.routes(settings)],

@@ -14,7 +14,7 @@ import { RequestLog } from "./requests/RequestLog.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
 
-export type { Via }
+export { type FinishedCall, OnFinishedCall, type Via }
 
 /** How a query parameter is written in an address. */
 export type QueryType = "string" | "integer"

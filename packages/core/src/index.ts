@@ -1,7 +1,8 @@
 /**
  * The quoting service as a library.
  *
- * `layer` is the whole core on a `Storage`; `operations` is what a caller can do; `Operation.call` does it.
+ * `embed` is all of it with promises. With Effect, `Quotewire.layer` is the whole core on a `Storage`, `operations` is what
+ * a caller can do, and `Operation.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
  */
 
 export * as ApiError from "./ApiError.ts"
@@ -9,51 +10,44 @@ export * as Access from "./access/Access.ts"
 export * as Allowance from "./access/Allowance.ts"
 export * as ApiKey from "./access/ApiKey.ts"
 export * as Caller from "./access/Caller.ts"
+// Beside `Allowance.Limits`, since declarations that TypeScript writes cannot name a type through a namespace.
 export type { Limits } from "./access/Limits.ts"
-export * as Organization from "./access/Organization.ts"
+export type { Organization } from "./access/Organization.ts"
 export * as Revision from "./access/Revision.ts"
-export * as Revisions from "./access/Revisions.ts"
 export * as Seal from "./access/Seal.ts"
 export * as ServedRevisions from "./access/ServedRevisions.ts"
 export * as TextCrypto from "./access/TextCrypto.ts"
-export * as Fictional from "./carriers/fictional.ts"
 export * as Event from "./events/Event.ts"
 export * as Feedback from "./feedback/Feedback.ts"
-export * as FeedbackReport from "./feedback/FeedbackReport.ts"
 export * as Ids from "./Ids.ts"
 export * as Json from "./Json.ts"
 export * as Quotewire from "./layer.ts"
 export * as Operation from "./Operation.ts"
 export { type OperationServices, operations } from "./operations.ts"
 export * as PublicUrl from "./PublicUrl.ts"
-export { type CallOptions, type Client, type Embedded, type EmbedOptions, embed } from "./promise.ts"
-export * as Application from "./quoting/Application.ts"
+export {
+  type AnswerOf,
+  type CallOptions,
+  type Client,
+  type Embedded,
+  type EmbedOptions,
+  embed,
+  type InputOf
+} from "./promise.ts"
 export * as Carrier from "./quoting/Carrier.ts"
-export * as Carriers from "./quoting/Carriers.ts"
 export * as Line from "./quoting/Line.ts"
 export * as Money from "./quoting/Money.ts"
-export * as Quote from "./quoting/Quote.ts"
-export * as QuoteRequest from "./quoting/QuoteRequest.ts"
-export * as Quotes from "./quoting/Quotes.ts"
+export * as Resource from "./Resource.ts"
 export * as Rounds from "./Rounds.ts"
-export * as FinishedCall from "./requests/FinishedCall.ts"
 export * as RequestLog from "./requests/RequestLog.ts"
 export * as Retention from "./runner/Retention.ts"
-export * as Runner from "./runner/Runner.ts"
-export * as Scenario from "./sandbox/Scenario.ts"
-export * as Workspace from "./sandbox/Workspace.ts"
 export * as Change from "./storage/Change.ts"
 export * as Hints from "./storage/Hints.ts"
 export * as Job from "./storage/Job.ts"
 export * as Page from "./storage/Page.ts"
 export * as Storage from "./storage/Storage.ts"
-export * as Waiters from "./storage/Waiters.ts"
 export * as Timestamp from "./Timestamp.ts"
-export * as Delivery from "./webhooks/Delivery.ts"
-export * as EventSubscription from "./webhooks/EventSubscription.ts"
-export * as Publishing from "./webhooks/Publishing.ts"
 export * as Signature from "./webhooks/Signature.ts"
-export * as SubscriptionViews from "./webhooks/SubscriptionViews.ts"
 export { verifyWebhook } from "./webhooks/verify.ts"
 export * as WebhookAddress from "./webhooks/WebhookAddress.ts"
 export * as WebhookHeaders from "./webhooks/WebhookHeaders.ts"

@@ -28,6 +28,8 @@ import { EventSubscriptions } from "./webhooks/EventSubscriptions.ts"
 import { publishing } from "./webhooks/Publishing.ts"
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 
+export type { Destination }
+
 /** The cryptography that the core needs, as ports: a host may bring faster implementations. */
 export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
 
@@ -50,7 +52,7 @@ export const administration: Layer.Layer<Access, never, Storage | Cryptography> 
   Layer.provide(SealKeys.layerEphemeral)
 )
 
-/** Every service of the core. */
+/** Every service of the core. A host needs no single one: what it calls takes them all. */
 export type Services =
   | Access
   | Allowance
@@ -102,8 +104,7 @@ const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions> = Laye
 /**
  * The whole core, on a storage.
  *
- * It runs no jobs of its own: add `Runner.layerForever` and `Retention.layerForever` in a process that works, or call
- * `Runner.runDue` where a test moves the clock.
+ * It runs no jobs of its own: add `worker` in a process that works.
  */
 export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography> =
   Sandbox.layer.pipe(
@@ -124,13 +125,10 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
   )
 
 /** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */
-export const worker: Layer.Layer<never, never, Runner | Retention> = Layer.merge(
-  Runner.layerForever,
-  Retention.layerForever
-)
+export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)
 
 /** Follows the token of `/go/<token>`: to the carrier, or to a page that says why that cannot be. */
-export const go = (token: string): Effect.Effect<Destination, never, Quotes> =>
+export const go = (token: string): Effect.Effect<Destination, never, Services> =>
   Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
     Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
   )
@@ -146,7 +144,7 @@ const tryLater: Destination = {
 export const carrierCallback = (
   carrier_id: string,
   callback: CarrierCallback
-): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Carriers> =>
+): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
   Effect.flatMap(Carriers, (carriers) => carriers.callback(carrier_id, callback)).pipe(
     Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
@@ -158,11 +156,11 @@ export const carrierCallback = (
  *
  * `purpose` separates uses: what was signed for one purpose is worthless for another.
  */
-export const sign = (purpose: string, text: string): Effect.Effect<string, never, Seal> =>
+export const sign = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
   Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
 
 /** Whether a signature was made by `sign` for this purpose and text, with a seal key that is still in the settings. */
-export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Seal> =>
+export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
   Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
     Effect.map((mac) => mac !== null && Mac.timingSafeEqual(bytesOf(mac), bytesOf(signature)))
   )
@@ -174,5 +172,9 @@ export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Stor
   Effect.match({ onFailure: () => false, onSuccess: () => true })
 )
 
-/** Ends all waiting reads with what they have: the process is about to stop. */
-export const wake: Effect.Effect<void, never, Waiters> = Effect.flatMap(Waiters, (waiters) => waiters.stop)
+/**
+ * Ends all waiting reads with what they have, and from now on every read without waiting: the process is about to stop.
+ *
+ * There is no way back.
+ */
+export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(Waiters, (waiters) => waiters.stop)

@@ -44,8 +44,15 @@ export interface EmbedOptions {
 }
 
 type AnyOperation = (typeof operations)[number]
-type InputOf<Op> = Op extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
-type OutputOf<Op> = Op extends Operation.Operation<string, unknown, infer Output, unknown> ? Output : never
+type Named<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
+
+/** What the method of this name takes, as in `InputOf<"start_quote_request">`. */
+export type InputOf<Name extends AnyOperation["name"]> =
+  Named<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
+
+/** What the method of this name answers, as in `AnswerOf<"get_quote_request">`. */
+export type AnswerOf<Name extends AnyOperation["name"]> =
+  Named<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
 
 /** What a call can say beyond its input. */
 export interface CallOptions {
@@ -62,7 +69,7 @@ export interface CallOptions {
  * signal was aborted rejects with the signal's reason.
  */
 export type Client = {
-  readonly [Op in AnyOperation as Op["name"]]: (input: InputOf<Op>, options?: CallOptions) => Promise<OutputOf<Op>>
+  readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }
 
 /** The service inside another program. It starts at once, and calls wait until it has started. */

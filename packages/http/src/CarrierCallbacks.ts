@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http"
-import { ApiError } from "@quotewire/core"
+import { ApiError, type Carrier } from "@quotewire/core"
 import { Effect } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Route from "./Route.ts"
@@ -7,14 +6,11 @@ import * as Route from "./Route.ts"
 /** The largest body that a carrier may call back with, in bytes. */
 export const max_bytes = 64 * 1024
 
-/** A carrier's call as it came: its signature covers the very bytes. */
-export interface CarrierCallback {
-  readonly headers: IncomingHttpHeaders
-  readonly body: Uint8Array
-}
-
 /** Takes a carrier's answer; false where nobody waits for it, or it is not proved to be the carrier's. */
-export type Receive<R> = (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, ApiError.ApiError, R>
+export type Receive<R> = (
+  carrier_id: string,
+  callback: Carrier.CarrierCallback
+) => Effect.Effect<boolean, ApiError.ApiError, R>
 
 /** `POST /carriers/{id}/callbacks`: 204 where the answer was taken, else `not_found`, which tells a stranger nothing. */
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>

@@ -1,18 +1,16 @@
+import type { Quotewire } from "@quotewire/core"
 import { Effect } from "effect"
 import type { Answer } from "./Answer.ts"
 import { html, page } from "./Page.ts"
 import * as Route from "./Route.ts"
 
-/** Where a link of `continue_on_carrier_site` leads when it is clicked. */
-export type Destination =
-  | { readonly _tag: "redirect"; readonly url: string }
-  | { readonly _tag: "page"; readonly status: number; readonly title: string; readonly message: string }
-
 /** `GET /go/{token}`: sends a person on to the carrier's site, or says on a small page why that cannot be. */
-export const route = <R>(destination: (token: string) => Effect.Effect<Destination, never, R>): Route.Route<R> =>
+export const route = <R>(
+  destination: (token: string) => Effect.Effect<Quotewire.Destination, never, R>
+): Route.Route<R> =>
   Route.make("GET", "/go/{token}", ({ params }) => Effect.map(destination(params.token ?? ""), answerOf))
 
-const answerOf = (to: Destination): Answer => {
+const answerOf = (to: Quotewire.Destination): Answer => {
   if (to._tag === "page") return page(to.status, to.title, html`<p>${to.message}</p>`)
   return {
     status: 302,

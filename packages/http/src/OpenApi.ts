@@ -1,4 +1,4 @@
-import { Revision, WebhookHeaders } from "@quotewire/core"
+import { Revision, Signature } from "@quotewire/core"
 import * as Asset from "./Asset.ts"
 import type { Node } from "./JsonNode.ts"
 import * as OpenApiExamples from "./OpenApiExamples.ts"
@@ -36,7 +36,7 @@ export const document = (
   options: Options = {}
 ): Document => {
   const docs_url = options.docs_url ?? `${base_url}/docs`
-  const header_prefix = options.webhook_header_prefix ?? WebhookHeaders.default_header_prefix
+  const header_prefix = options.webhook_header_prefix ?? Signature.default_header_prefix
   const served = options.served ?? Revision.served
   const examples = options.examples ?? OpenApiExamples.at_address(base_url)
   const schemas = OpenApiSchemas.of(operations, OpenApiWebhooks.schemas)

@@ -1,4 +1,4 @@
-import { Event, SubscriptionViews } from "@quotewire/core"
+import { Event, Resource } from "@quotewire/core"
 
 /** The tag of what is sent to subscribers. */
 export const tag = {
@@ -7,7 +7,7 @@ export const tag = {
 }
 
 /** The schemas of the bodies that are sent. */
-export const schemas = [Event.WebhookEvent, SubscriptionViews.TestEvent] as const
+export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
 /** The `webhooks` of the document: what is sent for every type of event, and which answers it expects. */
 export const webhooks = (header_prefix: string, revision: string): Readonly<Record<string, object>> =>

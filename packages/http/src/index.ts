@@ -1,6 +1,7 @@
 export * as Answer from "./Answer.ts"
 export * as Api from "./Api.ts"
 export * as CarrierCallbacks from "./CarrierCallbacks.ts"
+// Beside `ClientAddress.TrustedProxies`, since declarations that TypeScript writes cannot name a type through a namespace.
 export type { TrustedProxies } from "./ClientAddress.ts"
 export * as ClientAddress from "./ClientAddress.ts"
 export * as Go from "./Go.ts"

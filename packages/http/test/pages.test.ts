@@ -1,13 +1,13 @@
 import { createServer } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, Event } from "@quotewire/core"
+import { ApiError, Event, type Quotewire } from "@quotewire/core"
 import { CarrierCallbacks, Go, Http, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Reference from "../src/Reference.ts"
 import { services, start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 
-const destinations: Record<string, Go.Destination> = {
+const destinations: Record<string, Quotewire.Destination> = {
   live: { _tag: "redirect", url: "https://carrier.example/start?a=1&b=ü" },
   dead: { _tag: "page", status: 410, title: "Gone", message: "<script>alert('x')</script>" }
 }
@@ -129,7 +129,12 @@ describe("the reference", () => {
   )
 })
 
-const dead: Go.Destination = { _tag: "page", status: 404, title: "Unknown link", message: "There is no such link." }
+const dead: Quotewire.Destination = {
+  _tag: "page",
+  status: 404,
+  title: "Unknown link",
+  message: "There is no such link."
+}
 
 describe("other routes", () => {
   it.live("tell whether the host lives and is ready", () =>

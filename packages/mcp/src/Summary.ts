@@ -1,4 +1,4 @@
-import { type ApiError, Json, type Quote, type QuoteRequest } from "@quotewire/core"
+import { type ApiError, Json, type Resource } from "@quotewire/core"
 
 /** Writes the short text that tells a model what an answer holds and what to do next: a few lines, nobody's facts. */
 export type Summary = (answer: Json.Json<unknown>) => string
@@ -22,13 +22,13 @@ const count = (number: number, noun: string, plural = `${noun}s`): string =>
 
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
 
-const priceOf = ({ premium, term_months }: Quote.Quote["price"]): string => {
+const priceOf = ({ premium, term_months }: Resource.Quote["price"]): string => {
   if (premium === null) return "price unknown"
   const price = dollars.format(premium.amount_minor / 100)
   return term_months === null ? price : `${price} for ${count(term_months, "month")}`
 }
 
-const lineOf = (quote: Quote.Quote): string => {
+const lineOf = (quote: Resource.Quote): string => {
   const { status, source, availability } = quote
   const state = status === "inactive" ? `, not available: ${quote.status_details.message}` : ""
   const end = status === "active" && availability.expires_at !== null ? `, until ${availability.expires_at}` : ""
@@ -39,7 +39,7 @@ const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market."
 
 /** A quote: its price as a person reads it, and the way to the carrier. */
-export const quote = of((answer: Quote.Quote) => {
+export const quote = of((answer: Resource.Quote) => {
   const onward = answer.next_actions.some(({ type }) => type === "continue_on_carrier_site")
   return [
     `${lineOf(answer)}, version ${answer.version}.`,
@@ -49,8 +49,8 @@ export const quote = of((answer: Quote.Quote) => {
 })
 
 interface RequestWithQuotes {
-  readonly quote_request: QuoteRequest.QuoteRequest
-  readonly quotes: ReadonlyArray<Quote.Quote>
+  readonly quote_request: Resource.QuoteRequest
+  readonly quotes: ReadonlyArray<Resource.Quote>
 }
 
 /** A quote request: how far it is, its quotes, and whether to wait, to ask the person, or to show what is there. */
@@ -63,7 +63,7 @@ export const quoteRequest = of(({ quote_request, quotes }: RequestWithQuotes) =>
   ].join("\n")
 })
 
-const nextOf = ({ carriers, status, version }: QuoteRequest.QuoteRequest, quotes: number): ReadonlyArray<string> => {
+const nextOf = ({ carriers, status, version }: Resource.QuoteRequest, quotes: number): ReadonlyArray<string> => {
   if (status === "in_progress") {
     return [`Not finished: call get_quote_request again with since_version ${version}; it waits for the next change.`]
   }
@@ -75,7 +75,7 @@ const nextOf = ({ carriers, status, version }: QuoteRequest.QuoteRequest, quotes
   return quotes === 0 ? ["There is no price to show. carriers says what each carrier answered."] : []
 }
 
-interface Started extends QuoteRequest.QuoteRequest {
+interface Started extends Resource.QuoteRequest {
   readonly read_handle?: string
   readonly read_handle_expires_at?: string
   readonly quote_consent?: { readonly receipt_id: string }
@@ -121,7 +121,7 @@ const more = (next_cursor: string | null): string =>
   next_cursor === null ? "This is the end of the list." : "There is more: call again with cursor set to next_cursor."
 
 interface RequestPage {
-  readonly quote_requests: ReadonlyArray<QuoteRequest.QuoteRequest>
+  readonly quote_requests: ReadonlyArray<Resource.QuoteRequest>
   readonly next_cursor: string | null
 }
 

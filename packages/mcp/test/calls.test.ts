@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Allowance, operations, Waiters } from "@quotewire/core"
-import { World } from "@quotewire/core/testing"
+import { Allowance, operations } from "@quotewire/core"
+import { Waiters, World } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
 

@@ -1,3 +1,9 @@
+export * as Revisions from "../access/Revisions.ts"
+export * as Runner from "../runner/Runner.ts"
+export * as Waiters from "../storage/Waiters.ts"
+// What tests and measurements look into, and no program needs.
+export * as Delivery from "../webhooks/Delivery.ts"
+export * as Publishing from "../webhooks/Publishing.ts"
 export * as Applications from "./Applications.ts"
 export * as Receiver from "./Receiver.ts"
 export * as StorageContract from "./StorageContract.ts"

@@ -5,5 +5,3 @@ import { default_header_prefix } from "./Signature.ts"
 export const WebhookHeaderPrefix = Context.Reference<string>("@quotewire/core/WebhookHeaderPrefix", {
   defaultValue: () => default_header_prefix
 })
-
-export { default_header_prefix }

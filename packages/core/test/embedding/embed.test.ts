@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { ApiError } from "../../src/ApiError.ts"
-import { type Embedded, type EmbedOptions, embed } from "../../src/promise.ts"
+import { type AnswerOf, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/promise.ts"
+import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { startOf } from "../engine/support.ts"
@@ -111,6 +112,24 @@ describe("a rejection", () => {
       const { code, message, retry_after_seconds } = yield* refusal(quotewire.createOrganization("Acme"))
       assert.deepStrictEqual([code, retry_after_seconds], ["service_unavailable", 7])
       assert.isNotEmpty(message)
+    })
+  )
+})
+
+describe("the types of a client", () => {
+  it.live("can be named by the method, and read as resources", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const input: InputOf<"start_quote_request"> = startOf()
+      const started: AnswerOf<"start_quote_request"> = yield* Effect.promise(() => client.start_quote_request(input))
+      const once = { idempotency_key: "a-minute" }
+      const moved: AnswerOf<"advance_time"> = yield* Effect.promise(() => client.advance_time({ seconds: 60 }, once))
+      const read: AnswerOf<"get_quote_request"> = yield* Effect.promise(() =>
+        client.get_quote_request({ id: started.id })
+      )
+      for (const quote of read.quotes) Schema.decodeUnknownSync(Resource.Quote)(quote)
+      assert.strictEqual(moved.workspace.clock_offset_seconds, 60)
+      assert.isNotEmpty(read.quotes)
     })
   )
 })
