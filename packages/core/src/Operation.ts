@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Exit, identity, Option, Result, type Schema } from "effect"
+import { Cause, Clock, Context, Effect, Exit, identity, Option, Result, type Schema } from "effect"
 import * as ApiError from "./ApiError.ts"
 import { Access, type Credentials } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
@@ -162,7 +162,24 @@ export const call = <Output, R>(
   operation: Operation<string, unknown, Output, R>,
   request: Request
 ): Effect.Effect<Reply<Output>, ApiError.ApiError, R | PipelineServices> =>
-  Effect.catchCause(admit(operation, request), (cause) => refuse(operation.name, request.request_id, cause))
+  Effect.contextWith((services: Context.Context<PipelineServices>) => {
+    const created_at = Context.get(services, Clock.Clock).currentTimeMillisUnsafe()
+    const course: Course<Output, R> = {
+      ...{ operation, request, services, created_at },
+      ...{ caller: null, revision: null, input: null }
+    }
+    return Effect.matchCauseEffect(perform(course), {
+      onSuccess: (reply) => {
+        finish(course, null, reply.json.text)
+        return Effect.succeed(reply)
+      },
+      onFailure: (cause) =>
+        Effect.mapError(refuse(operation.name, request.request_id, cause), (error) => {
+          finish(course, error, null)
+          return inRevision(course.revision, operation.name, error)
+        })
+    })
+  })
 
 /**
  * Tells who calls, without calling anything: what a host offers can depend on it.
@@ -172,65 +189,54 @@ export const call = <Output, R>(
 export const identify = (
   request: Pick<Request, "request_id" | "credentials">
 ): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
-  Effect.catchCause(authenticate(request.credentials), (cause) => refuse("identify", request.request_id, cause))
+  Effect.contextWith((services: Context.Context<Access | Allowance>) =>
+    Effect.catchCause(authenticate(services, request.credentials), (cause) =>
+      refuse("identify", request.request_id, cause)
+    )
+  )
 
-const admit = Effect.fnUntraced(function* <Output, R>(
-  operation: Operation<string, unknown, Output, R>,
-  request: Request
-) {
-  const log = yield* RequestLog
-  const onFinished = yield* OnFinishedCall
-  const clock = yield* Clock.Clock
-  const created_at = clock.currentTimeMillisUnsafe()
-  const caller = yield* authenticate(request.credentials)
-  const seen: Seen = { input: null }
-  const finish = (error: ApiError.ApiError | null, answer: string | null) => {
-    const { about, name, route } = operation
-    const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, seen.input, answer)
-    const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
-    const finished: FinishedCall = {
-      request_id: request.request_id,
-      created_at,
-      duration_ms: clock.currentTimeMillisUnsafe() - created_at,
-      caller,
-      operation: name,
-      via,
-      status: via.status ?? error?.status ?? route.status,
-      error_code: error?._tag ?? null,
-      quote_request_id,
-      quote_id
-    }
-    log.note(finished)
-    onFinished(finished)
-  }
-  return yield* Effect.matchCauseEffect(run({ operation, request, caller, seen }), {
-    onSuccess: (reply) => {
-      finish(null, reply.json.text)
-      return Effect.succeed(reply)
-    },
-    onFailure: (cause) => {
-      if (!Cause.hasInterruptsOnly(cause)) finish(toApiError(cause) ?? ApiError.make("internal_error"), null)
-      return Effect.failCause(cause)
-    }
-  })
-})
-
-/** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */
-export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
-
-/** What of a call is known only once it runs. */
-interface Seen {
+/** A call on its way, and what is known of it so far. */
+interface Course<Output, R> {
+  readonly operation: Operation<string, unknown, Output, R>
+  readonly request: Request
+  readonly services: Context.Context<PipelineServices>
+  /** When it arrived: real time in milliseconds. */
+  readonly created_at: number
+  caller: Caller | null
+  /** What it is answered in, and refused in. */
+  revision: Revision.Revision | null
   /** In the newest form. */
   input: unknown
 }
 
-/** A call of somebody who is known. */
-interface KnownCall<Output, R> {
-  readonly operation: Operation<string, unknown, Output, R>
-  readonly request: Request
-  readonly caller: Caller
-  readonly seen: Seen
+/** Takes note of a call that has ended, if it is known who called. */
+const finish = (
+  { caller, created_at, input, operation, request, services }: Course<unknown, unknown>,
+  error: ApiError.ApiError | null,
+  answer: string | null
+): void => {
+  if (caller === null) return
+  const { about, name, route } = operation
+  const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, input, answer)
+  const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
+  const finished: FinishedCall = {
+    request_id: request.request_id,
+    created_at,
+    duration_ms: Context.get(services, Clock.Clock).currentTimeMillisUnsafe() - created_at,
+    caller,
+    operation: name,
+    via,
+    status: via.status ?? error?.status ?? route.status,
+    error_code: error?._tag ?? null,
+    quote_request_id,
+    quote_id
+  }
+  Context.get(services, RequestLog).note(finished)
+  Context.get(services, OnFinishedCall)(finished)
 }
+
+/** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */
+export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
 const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
 const namesNothing = { quote_request_id: null, quote_id: null }
@@ -263,94 +269,80 @@ export const note = Effect.fnUntraced(
   (noting) => Effect.ignore(noting)
 )
 
-const authenticate = (credentials: Credentials) =>
-  Effect.tapError(
-    Effect.flatMap(Access, (access) => access.authenticate(credentials)),
-    (error) =>
-      error._tag === "authentication_failed"
-        ? Effect.flatMap(Allowance, (allowance) => allowance.failedAuthentication(credentials.address))
-        : Effect.void
+const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) =>
+  Effect.tapError(Context.get(services, Access).authenticate(credentials), (error) =>
+    error._tag === "authentication_failed"
+      ? Context.get(services, Allowance).failedAuthentication(credentials.address)
+      : Effect.void
   )
 
-const run = <Output, R>(known: KnownCall<Output, R>) => {
-  const { caller, operation, request } = known
-  const running = Effect.flatMap(Revisions, (revisions) =>
-    Effect.flatMap(revisions.choose(request.revision, caller.workspace_id), (chosen) =>
-      chosen === null ? pinning(revisions, known) : answerIn(chosen, known, enter(known))
-    )
-  )
-  if (operation.offered === undefined) return running
-  return Effect.flatMap(operation.offered, (isOffered) =>
-    isOffered ? running : Effect.fail(ApiError.make("not_found"))
-  )
-}
-
-/** The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted. */
-const pinning = Effect.fnUntraced(function* <Output, R>(revisions: Revisions["Service"], known: KnownCall<Output, R>) {
-  const entered = yield* Effect.exit(enter(known))
-  if (Exit.isFailure(entered) && isTooLarge(entered.cause)) return yield* Effect.failCause(entered.cause)
-  return yield* answerIn(yield* revisions.pin(known.caller.workspace_id), known, entered)
-})
-
-/** Lets a call in, and reads its input as it was sent. */
-const enter = ({ caller, operation, request }: KnownCall<unknown, unknown>) =>
-  hasAuthority(operation.authority, caller)
-    ? Effect.flatMap(Allowance, (allowance) =>
-        Effect.andThen(allowance.spend(caller, operation.cost, request.credentials.address), request.input)
-      )
-    : Effect.fail(ApiError.make("forbidden"))
-
-const isTooLarge = (cause: Cause.Cause<Refusal>): boolean => toApiError(cause)?._tag === "request_too_large"
-
-/** Answers in a revision, and refuses in it. */
-const answerIn = <Output, R>(
-  revision: Revision.Revision,
-  known: KnownCall<Output, R>,
-  entering: Effect.Effect<unknown, Refusal, Allowance>
-) => {
-  const { name } = known.operation
-  const inRevision = (error: ApiError.ApiError) =>
-    isInCurrent(error) ? error : Revision.refusal(revision, name, error)
-  return Effect.catchCause(
-    Effect.flatMap(entering, (sent) => perform(revision, known, sent)),
-    (cause) => Effect.mapError(refuse(name, known.request.request_id, cause), inRevision)
-  )
-}
-
-/** Whether a refusal is told in the current revision, whichever was asked for (api.md, Versioning 11). */
-const isInCurrent = ({ _tag }: ApiError.ApiError): boolean => _tag === "not_found" || _tag === "request_too_large"
-
-const perform = Effect.fnUntraced(function* <Output, R>(
-  revision: Revision.Revision,
-  { caller, operation, request, seen }: KnownCall<Output, R>,
-  sent: unknown
-) {
-  const { idempotency_key } = request
-  const input = Revision.input(revision, operation.name, sent)
-  seen.input = input
+const perform = Effect.fnUntraced(function* <Output, R>(course: Course<Output, R>) {
+  const { operation, request, services } = course
+  const caller = yield* authenticate(services, request.credentials)
+  course.caller = caller
+  if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
+  const revisions = Context.get(services, Revisions)
+  const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
+  const entering = enter(course, caller)
+  // The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted.
+  const first = chosen === null ? yield* Effect.exit(entering) : null
+  if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
+  const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
+  course.revision = revision
+  const sent = yield* first ?? entering
+  course.input = Revision.input(revision, operation.name, sent)
   // A slow body takes its time: the call happens when it is there.
-  const moment = yield* (yield* Workspaces).moment(caller.workspace_id)
-  const call: Call = { caller, moment, idempotency_key, revision: revision.date, sent }
-  const key = operation.idempotent ? keyErrors(idempotency_key) : []
-  const prepared = operation.prepare(call, input)
-  if (Result.isFailure(prepared) || key.length > 0) {
-    const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
-    const others = operation.alsoWrong === undefined ? [] : yield* operation.alsoWrong(call, input, refused)
-    return yield* ApiError.invalidInput([...refused, ...others])
-  }
-  if (!operation.idempotent) return replyOf(revision, operation, yield* prepared.success, false)
-  const answers = yield* Answers
-  const newest = (yield* Revisions).current.date
+  const moment = yield* Context.get(services, Workspaces).moment(caller.workspace_id)
+  const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
+  const running = yield* prepare(operation, call, course.input)
+  if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
+  const newest = revisions.current.date
   const { shown_once } = operation
-  const { json, form, replayed } = yield* answers.once(
-    { call, operation: operation.name, key: idempotency_key, form: newest },
-    prepared.success,
+  const { json, form, replayed } = yield* Context.get(services, Answers).once(
+    { call, operation: operation.name, key: request.idempotency_key, form: newest },
+    running,
     shown_once === undefined ? identity : (answer) => Json.withNull(answer, shown_once)
   )
   // An answer that was kept before the newest revision came is given as it was first given.
   const told = form === newest ? revision : { date: form, differences: [] }
   return replyOf(told, operation, json, replayed)
 })
+
+/** Lets a call in, and reads its input as it was sent. */
+const enter = ({ operation, request, services }: Course<unknown, unknown>, caller: Caller) =>
+  hasAuthority(operation.authority, caller)
+    ? Effect.andThen(
+        Context.get(services, Allowance).spend(caller, operation.cost, request.credentials.address),
+        request.input
+      )
+    : Effect.fail(ApiError.make("forbidden"))
+
+const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failure<unknown, Refusal> =>
+  Exit.isFailure(entered) && toApiError(entered.cause)?._tag === "request_too_large"
+
+/** Reads the input; where it or the key is wrong, every wrong field is named. */
+const prepare = <Output, R>(
+  { alsoWrong, idempotent, prepare }: Operation<string, unknown, Output, R>,
+  call: Call,
+  input: unknown
+) => {
+  const key = idempotent ? keyErrors(call.idempotency_key) : []
+  const prepared = prepare(call, input)
+  if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
+  const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
+  const others = alsoWrong === undefined ? Effect.succeed([]) : alsoWrong(call, input, refused)
+  return Effect.flatMap(others, (others) => Effect.fail(ApiError.invalidInput([...refused, ...others])))
+}
+
+/** A refusal as the caller reads it; some are told in the current revision, whichever was asked for (api.md, Versioning 11). */
+const inRevision = (
+  revision: Revision.Revision | null,
+  operation: string,
+  error: ApiError.ApiError
+): ApiError.ApiError =>
+  revision === null || error._tag === "not_found" || error._tag === "request_too_large"
+    ? error
+    : Revision.refusal(revision, operation, error)
 
 const replyOf = <Output>(
   revision: Revision.Revision,

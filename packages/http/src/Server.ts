@@ -87,7 +87,7 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
       server.on("connect", (_request: Http.IncomingMessage, socket: Duplex) =>
         BrokenRequest.refuse(handler.refusal(ApiError.make("not_found")), socket)
       )
-      const answered = answeredEarly(server)
+      const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // Who asks before sending too much is told so before sending it.
         if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
@@ -95,25 +95,25 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
       })
       server.on("clientError", (error: Error, socket) => {
         // Its request has its answer: a second one would be taken for that of the next request.
-        if (answered.has(socket)) socket.destroy()
+        if (isAnsweredEarly(newest.get(socket))) socket.destroy()
         else BrokenRequest.answer(error, socket, handler.refusal)
       })
     }),
     () => stop(server, handler, settings)
   )
 
-/** The connections whose newest request was answered before all of it was there. */
-const answeredEarly = (server: Http.Server): WeakSet<Duplex> => {
-  const sockets = new WeakSet<Duplex>()
+/** The answer to the newest request of each connection. */
+const newestAnswers = (server: Http.Server): WeakMap<Duplex, Http.ServerResponse> => {
+  const answers = new WeakMap<Duplex, Http.ServerResponse>()
   server.on("request", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-    const { socket } = request
-    sockets.delete(socket)
-    response.once("finish", () => {
-      if (!request.complete) sockets.add(socket)
-    })
+    answers.set(request.socket, response)
   })
-  return sockets
+  return answers
 }
+
+/** Whether a request was answered before all of it was there. */
+const isAnsweredEarly = (answer: Http.ServerResponse | undefined): boolean =>
+  answer?.writableFinished === true && !answer.req.complete
 
 /** How long the connections may take to end after the last answer, in milliseconds. */
 const last_writes_ms = 1_000

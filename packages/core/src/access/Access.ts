@@ -80,6 +80,7 @@ export class Access extends Context.Service<
       const seal = yield* Seal
       const ids = yield* Ids
       const random = yield* SecureRandom.SecureRandom
+      const clock = yield* Clock.Clock
       const known = new KnownKeys()
       // New identifiers cannot be taken.
       const add = (change: Change.Change) =>
@@ -153,14 +154,14 @@ export class Access extends Context.Service<
         listOrganizations: Directory.organizations(storage),
         listKeys,
         revokeKey: (key_id) => deciding(revokeKey(key_id)),
-        authenticate: authenticating(storage, seal, known)
+        authenticate: authenticating(storage, seal, clock, known)
       })
     })
   )
 }
 
 /** Tells who calls by what the directory knows of a key. */
-const authenticating = (storage: Storage["Service"], seal: Seal["Service"], known: KnownKeys) => {
+const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
     if (!isWellFormed(key)) return yield* refused
     const { reading } = known
@@ -173,12 +174,10 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], know
 
   return ({ key, keyless, read_handle }: Credentials) => {
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const remembered = known.get(key, now)
-      return remembered === undefined
-        ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
-        : Effect.succeed(withHandle(remembered, read_handle))
-    })
+    const remembered = known.get(key, clock.currentTimeMillisUnsafe())
+    return remembered === undefined
+      ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
+      : Effect.succeed(withHandle(remembered, read_handle))
   }
 }
 

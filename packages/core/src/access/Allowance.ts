@@ -37,6 +37,7 @@ export class Allowance extends Context.Service<
   static readonly layer: Layer.Layer<Allowance, never, Storage> = Layer.effect(
     Allowance,
     Effect.gen(function* () {
+      const clock = yield* Clock.Clock
       const counts = yield* SharedCounts.make(yield* Storage)
       const gauges = gaugesOf(yield* AllowanceLimits, counts)
 
@@ -48,14 +49,15 @@ export class Allowance extends Context.Service<
 
       /** Takes every unit that is asked for, or none. */
       const admit = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
-        const stale = demands.filter(({ count }) => count.fresh_until <= now)
-        if (stale.length === 0) return take(demands, now)
-        const known = counts.refresh(stale.map(({ count }) => count))
-        return Effect.flatMap(known, () => take(demands, now))
+        const stale = demands.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
+        return stale.length === 0 ? take(demands, now) : Effect.flatMap(counts.refresh(stale), () => take(demands, now))
       }
 
       const spend = (caller: Caller, cost: Cost, address: string) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => admit(demandsOf(gauges, caller, cost, address, now), now))
+        Effect.suspend(() => {
+          const now = clock.currentTimeMillisUnsafe()
+          return admit(demandsOf(gauges, caller, cost, address, now), now)
+        })
 
       const failedAuthentication = (address: string) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>

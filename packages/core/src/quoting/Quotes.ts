@@ -42,8 +42,7 @@ export class Quotes extends Context.Service<
       const ids = yield* Ids
       const workspaces = yield* Workspaces
 
-      const mayReadQuote = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
-        if (call.caller.kind === "server") return true
+      const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
         const request = yield* storage.get({
           workspace_id: call.caller.workspace_id,
           kind: "quote_request",
@@ -55,9 +54,9 @@ export class Quotes extends Context.Service<
       const get = Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
         const key = { workspace_id: call.caller.workspace_id, kind: "quote", id: input.id } as const
         const stored = yield* storage.get(key)
-        if (Option.isNone(stored) || !(yield* mayReadQuote(call, stored.value))) {
-          return yield* ApiError.make("not_found")
-        }
+        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+        const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
+        if (!isOpen) return yield* ApiError.make("not_found")
         const newest = newestAt(stored.value, call.moment.now)
         if (input.version === undefined || input.version === newest.version) return newest.json
         const older = yield* storage.get({ ...key, version: input.version })

@@ -43,9 +43,12 @@ const isQuoteRequestId = Schema.is(QuoteRequestId)
 
 /** A request's answer begins with its own identifier, and a quote's with that of its request. */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
-  const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
+  const id = apart(answer === null ? "" : (/"(qreq_[^"]*)"/.exec(answer)?.[1] ?? ""))
   return isQuoteRequestId(id) ? id : null
 }
+
+/** The same text in memory of its own: what was cut out of a text holds on to all of that. */
+export const apart = (text: string): string => ` ${text}`.slice(1)
 
 /** What is known of a request when it has been answered: no body, no key, nothing of a person. */
 export interface FinishedCall extends Named {

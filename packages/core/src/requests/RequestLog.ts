@@ -12,16 +12,16 @@ import * as Change from "../storage/Change.ts"
 import { commit } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { toMillis } from "../Timestamp.ts"
-import type { FinishedCall } from "./FinishedCall.ts"
+import { apart, type FinishedCall } from "./FinishedCall.ts"
 import { HeldCalls } from "./HeldCalls.ts"
 import {
   type ListedRequest,
   type ListInput,
+  LoggedCall,
   labels,
   max_text_characters,
   type RequestLogEntry,
-  type RequestLogPage,
-  recordsOf
+  type RequestLogPage
 } from "./RequestLogEntry.ts"
 
 /** Whether calls are logged; where they are not, the operations of the request log are not offered. */
@@ -141,7 +141,7 @@ const storeBatch = (
   storage: Storage["Service"],
   { calls, workspace_id }: Batch
 ): Effect.Effect<void, StorageUnavailable> => {
-  const writes = recordsOf(calls)
+  const writes = calls.map((call) => new LoggedCall(call))
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
   // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
@@ -162,7 +162,7 @@ const warnOf = (lost: number) =>
     ? Effect.void
     : Effect.logWarning(`Storage could not be reached; ${lost} calls are missing in the request log`)
 
-/** A long text is copied as far as it is kept: what is cut out of a text would hold on to all of it. */
+/** A long text is copied as far as it is kept. */
 const shortened = (call: FinishedCall): FinishedCall => {
   const { client_name, client_version, user_agent } = call.via
   if (!isLong(client_name) && !isLong(client_version) && !isLong(user_agent)) return call
@@ -177,8 +177,7 @@ const shortened = (call: FinishedCall): FinishedCall => {
 
 const isLong = (text: string | null): text is string => text !== null && text.length > max_text_characters
 
-const copied = (text: string | null): string | null =>
-  isLong(text) ? Array.from({ length: max_text_characters }, (_, at) => text.charAt(at)).join("") : text
+const copied = (text: string | null): string | null => (isLong(text) ? apart(text.slice(0, max_text_characters)) : text)
 
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],

@@ -4,9 +4,9 @@ import { Environment } from "../access/Caller.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../Ids.ts"
 import { wholeNumber } from "../Input.ts"
 import { pageFields } from "../Page.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import type { StoredRecord } from "../storage/Change.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../Timestamp.ts"
-import type { FinishedCall, Via } from "./FinishedCall.ts"
+import type { FinishedCall } from "./FinishedCall.ts"
 
 /** Texts of callers are kept up to this length (api.md, Limits). */
 export const max_text_characters = 200
@@ -75,88 +75,84 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
 ]
 
 /**
- * Calls as they are kept; their times are real, also where a sandbox's clock was moved.
+ * A call as it is kept; its times are real, also where a sandbox's clock was moved.
  *
- * Busy hosts answer many calls of a kind, so what those have in common is encoded once. The bodies are written as one text
- * and cut: thousands of small texts would cost the collection of garbage more than all else here.
+ * It is encoded when its text is asked for: a process that keeps its log in memory keeps far more than anybody reads.
  */
-export const recordsOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<StoredRecord> => {
-  const kinds: Array<Kind> = []
-  const labelled: Array<ReadonlyArray<string>> = []
-  const bodies = calls.map((call) => {
-    const kind = kinds.find(({ first }) => isAlike(first, call)) ?? kindOf(call)
-    if (kind.first === call) kinds.push(kind)
-    labelled.push(kind.labels)
-    return bodyOf(call, kind)
-  })
-  const text = bodies.join("")
-  let end = 0
-  return calls.map(({ created_at, request_id }, at) => {
-    const start = end
-    end += bodies[at]?.length ?? 0
-    return {
-      ...bare,
-      kind: "api_request",
-      id: request_id,
-      version: 1,
-      body: text.slice(start, end),
-      labels: labelled[at] ?? [],
-      created_at,
-      updated_at: created_at
-    }
-  })
+export class LoggedCall implements StoredRecord {
+  private readonly call: FinishedCall
+  private text: string | null = null
+
+  constructor(call: FinishedCall) {
+    this.call = call
+  }
+
+  get id(): string {
+    return this.call.request_id
+  }
+
+  get body(): string {
+    this.text ??= JSON.stringify(entryOf(this.call))
+    return this.text
+  }
+
+  get labels(): ReadonlyArray<string> {
+    const { error_code, operation, status } = this.call
+    return labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  }
+
+  get created_at(): number {
+    return this.call.created_at
+  }
+
+  get updated_at(): number {
+    return this.call.created_at
+  }
+
+  get kind() {
+    return "api_request" as const
+  }
+
+  get version(): number {
+    return 1
+  }
+
+  get parent(): null {
+    return null
+  }
+
+  get status(): null {
+    return null
+  }
+
+  get line(): null {
+    return null
+  }
+
+  get expires_at(): null {
+    return null
+  }
 }
 
-/** Calls that differ in their identifiers and times only. */
-interface Kind {
-  readonly first: FinishedCall
-  readonly labels: ReadonlyArray<string>
-  /** The members of the entry between its times. */
-  readonly middle: string
-  readonly agent: string
-}
-
-const isAlike = (one: FinishedCall, other: FinishedCall): boolean =>
-  one.operation === other.operation &&
-  one.status === other.status &&
-  one.error_code === other.error_code &&
-  one.caller.key_id === other.caller.key_id &&
-  (one.via === other.via || isAlikeVia(one.via, other.via))
-
-const isAlikeVia = (one: Via, other: Via): boolean =>
-  one.method === other.method &&
-  one.route === other.route &&
-  one.user_agent === other.user_agent &&
-  one.client_name === other.client_name &&
-  one.client_version === other.client_version
-
-const kindOf = (call: FinishedCall): Kind => {
-  const { caller, error_code, operation, status, via } = call
-  const middle = {
-    environment: caller.environment,
-    key_id: caller.key_id,
-    operation,
-    method: via.method,
-    route: via.route,
-    status,
-    error_code
-  } satisfies Members
-  const agent = {
+const entryOf = ({ caller, via, ...call }: FinishedCall) => ({
+  request_id: call.request_id,
+  created_at: fromMillis(call.created_at),
+  environment: caller.environment,
+  key_id: caller.key_id,
+  operation: call.operation,
+  method: via.method,
+  route: via.route,
+  status: call.status,
+  error_code: call.error_code,
+  duration_ms: call.duration_ms,
+  quote_request_id: call.quote_request_id,
+  quote_id: call.quote_id,
+  agent: {
     client_name: storable(via.client_name),
     client_version: storable(via.client_version),
     user_agent: storable(via.user_agent)
-  } satisfies ListedRequest["agent"]
-  const found = labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
-  return { first: call, labels: found, middle: JSON.stringify(middle).slice(1, -1), agent: JSON.stringify(agent) }
-}
-
-type Members = { readonly [Name in keyof ListedRequest]?: unknown }
-
-const bodyOf = (call: FinishedCall, { agent, middle }: Kind): string =>
-  `{"request_id":${JSON.stringify(call.request_id)},"created_at":"${fromMillis(call.created_at)}",${middle},"duration_ms":${call.duration_ms},"quote_request_id":${quoted(call.quote_request_id)},"quote_id":${quoted(call.quote_id)},"agent":${agent}}`
-
-/** An identifier has nothing in it that JSON would escape. */
-const quoted = (id: QuoteRequestId | QuoteId | null): string => (id === null ? "null" : `"${id}"`)
+  }
+})
 
 /** What stands behind the prefix of a key, a read handle or a signing secret. */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g

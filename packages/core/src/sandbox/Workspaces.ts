@@ -29,6 +29,7 @@ export class Workspaces extends Context.Service<
     Workspaces,
     Effect.gen(function* () {
       const storage = yield* Storage
+      const clock = yield* Clock.Clock
       const decoded = new Map<string, { readonly version: number; readonly workspace: Workspace }>()
 
       const load = (record: Change.StoredRecord): Workspace => {
@@ -44,7 +45,7 @@ export class Workspaces extends Context.Service<
         Effect.flatMap(storage.get({ workspace_id: id, kind: "workspace", id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
           const workspace = load(record.value)
-          return Effect.map(Clock.currentTimeMillis, (now) => ({ workspace, now: now + workspace.clock_offset_ms }))
+          return Effect.succeed({ workspace, now: clock.currentTimeMillisUnsafe() + workspace.clock_offset_ms })
         })
 
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {

@@ -44,7 +44,11 @@ const surviving: ReadonlySet<RecordKind> = new Set([
  */
 export const survivesReset = (kind: RecordKind): boolean => surviving.has(kind)
 
-/** One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time. */
+/**
+ * One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time.
+ *
+ * Storage reads its fields and does not spread it: a body can be one that is encoded when it is asked for.
+ */
 export interface StoredRecord {
   readonly kind: RecordKind
   readonly id: string

@@ -35,6 +35,18 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "a record is read field by field: some are made only when they are asked for",
+    Effect.fnUntraced(function* (storage) {
+      const full = Sample.request(1)
+      const made: Change.StoredRecord = Object.create(full)
+      yield* storage.commit(Sample.change({ writes: [made] }))
+      const stored = yield* read(storage, full.id)
+      expectSame("the body", stored?.body, full.body)
+      expectSame("the status", stored?.status, full.status)
+      expectSame("the time", stored?.created_at, full.created_at)
+    })
+  ),
+  rule(
     "version 1 needs the absence of the record",
     Effect.fnUntraced(function* (storage) {
       const first = Sample.request(1)
