@@ -2,7 +2,10 @@ import { connect, type Socket } from "node:net"
 import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 
-/** What is to be sent, over and over. `{unique}` in the body becomes another text every time. */
+/**
+ * What is to be sent, over and over. `{unique}` in the body becomes another text every time, `{place}` in the path and the
+ * body one of the places.
+ */
 export interface Load {
   readonly port: number
   readonly connections: number
@@ -11,7 +14,7 @@ export interface Load {
   readonly at_most: number
   readonly method: "GET" | "POST"
   readonly path: string
-  /** Each `{place}` in the path becomes one of these, in turn. */
+  /** Each `{place}` becomes one of these, in turn. */
   readonly places?: ReadonlyArray<string>
   readonly key: string
   readonly body: string | null
@@ -37,7 +40,19 @@ let uniques = 0
 const unique = (): string => `${process.pid}-${String(++uniques).padStart(12, "0")}`
 
 /** Writes requests as text, which is cheaper than any client that there is. */
-const writer = ({ method, path, places = [""], key, body, headers: extra = {} }: Load): (() => string) => {
+const writer = (load: Load): (() => string) => {
+  const writers = (load.places ?? [""]).map((place) =>
+    writerOf({
+      ...load,
+      path: load.path.replace("{place}", place),
+      body: load.body?.replaceAll("{place}", place) ?? null
+    })
+  )
+  let turn = 0
+  return () => writers[turn++ % writers.length]?.() ?? ""
+}
+
+const writerOf = ({ method, path, key, body, headers: extra = {} }: Load): (() => string) => {
   const [before = "", after = null] = body?.split("{unique}") ?? []
   const length = after === null ? before.length : before.length + unique().length + after.length
   const headers = [
@@ -47,12 +62,8 @@ const writer = ({ method, path, places = [""], key, body, headers: extra = {} }:
     ...Object.entries(extra).map(([name, value]) => `${name}: ${value}`),
     ...(body === null ? [] : ["content-type: application/json", `content-length: ${length}`])
   ]
-  const heads = places.map(
-    (place) => `${[`${method} ${path.replace("{place}", place)} HTTP/1.1`, ...headers].join("\r\n")}\r\n\r\n`
-  )
-  let turn = 0
-  const head = () => heads[turn++ % heads.length] ?? ""
-  return after === null ? () => head() + before : () => head() + before + unique() + after
+  const head = `${[`${method} ${path} HTTP/1.1`, ...headers].join("\r\n")}\r\n\r\n`
+  return after === null ? () => head + before : () => head + before + unique() + after
 }
 
 const lengthOf = /content-length: *(\d+)/i

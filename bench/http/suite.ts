@@ -22,7 +22,7 @@ export interface Suite {
   readonly base: string
   /** Whether every round starts its servers anew: those of a suite that stores would grow from round to round. */
   readonly anew: boolean
-  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "body" | "headers" | "status">
+  readonly load: (at: Listening) => Pick<Load, "method" | "path" | "places" | "body" | "headers" | "status">
 }
 
 /** What one round of one peer came to. */

@@ -1,3 +1,4 @@
+import type { Listening } from "../peers/Peer.ts"
 import * as starts from "../starts.ts"
 import type { Peer, Suite } from "./suite.ts"
 
@@ -32,21 +33,20 @@ export const start: Suite = {
 }
 
 /** A call of the revision without a handshake, as its clients send it. */
-const toolsCall = (quote_id: string) =>
-  JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "tools/call",
-    params: {
-      name: "get_quote",
-      arguments: { id: quote_id },
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-      }
+const toolsCall = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: {
+    name: "get_quote",
+    arguments: { id: "{place}" },
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {}
     }
-  })
+  }
+})
 
 const toolHeaders = {
   accept: "application/json, text/event-stream",
@@ -55,13 +55,20 @@ const toolHeaders = {
   "mcp-name": "get_quote"
 }
 
-/** Reads one quote as an agent does. */
+const manyQuotes: Peer = { ...quotewire, args: ["--many-quotes"] }
+const placesOf = ({ quote_id, quote_ids = [quote_id] }: Listening) => ({ places: quote_ids })
+
+/** Reads many quotes as an agent does: what was answered once is seldom what is asked for next. */
 export const mcp: Suite = {
   name: "mcp",
   title: "tools/call get_quote (MCP 2026-07-28) beside the same operation over REST",
   peers: [
-    { ...quotewire, name: "Quotewire, tools/call" },
-    { ...quotewire, name: "Quotewire, REST", load: read.load },
+    { ...manyQuotes, name: "Quotewire, tools/call" },
+    {
+      ...manyQuotes,
+      name: "Quotewire, REST",
+      load: (at) => ({ ...read.load(at), path: "/v1/quotes/{place}", ...placesOf(at) })
+    },
     { name: "@modelcontextprotocol/server 2.4, a constant", script: "peers/mcp.ts" }
   ],
   base: "Quotewire, REST",
@@ -70,7 +77,8 @@ export const mcp: Suite = {
     method: "POST",
     path: "/v1/mcp",
     headers: toolHeaders,
-    body: toolsCall(at.quote_id),
+    ...placesOf(at),
+    body: toolsCall,
     status: 200
   })
 }

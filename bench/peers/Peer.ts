@@ -15,6 +15,8 @@ export interface Listening {
   readonly port: number
   readonly key: string
   readonly quote_id: string
+  /** Of many quotes, where the peer was asked to make many. */
+  readonly quote_ids?: ReadonlyArray<string>
 }
 
 export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" }

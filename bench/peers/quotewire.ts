@@ -22,6 +22,9 @@ const agents = Route.make<Quotewire.Services>("POST", Endpoint.path, (incoming) 
 /** The address behind `--database`, whose storage is memory where it is not given. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
 
+/** `--many-quotes` makes more quotes than anything that remembers answers would hold. */
+const requests = process.argv.includes("--many-quotes") ? 200 : 1
+
 /** Our own host: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
 const host = Http.layer<Quotewire.Services>({ operations, routes: [agents], port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
@@ -33,8 +36,12 @@ Peer.run(() =>
     Effect.gen(function* () {
       const { port } = yield* Http.Host
       const key = yield* Service.makeKey
-      const quotes = yield* Service.makeQuotes(key, starts.smallest("the-quote"))
-      return { port, key, quote_id: quotes[0]?.id ?? "" }
+      const made = yield* Effect.forEach(
+        Array.from({ length: requests }, (_, index) => index),
+        (index) => Service.makeQuotes(key, starts.smallest(`the-quote-${index}`))
+      )
+      const quote_ids = made.flat().map(({ id }) => id)
+      return { port, key, quote_id: quote_ids[0] ?? "", quote_ids }
     })
   )
 )

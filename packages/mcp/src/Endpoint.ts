@@ -103,8 +103,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   return {
     handle: (incoming) =>
       handle(incoming).pipe(
-        Effect.map((outgoing) => readable(outgoing, header(incoming, "origin"))),
-        Effect.flatMap(inCurrent),
+        Effect.flatMap((outgoing) => inCurrent(readable(outgoing, header(incoming, "origin")))),
         Effect.tapError((error) => note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag))
       )
   }

@@ -1,6 +1,5 @@
 import { ApiError, Json, Operation } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import { remembered } from "./Remembered.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
 import type { Annotations, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
@@ -98,12 +97,9 @@ type Run<R> = (
 ) => Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R | Operation.PipelineServices>
 
 const runner = <R>(
-  { annotations, arguments: spec, summarize }: Definition,
+  { arguments: spec, summarize }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
-  const write = (text: string) => resultOf(summarize(Json.fromText(text)), text, false)
-  // Answers to what changes something can hold what must not be kept, such as read handles.
-  const resultText = annotations.readOnlyHint ? remembered(most_remembered, write) : write
   const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // What is wrong with the arguments themselves is said in their terms already.
@@ -124,14 +120,12 @@ const runner = <R>(
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
       }),
       {
-        onSuccess: ({ text }) => Effect.succeed(Json.fromText<ToolResult>(resultText(text))),
+        onSuccess: ({ text }) =>
+          Effect.succeed(Json.fromText<ToolResult>(resultOf(summarize(Json.fromText(text)), text, false))),
         onFailure: (error) => refused(call, wrong, error)
       }
     )
 }
-
-/** Each at most a few dozen kilobytes. */
-const most_remembered = 200
 
 /** A refusal that speaks of the tool's arguments instead of headers and paths. */
 const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {

@@ -21,6 +21,7 @@ export interface Taken {
 
 /** Takes arguments apart: what travels in headers over HTTP, and the operation's input. */
 export const take = (spec: Arguments, args: Fields): Taken => {
+  if (isAsSent(spec, args)) return { input: args, read_handle: null, idempotency_key: null, wrong: [] }
   const { read_handle, request_key, ...others } = args
   const inner = new Set(Object.values(spec.named))
   const input = Object.fromEntries(
@@ -44,6 +45,10 @@ export const take = (spec: Arguments, args: Fields): Taken => {
     wrong
   }
 }
+
+/** Whether the arguments are the operation's input as they are. */
+const isAsSent = ({ named }: Arguments, { read_handle, request_key }: Fields): boolean =>
+  read_handle === undefined && request_key === undefined && Object.keys(named).length === 0
 
 const named = (spec: Arguments, name: string): string =>
   Object.hasOwn(spec.named, name) ? (spec.named[name] ?? name) : name
