@@ -165,8 +165,13 @@ export const call = <Output, R>(
   Effect.contextWith((services: Context.Context<PipelineServices>) => {
     const created_at = Context.get(services, Clock.Clock).currentTimeMillisUnsafe()
     const course: Course<Output, R> = {
-      ...{ operation, request, services, created_at },
-      ...{ caller: null, revision: null, input: null }
+      operation,
+      request,
+      services,
+      created_at,
+      caller: null,
+      revision: null,
+      input: null
     }
     return Effect.matchCauseEffect(perform(course), {
       onSuccess: (reply) => {
@@ -195,7 +200,7 @@ export const identify = (
     )
   )
 
-/** A call on its way, and what is known of it so far. */
+/** A call on its way: what came in, and what is known of it so far. */
 interface Course<Output, R> {
   readonly operation: Operation<string, unknown, Output, R>
   readonly request: Request
