@@ -3,7 +3,7 @@ import type { Storage } from "@quotewire/core"
 import { Clock, Effect, Fiber, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { types } from "./columns.ts"
-import { refused, unavailable } from "./refused.ts"
+import { refused, unavailable } from "./StatementRefused.ts"
 
 /** Where the database is, and how much of it a process may take. */
 export interface DatabaseOptions {

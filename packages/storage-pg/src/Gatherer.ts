@@ -2,15 +2,15 @@ import { Effect, FiberSet, type Scope } from "effect"
 
 /** What a gatherer has to know of its items. */
 export interface Gathering<A, R> {
-  /** Items of one lane are sent one batch after the other, in their order. */
-  readonly laneOf: (item: A) => number
+  /** Items of one queue are sent one batch after the other, in their order. */
+  readonly queueOf: (item: A) => number
   /** What an item has for itself: two that claim the same are never in one batch. */
   readonly claimsOf: (item: A) => ReadonlyArray<string>
   /** About how many bytes an item takes. */
   readonly sizeOf: (item: A) => number
   /** Sends a batch, and answers for each item, in order. It does not fail. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<R>>
-  /** The answer to an item that finds its lane full, or that was not sent to the end when the scope closes. */
+  /** The answer to an item that finds its queue full, or that was not sent to the end when the scope closes. */
   readonly refusal: R
 }
 
@@ -21,7 +21,7 @@ interface Waiting<A, R> {
   readonly resume: (answer: R) => void
 }
 
-interface Lane<A, R> {
+interface Queue<A, R> {
   waiting: Array<Waiting<A, R>>
   busy: boolean
 }
@@ -33,23 +33,23 @@ const max_waiting = 5_000
 /**
  * Gathers what is to be sent while something is under way.
  *
- * An item that finds its lane idle is sent at once: nobody ever waits for company. What comes while a batch is under way
+ * An item that finds its queue idle is sent at once: nobody ever waits for company. What comes while a batch is under way
  * goes together when it has returned.
  */
 export const make = Effect.fnUntraced(function* <A, R>(
-  lanes: number,
-  { laneOf, claimsOf, sizeOf, send, refusal }: Gathering<A, R>
+  count: number,
+  { queueOf, claimsOf, sizeOf, send, refusal }: Gathering<A, R>
 ): Effect.fn.Return<(item: A) => Effect.Effect<R>, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
-  const queues = Array.from({ length: lanes }, (): Lane<A, R> => ({ waiting: [], busy: false }))
+  const queues = Array.from({ length: count }, (): Queue<A, R> => ({ waiting: [], busy: false }))
   let closed = false
 
-  const drain = (lane: Lane<A, R>): Effect.Effect<void> =>
+  const drain = (queue: Queue<A, R>): Effect.Effect<void> =>
     Effect.gen(function* () {
       // Whoever else wants to send something in this turn of the process comes along.
       yield* Effect.yieldNow
       while (true) {
-        const batch = takeBatch(lane)
+        const batch = takeBatch(queue)
         if (batch.length === 0) return
         const answers = yield* Effect.onInterrupt(send(batch.map(({ item }) => item)), () =>
           Effect.sync(() => answer(batch, []))
@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function* <A, R>(
       Effect.onInterrupt(() =>
         Effect.sync(() => {
           closed = true
-          answer(lane.waiting, [])
+          answer(queue.waiting, [])
         })
       )
     )
@@ -71,34 +71,34 @@ export const make = Effect.fnUntraced(function* <A, R>(
 
   return (item) =>
     Effect.callback<R>((resume) => {
-      const lane = queues[laneOf(item) % lanes]
-      if (closed || lane === undefined || lane.waiting.length >= max_waiting) return resume(Effect.succeed(refusal))
+      const queue = queues[queueOf(item) % count]
+      if (closed || queue === undefined || queue.waiting.length >= max_waiting) return resume(Effect.succeed(refusal))
       const waiting = {
         item,
         claims: claimsOf(item),
         size: sizeOf(item),
         resume: (given: R) => resume(Effect.succeed(given))
       }
-      lane.waiting.push(waiting)
-      if (!lane.busy) {
-        lane.busy = true
-        run(drain(lane))
+      queue.waiting.push(waiting)
+      if (!queue.busy) {
+        queue.busy = true
+        run(drain(queue))
       }
       // What has not been sent yet is forgotten with the caller that gives up.
       return Effect.sync(() => {
-        const place = lane.waiting.indexOf(waiting)
-        if (place >= 0) lane.waiting.splice(place, 1)
+        const place = queue.waiting.indexOf(waiting)
+        if (place >= 0) queue.waiting.splice(place, 1)
       })
     })
 })
 
 /** Takes the next batch out of a queue: in order, but for items that claim what one before them claims. */
-const takeBatch = <A, R>(lane: Lane<A, R>): ReadonlyArray<Waiting<A, R>> => {
+const takeBatch = <A, R>(queue: Queue<A, R>): ReadonlyArray<Waiting<A, R>> => {
   const batch: Array<Waiting<A, R>> = []
   const left: Array<Waiting<A, R>> = []
   const claimed = new Set<string>()
   let bytes = 0
-  for (const waiting of lane.waiting) {
+  for (const waiting of queue.waiting) {
     const fits = batch.length < max_batch && (batch.length === 0 || bytes + waiting.size <= max_bytes)
     const isFree = waiting.claims.every((claim) => !claimed.has(claim))
     // Also what is left behind keeps its claims: items with the same go in the order in which they came.
@@ -108,8 +108,8 @@ const takeBatch = <A, R>(lane: Lane<A, R>): ReadonlyArray<Waiting<A, R>> => {
       bytes += waiting.size
     } else left.push(waiting)
   }
-  lane.waiting = left
-  // In the same breath: what comes from now on finds the lane idle.
-  lane.busy = batch.length > 0
+  queue.waiting = left
+  // In the same breath: what comes from now on finds the queue idle.
+  queue.busy = batch.length > 0
   return batch
 }

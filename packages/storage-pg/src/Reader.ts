@@ -3,9 +3,9 @@ import { Effect, Option, Schema } from "effect"
 import { int8Of } from "./columns.ts"
 import type { Database } from "./Database.ts"
 import * as pages from "./pages.ts"
-import { unavailable } from "./refused.ts"
 import { recordColumns, records, workspaces } from "./rows.ts"
 import { obstacle, readStatus, statusStatement } from "./Schema.ts"
+import { unavailable } from "./StatementRefused.ts"
 
 type Port = Storage.Storage["Service"]
 

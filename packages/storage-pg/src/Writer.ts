@@ -3,7 +3,7 @@ import { Effect, Schema, type Scope } from "effect"
 import * as changes from "./changes.ts"
 import type { Database } from "./Database.ts"
 import * as Gatherer from "./Gatherer.ts"
-import { unavailable } from "./refused.ts"
+import { unavailable } from "./StatementRefused.ts"
 
 /** What becomes of a change. */
 type Outcome = Effect.Effect<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
     )
 
   const gather = yield* Gatherer.make<Change.Change, Outcome>(lanes, {
-    laneOf: hash,
+    queueOf: hash,
     claimsOf: changes.claimsOf,
     sizeOf,
     send,

@@ -16,7 +16,7 @@ export interface Place {
 export interface Connection {
   readonly client: Client
   readonly address: string
-  readonly lane: Lane
+  readonly peer: Peer
   readonly statusLine: StatusLine
   /** Whether it has carried an answer. */
   isUsed: boolean
@@ -27,7 +27,7 @@ export interface Connection {
 }
 
 /** The connections of one origin. */
-interface Lane {
+interface Peer {
   readonly origin: string
   busy: number
   /** Those that wait for work, the longest waiting first. */
@@ -60,17 +60,17 @@ export interface Bounds {
 export class Connections {
   private readonly bounds: Bounds
   private readonly means: Dial.Means
-  private readonly lanes = new Map<string, Lane>()
-  /** Lanes with somebody waiting, and room for another connection. */
-  private readonly ready = new Set<Lane>()
+  private readonly peers = new Map<string, Peer>()
+  /** Peers with somebody waiting, and room for another connection. */
+  private readonly ready = new Set<Peer>()
   private readonly open = new Set<Connection>()
   /** The longest waiting first. */
   private readonly idle = new Set<Connection>()
   /** Origins whose newest POST has hung: they share half of the connections, so that the others always find some. */
   private readonly hanging = new Set<string>()
   private trials = 0
-  /** Lanes that wait for one of that half. */
-  private readonly held = new Set<Lane>()
+  /** Peers that wait for one of that half. */
+  private readonly held = new Set<Peer>()
   private isClosed = false
 
   constructor(bounds: Bounds, means: Dial.Means) {
@@ -85,31 +85,31 @@ export class Connections {
 
   /** Hands over a connection, at once or later; the answer takes the wish back. */
   take(place: Place, use: (connection: Connection) => void): () => void {
-    const lane = this.laneOf(place.origin)
+    const peer = this.peerOf(place.origin)
     const waiter: Waiter = { place, use }
-    lane.waiting.add(waiter)
-    this.serve(lane)
+    peer.waiting.add(waiter)
+    this.serve(peer)
     return () => {
-      if (lane.waiting.delete(waiter)) this.tidy(lane)
+      if (peer.waiting.delete(waiter)) this.tidy(peer)
     }
   }
 
   /** Takes a connection back; one that is not sound is closed. */
   giveBack(connection: Connection, left: Left): void {
-    const { lane } = connection
-    lane.busy--
+    const { peer } = connection
+    peer.busy--
     connection.isBusy = false
     if (connection.isTrial) this.endTrial()
-    this.learn(lane.origin, left)
+    this.learn(peer.origin, left)
     if (left === "sound" && !this.isClosed && !connection.client.destroyed) {
       connection.isUsed = true
-      lane.idle.push(connection)
+      peer.idle.push(connection)
       this.idle.add(connection)
     } else {
       this.drop(connection)
     }
-    this.serve(lane)
-    this.tidy(lane)
+    this.serve(peer)
+    this.tidy(peer)
   }
 
   /** Closes every connection, with what runs on it. */
@@ -118,17 +118,17 @@ export class Connections {
     for (const connection of this.open) this.drop(connection)
   }
 
-  private laneOf(origin: string): Lane {
-    const known = this.lanes.get(origin)
+  private peerOf(origin: string): Peer {
+    const known = this.peers.get(origin)
     if (known !== undefined) return known
-    const lane: Lane = { origin, busy: 0, idle: [], waiting: new Set() }
-    this.lanes.set(origin, lane)
-    return lane
+    const peer: Peer = { origin, busy: 0, idle: [], waiting: new Set() }
+    this.peers.set(origin, peer)
+    return peer
   }
 
   private endTrial(): void {
     this.trials--
-    for (const lane of this.held) this.note(lane)
+    for (const peer of this.held) this.note(peer)
     this.held.clear()
   }
 
@@ -140,47 +140,47 @@ export class Connections {
     this.hanging.add(origin)
   }
 
-  /** Serves those who wait, after something has changed for a lane. */
-  private serve(changed: Lane): void {
+  /** Serves those who wait, after something has changed for a peer. */
+  private serve(changed: Peer): void {
     this.note(changed)
-    for (const lane of this.ready) {
+    for (const peer of this.ready) {
       if (this.isClosed || this.open.size - this.idle.size >= this.bounds.total) return
-      const isTrial = this.hanging.has(lane.origin)
-      this.ready.delete(lane)
+      const isTrial = this.hanging.has(peer.origin)
+      this.ready.delete(peer)
       if (isTrial && this.trials >= this.bounds.total / 2) {
-        this.held.add(lane)
+        this.held.add(peer)
         continue
       }
-      const [waiter] = lane.waiting
+      const [waiter] = peer.waiting
       if (waiter === undefined) continue
-      lane.waiting.delete(waiter)
-      lane.busy++
-      const connection = this.find(lane, waiter.place) ?? this.make(lane, waiter.place)
+      peer.waiting.delete(waiter)
+      peer.busy++
+      const connection = this.find(peer, waiter.place) ?? this.make(peer, waiter.place)
       connection.isBusy = true
       connection.isTrial = isTrial
       if (isTrial) this.trials++
       // To the end of the round, if there is more to do for it.
-      this.note(lane)
+      this.note(peer)
       waiter.use(connection)
     }
   }
 
-  private note(lane: Lane): void {
-    if (lane.waiting.size > 0 && lane.busy < this.bounds.per_host) this.ready.add(lane)
+  private note(peer: Peer): void {
+    if (peer.waiting.size > 0 && peer.busy < this.bounds.per_host) this.ready.add(peer)
   }
 
   /** The idle connection that was used last: it is the likeliest to be alive. */
-  private find(lane: Lane, place: Place): Connection | null {
-    const at = place.fresh ? -1 : lane.idle.findLastIndex(({ address }) => address === place.address)
-    const [connection] = at === -1 ? [] : lane.idle.splice(at, 1)
+  private find(peer: Peer, place: Place): Connection | null {
+    const at = place.fresh ? -1 : peer.idle.findLastIndex(({ address }) => address === place.address)
+    const [connection] = at === -1 ? [] : peer.idle.splice(at, 1)
     if (connection === undefined) return null
     this.idle.delete(connection)
     return connection
   }
 
-  private make(lane: Lane, { origin, address }: Place): Connection {
-    const [oldest] = lane.idle
-    if (oldest !== undefined && lane.busy + lane.idle.length > this.bounds.per_host) this.drop(oldest)
+  private make(peer: Peer, { origin, address }: Place): Connection {
+    const [oldest] = peer.idle
+    if (oldest !== undefined && peer.busy + peer.idle.length > this.bounds.per_host) this.drop(oldest)
     const [longest] = this.idle
     if (longest !== undefined && this.open.size >= this.bounds.total) this.drop(longest)
     const statusLine = new StatusLine()
@@ -201,7 +201,7 @@ export class Connections {
     const connection: Connection = {
       client,
       address,
-      lane,
+      peer,
       statusLine,
       isUsed: false,
       isBusy: false,
@@ -216,19 +216,19 @@ export class Connections {
   }
 
   private drop(connection: Connection): void {
-    const { client, lane, socket } = connection
+    const { client, peer, socket } = connection
     if (!this.open.delete(connection)) return
     this.idle.delete(connection)
-    const at = lane.idle.indexOf(connection)
-    if (at !== -1) lane.idle.splice(at, 1)
+    const at = peer.idle.indexOf(connection)
+    if (at !== -1) peer.idle.splice(at, 1)
     void client.destroy()
     // A client that is not connected yet knows nothing of its socket.
     socket?.destroy()
-    this.tidy(lane)
+    this.tidy(peer)
   }
 
-  private tidy(lane: Lane): void {
-    if (lane.busy === 0 && lane.idle.length === 0 && lane.waiting.size === 0) this.lanes.delete(lane.origin)
+  private tidy(peer: Peer): void {
+    if (peer.busy === 0 && peer.idle.length === 0 && peer.waiting.size === 0) this.peers.delete(peer.origin)
   }
 }
 

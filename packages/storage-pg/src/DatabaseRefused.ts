@@ -1,6 +1,6 @@
 import { Data, Predicate, Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { stateOf } from "./refused.ts"
+import { stateOf } from "./StatementRefused.ts"
 
 /** Why a database cannot be used. */
 export type RefusalReason =
