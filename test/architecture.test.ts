@@ -167,8 +167,8 @@ describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
     "ApiError Input Json Page Timestamp",
-    "access/ApiKey access/Caller access/Limits access/Organization access/Revision",
-    "carriers/CarrierReply carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
+    "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Revision",
+    "carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
     "carriers/autoCovers carriers/autoFees carriers/calendar carriers/fictionalOffer carriers/rateAuto",
     "carriers/ratePet carriers/rateRenters carriers/script carriers/underwriting",
     "events/Event events/EventPage",
@@ -178,7 +178,7 @@ describe("modules of the core", () => {
     "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
     "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
-    "requests/HeldCalls requests/RequestLogEntry",
+    "requests/AnswerName requests/HeldCalls requests/RequestLogEntry",
     "runner/JobPayload",
     "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
     "storage/Change storage/Job storage/Page"

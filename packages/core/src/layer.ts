@@ -3,6 +3,7 @@ import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import * as ApiError from "./ApiError.ts"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
+import { areEqual } from "./access/KeyedHash.ts"
 import { Revisions } from "./access/Revisions.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
@@ -162,10 +163,8 @@ export const sign = (purpose: string, text: string): Effect.Effect<string, never
 /** Whether a signature was made by `sign` for this purpose and text, with a seal key that is still in the settings. */
 export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
   Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
-    Effect.map((mac) => mac !== null && Mac.timingSafeEqual(bytesOf(mac), bytesOf(signature)))
+    Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 /** Whether storage answers and has the schema that this program needs. */
 export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(

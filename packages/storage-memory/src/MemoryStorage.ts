@@ -1,4 +1,4 @@
-import { type Change, Hints, Storage } from "@quotewire/core"
+import { Hints, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { Store } from "./Store.ts"
 
@@ -11,16 +11,12 @@ import { Store } from "./Store.ts"
 export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, () => {
   const store = new Store()
   const hints = new Hints.Hints()
-  const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-    const thrown = hints.tell(told)
-    return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
-  }
   return Storage.Storage.of({
     commit: (change) =>
       Effect.suspend(() => {
         const refusal = store.commit(change)
         if (refusal !== null) return Effect.fail(refusal)
-        return tell(Hints.hintsOf(change))
+        return hints.tell(Hints.hintsOf(change))
       }),
     get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
     page: (query) => Effect.sync(() => store.page(query)),
@@ -31,14 +27,10 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
       Effect.suspend(() => {
         const erased = store.erase(erasure)
         const { workspace_id } = erasure
-        return Effect.as(tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
+        return Effect.as(hints.tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
       }),
     tally: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
-    watch: (listener) =>
-      Effect.acquireRelease(
-        Effect.sync(() => hints.listen(listener)),
-        (cease) => Effect.sync(cease)
-      ).pipe(Effect.asVoid),
+    watch: hints.watch,
     workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
     ready: Effect.void
   })

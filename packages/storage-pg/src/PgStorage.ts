@@ -5,15 +5,15 @@ import * as claims from "./claims.ts"
 import { int4s, int8Of, int8s, texts } from "./columns.ts"
 import * as Database from "./Database.ts"
 import * as DatabaseClock from "./DatabaseClock.ts"
+import { DatabaseRefused, refusalOf } from "./DatabaseRefused.ts"
 import { erase } from "./Eraser.ts"
 import { listen } from "./Listener.ts"
 import * as Reader from "./Reader.ts"
-import { DatabaseRefused, refusalOf } from "./Refusal.ts"
 import * as DatabaseSchema from "./Schema.ts"
 import * as tallies from "./tallies.ts"
 import * as Writer from "./Writer.ts"
 
-export { DatabaseRefused, type RefusalReason } from "./Refusal.ts"
+export { DatabaseRefused, type RefusalReason } from "./DatabaseRefused.ts"
 export { migrate, type SchemaStatus, status } from "./Schema.ts"
 
 /** Where the database is, and how much of it a process may take. */
@@ -71,14 +71,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const [{ name }] = decodeHost(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
-  const tellHere = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-    const thrown = hints.tell(told)
-    return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
-  }
-  yield* listen(name, Database.connectionOf(options), tellHere)
+  yield* listen(name, Database.connectionOf(options), hints.tell)
   const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
     announce(told)
-    return tellHere(told)
+    return hints.tell(told)
   }
 
   const storage = Storage.Storage.of({
@@ -96,11 +92,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       return Effect.tap(erase(database, erasure), told)
     },
     tally: makeTally(database),
-    watch: (listener) =>
-      Effect.acquireRelease(
-        Effect.sync(() => hints.listen(listener)),
-        (cease) => Effect.sync(cease)
-      ).pipe(Effect.asVoid)
+    watch: hints.watch
   })
   return { storage, database }
 })

@@ -3,6 +3,7 @@ import { Base64Url } from "effect/encoding"
 import * as ApiError from "../ApiError.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
+import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 
 /** Which list a cursor belongs to: it is refused by every other one. */
@@ -13,24 +14,22 @@ export interface CursorScope {
   readonly filters?: Readonly<Record<string, unknown>>
 }
 
-const signature_characters = 22
-
 /** Writes an opaque cursor: a position, signed for the list that it belongs to. */
 export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> => {
   const encoded = Base64Url.encode(position)
-  return Effect.map(seal.mac("cursor", signed(scope, encoded)), (mac) => {
-    const [ring = "", tag = ""] = mac.split(".")
-    return `${encoded}.${ring}.${tag.slice(0, signature_characters)}`
-  })
+  return Effect.map(
+    seal.mac("cursor", signed(scope, encoded)),
+    (mac) => `${encoded}.${KeyedHash.partsOf(mac).key_name}.${KeyedHash.signatureOf(mac)}`
+  )
 }
 
 /** Reads a cursor of this list; a foreign or altered one is refused with `invalid_cursor`. */
 export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
-  const [encoded = "", ring = "", tag = "", ...rest] = cursor.split(".")
+  const [encoded = "", key_name = "", signature = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
   if (Result.isFailure(position) || rest.length > 0) return yield* ApiError.make("invalid_cursor")
-  const mac = yield* seal.macLike(`${ring}.`, "cursor", signed(scope, encoded))
-  if (mac === null || mac.split(".")[1]?.slice(0, signature_characters) !== tag) {
+  const mac = yield* seal.macLike(KeyedHash.byKey(key_name), "cursor", signed(scope, encoded))
+  if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) {
     return yield* ApiError.make("invalid_cursor")
   }
   return position.success

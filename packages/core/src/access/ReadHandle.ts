@@ -1,7 +1,7 @@
 import { Effect } from "effect"
-import { Mac } from "effect/crypto"
 import type { QuoteRequestId } from "../Ids.ts"
 import { day_ms } from "../Timestamp.ts"
+import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 
 /** How long a read handle lives, from the start of its request. */
@@ -24,7 +24,7 @@ const characters = 27
  */
 export const derive = (seal: Seal["Service"], id: QuoteRequestId, older: string | null): Effect.Effect<string | null> =>
   Effect.map(older === null ? seal.mac("read_handle", id) : seal.macLike(older, "read_handle", id), (mac) =>
-    mac === null ? null : `rh_${(mac.split(".")[1] ?? "").slice(0, characters)}`
+    mac === null ? null : `rh_${KeyedHash.partsOf(mac).tag.slice(0, characters)}`
   )
 
 /** What is kept of a new handle. */
@@ -36,7 +36,5 @@ export const opens = (seal: Seal["Service"], kept: KeptHandle, sent: string, now
   now >= kept.expires_at
     ? Effect.succeed(false)
     : Effect.map(seal.macLike(kept.check, "read_handle_check", sent), (check) =>
-        check === null ? false : Mac.timingSafeEqual(bytesOf(check), bytesOf(kept.check))
+        check === null ? false : KeyedHash.areEqual(check, kept.check)
       )
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

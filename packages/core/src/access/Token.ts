@@ -1,9 +1,9 @@
 import { Effect, Schema } from "effect"
 import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 
 const body_characters = 26
-const signature_characters = 22
 
 /** Names something of a workspace, opaquely and with a signature: made from what it names, so it is never stored. */
 interface Tokens<Id extends string> {
@@ -26,18 +26,17 @@ const tokens = <Id extends string>(
   return {
     write: (seal, workspace_id, id) =>
       Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
-        const [ring = "", tag = ""] = mac.split(".")
         const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
-        return `${names}${tag.slice(0, signature_characters)}${ring}`
+        return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOf(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {
       const workspace_id = `${prefixes.workspace}_${token.slice(0, body_characters)}`
       const id = `${prefix}_${token.slice(body_characters, 2 * body_characters)}`
       if (!isWorkspaceId(workspace_id) || !isId(id)) return null
-      const tag = token.slice(2 * body_characters, 2 * body_characters + signature_characters)
-      const ring = token.slice(2 * body_characters + signature_characters)
-      const mac = yield* seal.macLike(`${ring}.`, purpose, sign(workspace_id, id))
-      return mac?.split(".")[1]?.slice(0, signature_characters) === tag ? { workspace_id, id } : null
+      const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * body_characters))
+      const mac = yield* seal.macLike(KeyedHash.byKey(key_name), purpose, sign(workspace_id, id))
+      const isOurs = mac !== null && KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)
+      return isOurs ? { workspace_id, id } : null
     })
   }
 }

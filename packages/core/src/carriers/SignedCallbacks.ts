@@ -1,8 +1,7 @@
 import { Effect, Option, Result, Schema } from "effect"
 import type { Mac } from "effect/crypto"
 import { Hex } from "effect/encoding"
-import type { CarrierCallback, CarrierReply } from "../quoting/Carrier.ts"
-import { CarrierReplyJson } from "./CarrierReply.ts"
+import { type CarrierCallback, CarrierReply } from "../quoting/Carrier.ts"
 
 /*
  * Callbacks of fictional carriers: a JSON body, and in a header its HMAC-SHA-256 over the raw bytes.
@@ -11,9 +10,7 @@ import { CarrierReplyJson } from "./CarrierReply.ts"
 /** The header that carries the signature, in lower-case hex. */
 export const signature_header = "sandbox-signature"
 
-const Body = Schema.fromJsonString(
-  Schema.Struct({ carrier: Schema.String, ref: Schema.String, reply: CarrierReplyJson })
-)
+const Body = Schema.fromJsonString(Schema.Struct({ carrier: Schema.String, ref: Schema.String, reply: CarrierReply }))
 const decodeBody = Schema.decodeUnknownOption(Body)
 const encodeBody = Schema.encodeSync(Body)
 

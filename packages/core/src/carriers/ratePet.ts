@@ -1,4 +1,4 @@
-import { groupOf } from "../quoting/Breed.ts"
+import { breedGroup } from "../quoting/Breed.ts"
 import { ageInYears, monthOf } from "../quoting/CalendarDate.ts"
 import type { Assumption, CoverageItem } from "../quoting/Carrier.ts"
 import type { PetFacts, PetSubjectFacts } from "../quoting/Facts.ts"
@@ -28,7 +28,7 @@ const petPrice = (facts: PetFacts, pet: PetSubjectFacts, petPlan: PetPlan, plan:
   const price = mulAll(factor(factors.base, pet.species), [
     factor(band_bp, State.get(residence.state).pet_band),
     step(factors.age, petAge(pet, today)),
-    factor(factors.breed, groupOf(pet.species, pet.breed, pet.size) ?? "unknown"),
+    factor(factors.breed, breedGroup(pet)),
     factor(factors.ded, coverage.deductible_usd),
     factor(factors.reimb, coverage.reimbursement_percent),
     factor(factors.limit, limitOf(facts)),

@@ -77,9 +77,6 @@ const addressOf = (application: Application): { readonly state: StateCode; reado
 /** The state in which the vehicle is kept, the home lies or the pet lives. */
 export const stateOf = (application: Application): StateCode => addressOf(application).state
 
-/** The ZIP code that goes with `stateOf`, of five or nine digits, as it was sent. */
-export const zipOf = (application: Application): string => addressOf(application).zip
-
 /**
  * Which of a carrier's needs are absent, from `application` and with numbers: `application.vehicles.0.vin`.
  *

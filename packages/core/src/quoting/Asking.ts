@@ -1,8 +1,7 @@
 import { Cause, Clock, Effect, Random, Schema } from "effect"
-import { CarrierReplyJson } from "../carriers/CarrierReply.ts"
 import { Place } from "../runner/Place.ts"
 import { second_ms } from "../Timestamp.ts"
-import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import { type CarrierAsk, type CarrierLine, type CarrierRefresh, CarrierReply } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import type { Line } from "./Line.ts"
@@ -136,7 +135,7 @@ const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answ
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
-const isReply = Schema.is(CarrierReplyJson)
+const isReply = Schema.is(CarrierReply)
 
 /** Adapters are other people's code: what is not a reply at all is not believed. */
 export const readable = (reply: CarrierReply): CarrierReply => (isReply(reply) ? reply : unreadable)

@@ -1,9 +1,9 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import type { ScenarioName } from "../sandbox/Scenario.ts"
-import type { Timestamp } from "../Timestamp.ts"
+import { Timestamp } from "../Timestamp.ts"
 import type { Line } from "./Line.ts"
-import type { Money } from "./Money.ts"
+import { Money } from "./Money.ts"
 
 /** Who a carrier is, as it is shown in quotes and carrier results. */
 export const CarrierName = Schema.Struct({
@@ -49,84 +49,105 @@ export const notAskedReasons = [
 export type NotAskedReason = (typeof notAskedReasons)[number]
 
 /** A scalar that JSON can hold. */
-export type Scalar = string | number | boolean | null
+export const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
+export type Scalar = typeof Scalar.Type
 
-/** A fact that the caller did not send and that was filled in, as it is reported in `evidence.assumptions`. */
-export interface Assumption {
-  readonly path: string
-  readonly value: Scalar
-  readonly source: string
-  readonly label?: string
-}
+/** A fact that the caller did not send, and the value that stands in for it. */
+export const Assumption = Schema.Struct({
+  path: Schema.String,
+  value: Scalar,
+  source: Schema.String,
+  label: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "Assumption" })
+export type Assumption = typeof Assumption.Type
 
-/** A cover of one subject: null means unknown or not applicable, never zero. */
-export interface CoverageItem {
-  readonly code: string
-  readonly limit: Money | null
-  readonly deductible: Money | null
-  readonly included: boolean | null
-}
+/** A cover of one subject. Null means unknown or not applicable, never zero. */
+export const CoverageItem = Schema.Struct({
+  code: Schema.String,
+  limit: Schema.NullOr(Money),
+  deductible: Schema.NullOr(Money),
+  included: Schema.NullOr(Schema.Boolean)
+}).annotate({ identifier: "CoverageItem" })
+export type CoverageItem = typeof CoverageItem.Type
 
-/** A vehicle, home or pet and what is covered of it. */
-export interface CoveredSubject {
-  readonly subject_id: string
-  readonly kind: string
-  readonly label: string | null
-  readonly coverages: ReadonlyArray<CoverageItem>
-}
+/** What is covered: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
+export const CoveredSubject = Schema.Struct({
+  subject_id: Schema.String,
+  kind: Schema.String,
+  label: Schema.NullOr(Schema.String),
+  coverages: Schema.Array(CoverageItem)
+}).annotate({ identifier: "CoveredSubject" })
+export type CoveredSubject = typeof CoveredSubject.Type
+
+/** Something that can be done next. Readers ignore types that they do not know. */
+export const NextAction = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+  Schema.Record(Schema.String, Scalar)
+]).annotate({ identifier: "NextAction" })
+export type NextAction = typeof NextAction.Type
 
 /**
  * One price offer, as a carrier's adapter gives it back.
  *
  * The engine checks it before it becomes a quote; an offer that does not pass counts as `unreadable_answer`.
  */
-export interface CarrierOffer {
+export const CarrierOffer = Schema.Struct({
   /** The carrier's own name of the offer: needed to refresh it and to hand the person over. */
-  readonly offer_ref: string
-  readonly product: string | null
-  readonly premium: Money | null
-  readonly term_months: number | null
-  readonly billing_cycle: string | null
-  readonly fees: ReadonlyArray<{ readonly code: string; readonly amount: Money }>
-  readonly conditions: ReadonlyArray<string>
-  readonly subjects: ReadonlyArray<CoveredSubject>
-  readonly assumptions: ReadonlyArray<Assumption>
-  readonly expires_at: Timestamp | null
+  offer_ref: Schema.String,
+  product: Schema.NullOr(Schema.String),
+  premium: Schema.NullOr(Money),
+  term_months: Schema.NullOr(Schema.Int),
+  billing_cycle: Schema.NullOr(Schema.String),
+  fees: Schema.Array(Schema.Struct({ code: Schema.String, amount: Money })),
+  conditions: Schema.Array(Schema.String),
+  subjects: Schema.Array(CoveredSubject),
+  assumptions: Schema.Array(Assumption),
+  expires_at: Schema.NullOr(Timestamp),
   /** What the price is worth, for a person. */
-  readonly evidence_label: string
+  evidence_label: Schema.String,
   /** Where the person can go on with this offer; null where only assistance helps. */
-  readonly handoff_url: string | null
+  handoff_url: Schema.NullOr(Schema.String),
   /** Next actions beyond those that the engine makes; passed through as they are. */
-  readonly extra_actions?: ReadonlyArray<{ readonly type: string } & { readonly [field: string]: Scalar }>
+  extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
   /** Quote reason other than `offered`. */
-  readonly reason?: string
+  reason: Schema.optionalKey(Schema.String),
   /** When the engine is to ask again for this offer, in milliseconds after the answer. */
-  readonly refresh_after_ms?: number
-}
+  refresh_after_ms: Schema.optionalKey(Schema.Int)
+})
+export type CarrierOffer = typeof CarrierOffer.Type
 
-/** What a carrier says to an ask or a poll. Failures are values: an adapter that dies counts as `carrier_error`. */
-export type CarrierReply =
-  | { readonly kind: "offers"; readonly offers: ReadonlyArray<CarrierOffer> }
-  | { readonly kind: "declined"; readonly reason: DeclineReason }
+const Question = Schema.Struct({
+  path: Schema.String,
+  label: Schema.String,
+  allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+/**
+ * What a carrier says to an ask or a poll, also as it travels in a message, such as a callback. Failures are values: an
+ * adapter that dies counts as `carrier_error`.
+ *
+ * The schema says that a reply can be read, not that its offers are good: the engine checks offers of every carrier alike.
+ */
+export const CarrierReply = Schema.Union([
+  Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
+  Schema.Struct({ kind: Schema.Literal("declined"), reason: Schema.Literals(declineReasons) }),
   /**
    * Accepted: the answer comes later. With `poll_after_ms` the engine polls; without it the carrier calls back.
    * `callback_after_ms` is for carriers that are simulated: the moment at which their side of the callback is played.
    */
-  | {
-      readonly kind: "pending"
-      readonly ref: string
-      readonly poll_after_ms: number | null
-      readonly callback_after_ms?: number
-    }
-  | {
-      readonly kind: "question"
-      readonly questions: ReadonlyArray<{
-        readonly path: string
-        readonly label: string
-        readonly allowed_values?: ReadonlyArray<string>
-      }>
-    }
-  | { readonly kind: "unavailable"; readonly reason: SilenceReason; readonly retry_after_ms?: number }
+  Schema.Struct({
+    kind: Schema.Literal("pending"),
+    ref: Schema.String,
+    poll_after_ms: Schema.NullOr(Schema.Int),
+    callback_after_ms: Schema.optionalKey(Schema.Int)
+  }),
+  Schema.Struct({ kind: Schema.Literal("question"), questions: Schema.Array(Question) }),
+  Schema.Struct({
+    kind: Schema.Literal("unavailable"),
+    reason: Schema.Literals(silenceReasons),
+    retry_after_ms: Schema.optionalKey(Schema.Int)
+  })
+])
+export type CarrierReply = typeof CarrierReply.Type
 
 /** What a carrier says when an offer is looked at again. */
 export type CarrierRefresh =

@@ -16,9 +16,6 @@ type RentersCoverage = NonNullable<RentersApplication["coverage"]>
 type Household = NonNullable<RentersApplication["household"]>
 type PetCoverage = NonNullable<PetApplication["coverage"]>
 
-/** An accident, ticket or claim of a driver, with its month as `YYYY-MM`; older than 36 months it does not count. */
-export type IncidentFacts = NonNullable<AutoDriver["incidents"]>[number]
-
 /** A driver. `date_of_birth` is `YYYY-MM-DD`. */
 export interface DriverFacts
   extends With<AutoDriver, "license_state" | "years_licensed" | "sr22_required" | "incidents"> {}

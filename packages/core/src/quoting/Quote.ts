@@ -2,7 +2,14 @@ import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
 import { fromMillis, Timestamp, toMillis } from "../Timestamp.ts"
-import { type CarrierAdapter, CarrierName, type CarrierOffer } from "./Carrier.ts"
+import {
+  Assumption,
+  type CarrierAdapter,
+  CarrierName,
+  type CarrierOffer,
+  CoveredSubject,
+  NextAction
+} from "./Carrier.ts"
 import type { Line } from "./Line.ts"
 import { cents, Money } from "./Money.ts"
 
@@ -20,32 +27,6 @@ export const reasons = {
   consent_withdrawn: "The person has withdrawn consent."
 } as const
 
-const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
-
-/** A fact that the caller did not send, and the value that stands in for it. */
-export const Assumption = Schema.Struct({
-  path: Schema.String,
-  value: Scalar,
-  source: Schema.String,
-  label: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "Assumption" })
-
-/** A cover of one subject. Null means unknown or not applicable. */
-export const CoverageItem = Schema.Struct({
-  code: Schema.String,
-  limit: Schema.NullOr(Money),
-  deductible: Schema.NullOr(Money),
-  included: Schema.NullOr(Schema.Boolean)
-}).annotate({ identifier: "CoverageItem" })
-
-/** What is covered: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
-export const CoveredSubject = Schema.Struct({
-  subject_id: Schema.String,
-  kind: Schema.String,
-  label: Schema.NullOr(Schema.String),
-  coverages: Schema.Array(CoverageItem)
-}).annotate({ identifier: "CoveredSubject" })
-
 /** The price: the premium is for the whole term, whatever the billing cycle (api.md, Price rules). */
 export const Price = Schema.Struct({
   premium: Schema.NullOr(Money),
@@ -55,12 +36,6 @@ export const Price = Schema.Struct({
   comparison: Schema.NullOr(Schema.Struct({ amount: Money, label: Schema.String }))
 }).annotate({ identifier: "Price" })
 export type Price = typeof Price.Type
-
-/** Something that can be done next. Readers ignore types that they do not know. */
-export const NextAction = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
-  Schema.Record(Schema.String, Scalar)
-]).annotate({ identifier: "NextAction" })
-export type NextAction = typeof NextAction.Type
 
 /** One version of a quote: a price offer of one carrier, and not coverage (api.md, Quote). Versions never change. */
 export const Quote = Schema.Struct({

@@ -3,9 +3,15 @@ import { Environment } from "../access/Caller.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
 import { fromMillis, second_ms, Timestamp } from "../Timestamp.ts"
-import { CarrierName, declineReasons, type NotAskedReason, notAskedReasons, silenceReasons } from "./Carrier.ts"
+import {
+  CarrierName,
+  declineReasons,
+  NextAction,
+  type NotAskedReason,
+  notAskedReasons,
+  silenceReasons
+} from "./Carrier.ts"
 import { Line } from "./Line.ts"
-import { NextAction } from "./Quote.ts"
 
 /** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const

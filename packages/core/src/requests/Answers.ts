@@ -8,6 +8,7 @@ import { type Moment, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as AnswerName from "./AnswerName.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
 
 /** A call that must run once, however often it is sent. */
@@ -103,7 +104,7 @@ export class Answers extends Context.Service<
       ) {
         const id: RecordId = {
           workspace_id: keyed.call.moment.workspace.id,
-          name: `${keyed.operation} ${keyed.key}`
+          name: AnswerName.ofCall(keyed.operation, keyed.key)
         }
         const stored = yield* storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name })
         const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))

@@ -1,34 +1,40 @@
+import { Effect, type Scope } from "effect"
 import type { Change, Hint } from "./Change.ts"
 
 /** Who wants to hear of commits: what every storage keeps for `watch`. */
 export class Hints {
   private readonly listeners = new Set<(hint: Hint) => void>()
 
-  /** Begins to listen; answers how to cease. */
-  listen(listener: (hint: Hint) => void): () => void {
-    // Its own function, so that a listener that is given twice hears twice, and ceases one at a time.
-    const own = (hint: Hint) => listener(hint)
-    this.listeners.add(own)
-    return () => {
-      this.listeners.delete(own)
-    }
-  }
+  /** Calls the listener with every hint until the scope closes. */
+  readonly watch = (listener: (hint: Hint) => void): Effect.Effect<void, never, Scope.Scope> =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          // Its own function, so that a listener that is given twice hears twice, and ceases one at a time.
+          const own = (hint: Hint) => listener(hint)
+          this.listeners.add(own)
+          return own
+        }),
+        (own) => Effect.sync(() => this.listeners.delete(own))
+      )
+    )
 
-  /** Tells of what is stored, and answers what the listeners have thrown: the change stays stored. */
-  tell(hints: ReadonlyArray<Hint>): ReadonlyArray<unknown> {
-    const thrown: Array<unknown> = []
-    for (const hint of hints) {
-      // A copy, because a listener may begin or cease to listen.
-      for (const listener of [...this.listeners]) {
-        try {
-          listener(hint)
-        } catch (error) {
-          thrown.push(error)
+  /** Tells of what is stored. What a listener throws is logged: the change stays stored. */
+  readonly tell = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const thrown: Array<unknown> = []
+      for (const hint of hints) {
+        // A copy, because a listener may begin or cease to listen.
+        for (const listener of [...this.listeners]) {
+          try {
+            listener(hint)
+          } catch (error) {
+            thrown.push(error)
+          }
         }
       }
-    }
-    return thrown
-  }
+      return thrown.length === 0 ? Effect.void : Effect.logError("A listener to storage has failed", ...thrown)
+    })
 }
 
 /** What a change gives reason to look at. */

@@ -5,6 +5,7 @@ import type { Seal } from "../access/Seal.ts"
 import type { Ids, WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
+import * as AnswerName from "../requests/AnswerName.ts"
 import * as Change from "../storage/Change.ts"
 import { commit } from "../storage/deciding.ts"
 import type { Storage } from "../storage/Storage.ts"
@@ -32,7 +33,7 @@ export interface Means {
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
   const { workspace, now } = call.moment
   if (Subscription.checkEventTypes(input.event_types).length > 0) yield* check(means.sender, input)
-  const known = yield* Beginnings.load(means.storage, call, `subscription ${call.idempotency_key}`)
+  const known = yield* Beginnings.load(means.storage, call, AnswerName.ofCreation(call.idempotency_key))
   const beginning = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
   const { begun } = beginning
   const subscription = yield* loadSubscription(means.storage, workspace.id, begun.subscription_id ?? "")
@@ -96,17 +97,19 @@ const checkCap = Effect.fnUntraced(function* ({ storage }: Means, workspace_id: 
   if (active.length >= Subscription.max_active) return yield* Refusals.capReached
 })
 
-const places = "active subscriptions"
-
 /** A place among the active ones. Whoever takes one writes the same record: of two at once, one looks again. */
 const place = Effect.fnUntraced(function* (means: Means, call: Call) {
   const { workspace, now } = call.moment
-  const stored = yield* means.storage.get({ workspace_id: workspace.id, kind: "answer", id: places })
+  const stored = yield* means.storage.get({
+    workspace_id: workspace.id,
+    kind: "answer",
+    id: AnswerName.active_subscriptions
+  })
   yield* checkCap(means, workspace.id)
   const record: Change.StoredRecord = {
     ...Change.bare,
     kind: "answer",
-    id: places,
+    id: AnswerName.active_subscriptions,
     version: Option.match(stored, { onNone: () => 1, onSome: ({ version }) => version + 1 }),
     body: "{}",
     created_at: now,

@@ -10,6 +10,7 @@ import { Ids } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import type { Call } from "../Operation.ts"
 import { default_limit } from "../Page.ts"
+import * as AnswerName from "../requests/AnswerName.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
@@ -157,7 +158,7 @@ const health = Effect.fnUntraced(function* (means: Means, call: Call, id: string
 const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) {
   const { workspace, now } = call.moment
   const subscription = yield* findSubscription(means.storage, workspace.id, id)
-  const once = `test ${subscription.id} ${call.idempotency_key}`
+  const once = AnswerName.ofTest(subscription.id, call.idempotency_key)
   const handed = yield* handedBefore<TestResult>(means, call, once)
   if (handed !== null) return handed
   yield* checkReceives(means, subscription)
@@ -191,7 +192,7 @@ const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) 
 const replay = Effect.fnUntraced(function* (means: Means, call: Call, input: DeliveryInput) {
   const { now } = call.moment
   const { subscription, delivery } = yield* find(means, call, input)
-  const once = `replay ${subscription.id} ${delivery.event_id} ${call.idempotency_key}`
+  const once = AnswerName.ofReplay(subscription.id, delivery.event_id, call.idempotency_key)
   const handed = yield* handedBefore<ReplayResult>(means, call, once)
   if (handed !== null) return handed
   yield* checkReceives(means, subscription)

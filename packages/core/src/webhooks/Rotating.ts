@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import * as ApiError from "../ApiError.ts"
 import type { Call } from "../Operation.ts"
+import * as AnswerName from "../requests/AnswerName.ts"
 import * as Change from "../storage/Change.ts"
 import { commit } from "../storage/deciding.ts"
 import * as Beginnings from "./Beginnings.ts"
@@ -23,7 +24,7 @@ export const rotate = Effect.fnUntraced(function* (
   const open = Subscription.openRotation(subscription, now)
   // Whoever has begun it finishes it with the same key; everyone else waits.
   if (open !== null && open.key !== key) return yield* Refusals.rotating
-  const known = yield* Beginnings.load(means.storage, call, `rotation ${subscription.id} ${key}`)
+  const known = yield* Beginnings.load(means.storage, call, AnswerName.ofRotation(subscription.id, key))
   if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
   if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
     return yield* Refusals.manySecrets

@@ -268,10 +268,9 @@ describe("what is asked of callers and carriers", () => {
     ])
   })
 
-  it("tells the state and the ZIP code of each line", () => {
+  it("tells the state of each line", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(places.map(Application.stateOf), ["TX", "NY", "TX"])
-    assert.deepStrictEqual(places.map(Application.zipOf), ["75201", "10001", "78701"])
   })
 
   it("names the subjects without a street or a VIN", () => {
