@@ -1,4 +1,4 @@
-import { type Change, Ids, Rounds, Storage } from "@quotewire/core"
+import { type Change, Ids, Rounds } from "@quotewire/core"
 import { Effect, Option, Queue, Schema, type Scope } from "effect"
 import { texts } from "./columns.ts"
 import { type Database, inRealTime } from "./Database.ts"
@@ -14,14 +14,16 @@ const max_payloads = 8
 const longest_line = 200
 const max_told = 2_000
 
-const lineOf = (hint: Change.Hint): string =>
-  hint.about === "quote_request" ? `quote_request ${hint.id}` : `${hint.about} ${hint.workspace_id}`
-
-/** What makes everybody look at everything: hints may have been lost. */
-export const everything: ReadonlyArray<Change.Hint> = [
-  { about: "workspace", workspace_id: Storage.directory },
-  { about: "jobs", workspace_id: Storage.directory }
-]
+const lineOf = (hint: Change.Hint): string => {
+  switch (hint.about) {
+    case "everything":
+      return hint.about
+    case "quote_request":
+      return `${hint.about} ${hint.id}`
+    default:
+      return `${hint.about} ${hint.workspace_id}`
+  }
+}
 
 const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
 
@@ -30,6 +32,7 @@ export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> 
   const [from, ...lines] = payload.split("\n")
   if (from === host) return []
   return lines.flatMap((line): ReadonlyArray<Change.Hint> => {
+    if (line === "everything") return [{ about: line }]
     const space = line.indexOf(" ")
     const about = line.slice(0, space)
     const id = line.slice(space + 1)

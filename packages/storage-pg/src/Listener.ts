@@ -2,7 +2,7 @@ import { PgConnection } from "@effect/sql-pg"
 import { type Change, Rounds } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { channel, everything, hear } from "./Announcer.ts"
+import { channel, hear } from "./Announcer.ts"
 import { inRealTime } from "./Database.ts"
 
 const reconnect_ms = 1_000
@@ -48,7 +48,7 @@ export const listen = Effect.fnUntraced(function* (
   const untilLost = (ear: Ear) => Effect.ignore(Effect.raceFirst(hearAll(ear), beat(ear)))
 
   const again = Effect.timeout(open(connection), answer_ms).pipe(
-    Effect.flatMap((ear) => Effect.andThen(tell(everything), untilLost(ear))),
+    Effect.flatMap((ear) => Effect.andThen(tell([{ about: "everything" }]), untilLost(ear))),
     Effect.scoped,
     Effect.ignore,
     Effect.andThen(Effect.sleep(reconnect_ms))

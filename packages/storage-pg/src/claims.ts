@@ -1,15 +1,16 @@
 import { Ids, Job, type Storage } from "@quotewire/core"
 import { Option, Schema } from "effect"
-import { int8Of } from "./columns.ts"
+import { int8Of, texts } from "./columns.ts"
 
-/** Leases due jobs: a row for each, or one without a job where there is none. */
-export const statement = "select * from quotewire.claim_1($1, $2, $3, $4)"
+/** Leases due jobs of the kinds that this program knows: a row for each, or one without a job where there is none. */
+export const statement = "select * from quotewire.claim_1($1, $2, $3, $4, $5)"
 
 /** The parameters of the statement. */
 export const parameters = ({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): ReadonlyArray<unknown> => [
   int8Of(now),
   int8Of(lease_ms),
   limit,
+  texts(Job.jobKinds),
   workspace_id ?? null
 ]
 
@@ -39,7 +40,7 @@ const claimed = ({ lane, max_leased, urgent, ...job }: typeof JobRow.Type): Job.
   })
 })
 
-/** Reads the answer. Jobs of kinds that this program does not know are left to hosts that do: their leases end. */
+/** Reads the answer. */
 export const read = (rows: ReadonlyArray<unknown>): Storage.Claim => {
   const [{ next_due_at, busy }] = decodeOutlook(rows)
   return { jobs: rows.flatMap((row) => Option.toArray(Option.map(decodeJob(row), claimed))), next_due_at, busy }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Change } from "@quotewire/core"
+import { Change, type Job } from "@quotewire/core"
 import { Effect, Fiber, Option } from "effect"
 import { scopedDatabase, statements } from "../../../test/support/TestDatabase.ts"
 import { eventually, eventuallyIn, inRealTime, open, type Port, workspace } from "./support/hosts.ts"
@@ -86,7 +86,7 @@ describe("two hosts on one database", () => {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
       yield* other.watch((hint) => {
-        heard.push(hint.about === "quote_request" ? hint.id : hint.workspace_id)
+        heard.push(hint.about === "quote_request" ? hint.id : hint.about)
       })
       yield* Effect.promise(() =>
         statements(url, "notify quotewire", "notify quotewire, E'host\\njobs nonsense\\nnews qreq_1\\n\\n '")
@@ -138,6 +138,54 @@ describe("two hosts on one database", () => {
         next_due_at: null,
         busy: false
       })
+    })
+  )
+
+  it.effect("leave work of a kind that they do not know to a newer host, unclaimed, and do the rest", () =>
+    Effect.gen(function* () {
+      const { one, url } = yield* two
+      const sql = (text: string) => Effect.promise(() => statements(url, text))
+      const jobs = (kind: Job.JobKind, places: ReadonlyArray<number>): ReadonlyArray<Job.NewJob> =>
+        places.flatMap((due_at) => {
+          const bare = { kind, due_at, ordered: false, payload: "{}" }
+          const lane = { name: "lane", limit: 5, urgent: false }
+          return [bare, { ...bare, lane }, { ...bare, ordered: true }]
+        })
+      yield* one.commit(
+        Change.make(workspace(1), { jobs: [...jobs("refresh_quote", [10]), ...jobs("deliver", [10, 20])] })
+      )
+      yield* sql("update quotewire.job set kind = 'newer' where kind = 'refresh_quote'")
+      const claim = (now: number, more: object = {}) => one.claim({ now, lease_ms: 1_000, limit: 100, ...more })
+      const known = yield* claim(100)
+      assert.deepStrictEqual(
+        known.jobs
+          .map(({ ordered, lane, due_at }) => [ordered ? "ordered" : (lane?.name ?? "none"), due_at])
+          .toSorted(),
+        [10, 20]
+          .flatMap((due_at) => [
+            ["lane", due_at],
+            ["none", due_at]
+          ])
+          .toSorted()
+      )
+      // The ordered ones wait behind the one that this host does not know, and whoever wants them done waits for it.
+      const behind = yield* claim(200, { workspace_id: workspace(1) })
+      assert.deepStrictEqual([behind.jobs, behind.busy], [[], true])
+      assert.deepStrictEqual(
+        yield* sql("select distinct lease, lapses, held from quotewire.job where kind = 'newer'"),
+        [{ lease: 0, lapses: 0, held: false }]
+      )
+      yield* sql("update quotewire.job set kind = 'refresh_quote' where kind = 'newer'")
+      const later = yield* claim(300)
+      assert.deepStrictEqual(
+        later.jobs.map(({ kind, lease, lapses }) => [kind, lease, lapses]),
+        [
+          ["refresh_quote", 1, 0],
+          ["refresh_quote", 1, 0],
+          ["refresh_quote", 1, 0],
+          ["deliver", 1, 0]
+        ]
+      )
     })
   )
 

@@ -114,7 +114,7 @@ const get = Effect.fnUntraced(function* (means: Means, call: Call, input: GetInp
   const first = yield* find(means, call, input.id)
   const base = input.since_version ?? first.version
   if (wait_ms === 0 || !isAwaited(first, base)) return yield* withQuotes(means, call, first)
-  const settled = yield* means.waiters.listening(input.id, (next) =>
+  const settled = yield* means.waiters.listening({ workspace_id: call.caller.workspace_id, id: input.id }, (next) =>
     waitFor(means, call, input.id, base, wait_ms, next)
   )
   return yield* withQuotes(means, call, settled)

@@ -33,6 +33,8 @@ const max_held = 2_000
 const poll_ms = second_ms
 /** The longest rest between claims while jobs find storage away. */
 const longest_rest_ms = 15 * second_ms
+/** Work that is due and was not given, as another host has it in hand or only a newer one can do it, is asked for again so soon. */
+const not_given_ms = 100
 /** Who waits for another runner looks again at least this often. */
 const longest_turn_ms = 250
 /** A stop waits so long for what is running. */
@@ -165,13 +167,14 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
   const round = Effect.gen(function* () {
     yield* losses.rest
     const room = Math.min(max_running - (running.size - outside.count()), max_held - running.size)
+    const asked_at = yield* Clock.currentTimeMillis
     const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
     if (room > 0) yield* measure(claimed, running.size - outside.count())
     for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
     if (claimed.jobs.length > 0) return
     const now = yield* Clock.currentTimeMillis
-    const wait_ms = Math.min(poll_ms, Math.max(0, (claimed.next_due_at ?? Number.POSITIVE_INFINITY) - now))
-    yield* signal.next(wait_ms)
+    const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
+    yield* signal.next(next_due_at <= asked_at ? not_given_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
   })
 
   const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
@@ -209,6 +212,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next
 const wokenByJobs = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId | undefined) {
   const signal = Signal.make()
   yield* storage.watch((hint) => {
+    if (hint.about === "everything") signal.wake()
     if (hint.about === "jobs" && (workspace_id ?? hint.workspace_id) === hint.workspace_id) signal.wake()
   })
   return signal

@@ -112,3 +112,5 @@ export type Hint =
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
   | { readonly about: "quote_request"; readonly id: string }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }
+  /** Hints may have been lost: whatever anybody waits for may have changed. */
+  | { readonly about: "everything" }

@@ -1,4 +1,5 @@
 import { Context, Effect, Layer } from "effect"
+import type { WorkspaceId } from "../Ids.ts"
 import * as Signal from "../Signal.ts"
 import { Storage } from "./Storage.ts"
 
@@ -8,8 +9,17 @@ export const max_waiting = 20_000
 /** Hints can be lost: who waits looks again at least this often. */
 export const poll_ms = 5_000
 
-/** Why a wait is over. `changed` is a reason to look: a hint, or so long without one that it may have been lost. */
-export type Woken = "changed" | "time_over" | "stopping"
+/**
+ * Why a wait is over. `changed` is a reason to look: a hint, or so long without one that it may have been lost. With
+ * `crowded` there was none: too many wait already.
+ */
+export type Woken = "changed" | "time_over" | "stopping" | "crowded"
+
+/** What is listened for: a record, and its workspace, all of which may be erased. */
+export interface Subject {
+  readonly workspace_id: WorkspaceId
+  readonly id: string
+}
 
 /** Waits for the next hint, at most so many milliseconds. Hints since the turn before are not lost. */
 export type NextHint = (at_most_ms: number) => Effect.Effect<Woken>
@@ -20,7 +30,7 @@ export class Waiters extends Context.Service<
   {
     /** Runs a body that reads and waits by turns; it listens from before the first read until it ends, however it ends. */
     readonly listening: <A, E, R>(
-      id: string,
+      subject: Subject,
       body: (next: NextHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
     /** Ends all waits, now and from now on: the process is about to stop. */
@@ -33,39 +43,47 @@ export class Waiters extends Context.Service<
     Waiters,
     Effect.gen(function* () {
       const storage = yield* Storage
+      // By the record and by the workspace: their identifiers cannot be taken for each other.
       const listeners = new Map<string, Set<Signal.Signal>>()
       let count = 0
       let stopping = false
 
+      const wake = (id: string) => {
+        for (const listener of listeners.get(id) ?? []) listener.wake()
+      }
       const wakeAll = () => {
-        for (const group of listeners.values()) for (const listener of group) listener.wake()
+        const all = new Set([...listeners.values()].flatMap((group) => [...group]))
+        for (const listener of all) listener.wake()
       }
       yield* storage.watch((hint) => {
-        if (hint.about === "workspace") wakeAll()
-        if (hint.about === "quote_request") for (const listener of listeners.get(hint.id) ?? []) listener.wake()
+        if (hint.about === "everything") wakeAll()
+        if (hint.about === "workspace") wake(hint.workspace_id)
+        if (hint.about === "quote_request") wake(hint.id)
       })
 
-      const join = (id: string): Signal.Signal => {
+      const join = ({ workspace_id, id }: Subject): Signal.Signal => {
         const listener = Signal.make()
-        const others = listeners.get(id) ?? new Set()
-        listeners.set(id, others.add(listener))
+        for (const name of [workspace_id, id]) listeners.set(name, (listeners.get(name) ?? new Set()).add(listener))
         count++
         return listener
       }
-      const leave = (id: string, listener: Signal.Signal): void => {
-        const others = listeners.get(id)
-        others?.delete(listener)
-        if (others?.size === 0) listeners.delete(id)
+      const leave = ({ workspace_id, id }: Subject, listener: Signal.Signal): void => {
+        for (const name of [workspace_id, id]) {
+          const others = listeners.get(name)
+          others?.delete(listener)
+          if (others?.size === 0) listeners.delete(name)
+        }
         count--
       }
 
-      const listening = <A, E, R>(id: string, body: (next: NextHint) => Effect.Effect<A, E, R>) =>
+      const listening = <A, E, R>(subject: Subject, body: (next: NextHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
-          Effect.sync(() => join(id)),
+          Effect.sync(() => join(subject)),
           (listener) =>
             body((at_most_ms) =>
               Effect.suspend(() => {
-                if (stopping || count > max_waiting) return Effect.succeed<Woken>("stopping")
+                if (stopping) return Effect.succeed<Woken>("stopping")
+                if (count > max_waiting) return Effect.succeed<Woken>("crowded")
                 const looksAgain = at_most_ms > poll_ms
                 return Effect.map(
                   listener.next(Math.min(at_most_ms, poll_ms)),
@@ -73,7 +91,7 @@ export class Waiters extends Context.Service<
                 )
               })
             ),
-          (listener) => Effect.sync(() => leave(id, listener))
+          (listener) => Effect.sync(() => leave(subject, listener))
         )
 
       return Waiters.of({

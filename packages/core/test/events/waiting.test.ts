@@ -1,8 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import type { Hint } from "../../src/storage/Change.ts"
+import type { Storage } from "../../src/storage/Storage.ts"
 import { poll_ms, Waiters } from "../../src/storage/Waiters.ts"
-import { cancel, pass, pathsOf, read, refusal, start, story, work } from "../engine/support.ts"
+import { World } from "../../src/testing/World.ts"
+import { cancel, live, pass, pathsOf, read, refusal, reset, start, story, work } from "../engine/support.ts"
 
 const waiting = Effect.flatMap(Waiters, (waiters) => waiters.count)
 
@@ -18,7 +21,48 @@ const versionOf = (fiber: Effect.Success<ReturnType<typeof reading>>) =>
 
 const isDone = (fiber: Fiber.Fiber<unknown, unknown>) => fiber.pollUnsafe() !== undefined
 
+/** How often a request was read, and what tells hints to those who watch. */
+const seen: { reads: number; tell: (hint: Hint) => void } = { reads: 0, tell: () => {} }
+const watched = {
+  around: (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    get: (key) => {
+      if (key.kind === "quote_request") seen.reads++
+      return storage.get(key)
+    },
+    watch: (listener) => {
+      const before = seen.tell
+      seen.tell = (hint) => {
+        before(hint)
+        listener(hint)
+      }
+      return storage.watch(listener)
+    }
+  })
+}
+
 describe("a read of a request in progress", () => {
+  story(
+    "is not woken by the reset of another workspace, and is where hints may have been lost",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, live)
+      const reader = yield* reading(id, {}, live)
+      seen.reads = 0
+      yield* reset()
+      yield* pass(10)
+      assert.strictEqual(seen.reads, 0)
+      seen.tell({ about: "everything" })
+      yield* pass(10)
+      assert.strictEqual(seen.reads, 1)
+      seen.tell({ about: "workspace", workspace_id: (yield* World).organization.workspaces.live })
+      yield* pass(10)
+      assert.strictEqual(seen.reads, 2)
+      yield* Fiber.interrupt(reader)
+      assert.strictEqual(yield* waiting, 0)
+    }),
+    watched
+  )
+
   story(
     "waits for a change, and answers with it at once",
     Effect.gen(function* () {

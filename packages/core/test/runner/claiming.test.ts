@@ -68,4 +68,28 @@ describe("a runner", () => {
     brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
     { ...distant, carriers }
   )
+
+  {
+    const claims: Array<ClaimQuery> = []
+    story(
+      "asks only now and then for work that is due and is not given, since another host has it",
+      Effect.gen(function* () {
+        yield* work
+        claims.length = 0
+        yield* pass(1_000)
+        assert.isAtLeast(claims.length, 1)
+        assert.isAtMost(claims.length, 11)
+      }),
+      {
+        carriers,
+        around: (storage) => ({
+          ...storage,
+          claim: (query) => {
+            claims.push(query)
+            return Effect.succeed({ jobs: [], next_due_at: query.now - 1, busy: false })
+          }
+        })
+      }
+    )
+  }
 })

@@ -5,9 +5,11 @@ import { settings } from "./settings.ts"
  *
  * A claim over all workspaces waits for nobody: it passes over the lanes and jobs that somebody else has locked. One for
  * the ordered work of a workspace waits for its lane, since it answers whether anything of it is leased.
+ *
+ * It gives jobs of the named kinds alone: those that the program knows. Others wait for a newer one, as if it held them.
  */
 export const claim: ReadonlyArray<string> = [
-  `create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, only_workspace text)
+  `create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[], only_workspace text)
   returns table (
     workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
     payload text, lease integer, lapses integer, next_due_at bigint, busy boolean
@@ -41,7 +43,7 @@ export const claim: ReadonlyArray<string> = [
       perform quotewire.refresh_lanes_1(l_workspace, l_name);
     end if;
 
-    -- Each of these lanes has at least one job to give.
+    -- Each of these lanes has at least one job to give, unless it is of another kind.
     if only_workspace is null then
       select array_agg(l.workspace_id), array_agg(l.name) into l_workspace, l_name from (
         select u.* from (
@@ -69,15 +71,21 @@ export const claim: ReadonlyArray<string> = [
         where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
       ) held
       cross join lateral (
+        select min(j.number) as number from quotewire.job j
+        where l.name = 'ordered' and j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+          and j.due_at <= l.ready_at + w.clock_offset_ms and j.kind <> all (kinds)
+      ) unknown
+      cross join lateral (
         select j.number, j.due_at from quotewire.job j
         where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+          and j.kind = any (kinds) and (unknown.number is null or j.number < unknown.number)
           and j.due_at <= case when l.name = 'ordered' then l.ready_at + w.clock_offset_ms else at + w.clock_offset_ms end
         order by j.due_at, j.number
         limit case when l.name = 'ordered' then most else least(most, l.max_leased - held.leased) end
       ) j
     ), without_lane as (
       select j.workspace_id, j.number, null::text, false, j.ready_at from quotewire.job j
-      where only_workspace is null and j.lane is null and j.ready_at <= at
+      where only_workspace is null and j.lane is null and j.ready_at <= at and j.kind = any (kinds)
       order by j.ready_at, j.number limit most for update skip locked
     ), chosen as (
       select * from (select * from of_lanes union all select * from without_lane) c
@@ -100,7 +108,7 @@ export const claim: ReadonlyArray<string> = [
     if only_workspace is null then
       next_at := least(
         (select j.ready_at from quotewire.job j
-          where j.lane is null and (j.ready_at < ends_at or (j.workspace_id, j.number) not in (
+          where j.lane is null and j.kind = any (kinds) and (j.ready_at < ends_at or (j.workspace_id, j.number) not in (
             select t.workspace_id, t.number from unnest(t_workspace, t_number) t (workspace_id, number)))
           order by j.ready_at limit 1),
         (select min(l.ready_at) from quotewire.lane l where l.urgent and l.ready_at is not null),
@@ -118,6 +126,10 @@ export const claim: ReadonlyArray<string> = [
       is_busy := exists (
         select from quotewire.job j
         where j.workspace_id = only_workspace and j.lane = 'ordered' and j.leased_until is not null
+      ) or t_number is null and exists (
+        select from quotewire.job j join quotewire.workspace w on w.workspace_id = j.workspace_id
+        where j.workspace_id = only_workspace and j.lane = 'ordered' and j.leased_until is null
+          and j.due_at <= at + w.clock_offset_ms and j.kind <> all (kinds)
       );
     end if;
     if l_name is not null then
