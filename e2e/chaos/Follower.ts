@@ -1,3 +1,4 @@
+import { isFinal } from "./Audit.ts"
 import type { Caller } from "./Caller.ts"
 import { after } from "./Hosts.ts"
 
@@ -26,6 +27,8 @@ export const read = async (caller: Caller, into: Array<FeedEvent>, from: string 
 export const follow = (caller: Caller) => {
   const events: Array<FeedEvent> = []
   let stopping = false
+  let looked = 0
+  let ended = 0
   const run = async () => {
     let cursor: string | null = null
     while (!stopping) {
@@ -39,6 +42,12 @@ export const follow = (caller: Caller) => {
   return {
     /** What it has seen so far. */
     events,
+    /** How many requests it has seen come to their end. */
+    ended: () => {
+      for (const { type } of events.slice(looked)) if (isFinal(type)) ended += 1
+      looked = events.length
+      return ended
+    },
     /** Everything that it has seen, in its order. */
     stop: (): Promise<ReadonlyArray<FeedEvent>> => {
       stopping = true

@@ -5,6 +5,9 @@ import * as Follower from "./Follower.ts"
 import { after } from "./Hosts.ts"
 import type * as Receiver from "./Receiver.ts"
 
+/** So many requests may be open: faults are to strike work under way, not hosts that cannot keep up. */
+const max_open = 100
+
 const lines = ["renters", "pet", "personal_auto"] as const
 
 const event_types = [
@@ -62,6 +65,7 @@ export const load = async (
     })
     if (status !== 202) throw new Error(`A start was answered with ${status}: ${JSON.stringify(body)}`)
     organization.accepted.add(body.id)
-    await after(rest_ms)
+    do await after(rest_ms)
+    while (!isOver() && organization.accepted.size - organization.follower.ended() > max_open)
   }
 }

@@ -37,7 +37,8 @@ export interface Story {
 const lanes = 4
 // About twenty starts a second: faults are to strike work under way, not a host that cannot keep up.
 const rest_ms = 400
-const settles_within_ms = 120_000
+/** Work that makes no progress for so long has stopped: a machine that is busy only makes it slow. */
+const stands_still_ms = 120_000
 
 /** Plays a plan on two hosts and a PostgreSQL of their own, and judges what has come of it. */
 export const play = async (plan: Plan): Promise<Story> => {
@@ -100,10 +101,16 @@ interface Settled extends Audit.Outcome {
   readonly delivered_at: number
 }
 
-/** Waits in real time until something is so, but not for ever; answers when that was. */
-const until = async (isSo: () => boolean): Promise<number> => {
-  const began = Date.now()
-  while (!isSo() && Date.now() - began < settles_within_ms) await Hosts.after(50)
+/** Waits in real time until something is so, for as long as there is progress; answers when that was. */
+const until = async (isSo: () => boolean, progress: () => number): Promise<number> => {
+  let seen = progress()
+  let moved_at = Date.now()
+  while (!isSo() && Date.now() - moved_at < stands_still_ms) {
+    await Hosts.after(50)
+    if (progress() === seen) continue
+    seen = progress()
+    moved_at = Date.now()
+  }
   return Date.now()
 }
 
@@ -112,14 +119,20 @@ const settle = async (organization: Organization.Organization, receiver: OpenRec
   const { accepted, caller, follower } = organization
   const ended = new Set<string>()
   let looked = 0
-  const final_at = await until(() => {
-    for (const { resource, type } of follower.events.slice(looked)) if (Audit.isFinal(type)) ended.add(resource.id)
-    looked = follower.events.length
-    return [...accepted].every((id) => ended.has(id))
-  })
+  const final_at = await until(
+    () => {
+      for (const { resource, type } of follower.events.slice(looked)) if (Audit.isFinal(type)) ended.add(resource.id)
+      looked = follower.events.length
+      return [...accepted].every((id) => ended.has(id))
+    },
+    () => follower.events.length
+  )
   const followed = await follower.stop()
   const { bodies } = receiver.received
-  const delivered_at = await until(() => followed.every(({ id }) => bodies.has(id)))
+  const delivered_at = await until(
+    () => followed.every(({ id }) => bodies.has(id)),
+    () => bodies.size
+  )
   const feed: Array<Follower.FeedEvent> = []
   await Follower.read(caller, feed, null)
   const requests = await readRequests(organization)
