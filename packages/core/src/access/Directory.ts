@@ -2,7 +2,8 @@ import { Effect, Option } from "effect"
 import type { KeyId, OrganizationId } from "../Ids.ts"
 import * as Json from "../Json.ts"
 import * as Change from "../storage/Change.ts"
-import type { RecordPage, RecordQuery } from "../storage/Page.ts"
+import { eachPage } from "../storage/eachPage.ts"
+import type { RecordQuery } from "../storage/Page.ts"
 import { directory, type Storage } from "../storage/Storage.ts"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Organization } from "./Organization.ts"
@@ -79,17 +80,8 @@ const readAll = Effect.fnUntraced(function* (
   query: Pick<RecordQuery, "kind" | "parent" | "labels">
 ) {
   const records: Array<Change.StoredRecord> = []
-  let after: string | null = null
-  do {
-    const page: RecordPage = yield* storage.page({
-      ...query,
-      workspace_id: directory,
-      order: "oldest",
-      after,
-      limit: page_size
-    })
-    records.push(...page.records)
-    after = page.next
-  } while (after !== null)
+  yield* eachPage(storage, { ...query, workspace_id: directory, order: "oldest", limit: page_size }, (page) =>
+    Effect.sync(() => void records.push(...page))
+  )
   return records
 })

@@ -8,7 +8,7 @@ import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
-import type { RecordPage } from "../storage/Page.ts"
+import { eachPage } from "../storage/eachPage.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
 import { restartSubscriptions } from "../webhooks/Restarting.ts"
@@ -145,19 +145,9 @@ const expireQuotes = Effect.fnUntraced(function* (
     const change = Change.make(workspace_id, deactivation(ids, quote.value, "expired", now))
     yield* commit(storage, change)
   })
-  let after: string | null = null
-  do {
-    const page: RecordPage = yield* storage.page({
-      workspace_id,
-      kind: "quote",
-      status: "active",
-      order: "oldest",
-      after,
-      limit: 100
-    })
-    yield* Effect.forEach(page.records, ({ id }) => deciding(expire(id)), { discard: true })
-    after = page.next
-  } while (after !== null)
+  yield* eachPage(storage, { workspace_id, kind: "quote", status: "active", order: "oldest", limit: 100 }, (page) =>
+    Effect.forEach(page, ({ id }) => deciding(expire(id)), { discard: true })
+  )
 })
 
 /** Where an advance is on its way to. */

@@ -19,24 +19,29 @@ export const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", 
 export const ReplayCode = Schema.Literals(replayCodes)
 export type ReplayCode = typeof ReplayCode.Type
 
+/** So many events are replayed at the most: the newest. */
+const max_replayed = 1_000
+
+const at_most = `of more than ${max_replayed}, the newest.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
 /** What each way of replaying does, and what a correct consumer makes of it. */
 export const tellings: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {
-  as_recorded: { notice: "Every recorded event was sent again, in its order.", recovery: dropStale },
-  duplicated: { notice: "Every recorded event was sent again, twice.", recovery: dropStale },
-  reversed: { notice: "Every recorded event was sent again, the newest first.", recovery: dropStale },
-  delayed: { notice: "Every recorded event is sent again in 15 minutes of workspace time.", recovery: dropStale },
+  as_recorded: { notice: `Every recorded event was sent again, in its order; ${at_most}`, recovery: dropStale },
+  duplicated: { notice: `Every recorded event was sent again, twice; ${at_most}`, recovery: dropStale },
+  reversed: { notice: `Every recorded event was sent again, the newest first; ${at_most}`, recovery: dropStale },
+  delayed: {
+    notice: `Every recorded event is sent again in 15 minutes of workspace time; ${at_most}`,
+    recovery: dropStale
+  },
   gap: {
-    notice: "Every recorded event but the first was sent again; the first stands in the feed only.",
+    notice: `Every recorded event but the first was sent again, which stands in the feed only; ${at_most}`,
     recovery: "Read GET /v1/events from your stored cursor."
   }
 }
 
-/** So many events are replayed at the most: the newest. */
-export const max_replayed = 1_000
 const delay_ms = 15 * minute_ms
 
 /** What a replay works with. */

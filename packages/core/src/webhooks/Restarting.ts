@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
-import type { RecordPage } from "../storage/Page.ts"
+import { eachPage } from "../storage/eachPage.ts"
 import type { Storage } from "../storage/Storage.ts"
 import * as Subscription from "./EventSubscription.ts"
 import { loadSubscription } from "./SubscriptionStore.ts"
@@ -16,21 +16,9 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   at: number
 ) {
   for (const status of ["active", "unfinished"] as const) {
-    let after: string | null = null
-    do {
-      const page: RecordPage = yield* storage.page({
-        workspace_id,
-        kind: "subscription",
-        status,
-        order: "oldest",
-        after,
-        limit: 100
-      })
-      yield* Effect.forEach(page.records, ({ id }) => deciding(restart(storage, workspace_id, id, at)), {
-        discard: true
-      })
-      after = page.next
-    } while (after !== null)
+    yield* eachPage(storage, { workspace_id, kind: "subscription", status, order: "oldest", limit: 100 }, (page) =>
+      Effect.forEach(page, ({ id }) => deciding(restart(storage, workspace_id, id, at)), { discard: true })
+    )
   }
 })
 
