@@ -1,4 +1,4 @@
-import { Clock, Effect, Hash, Metric, Semaphore } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import type { Mac } from "effect/crypto"
 import type { Seal } from "../access/Seal.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
@@ -9,12 +9,12 @@ import type { ClaimedJob } from "../storage/Job.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { minute_ms, second_ms } from "../Timestamp.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob, cancelJob, laterJob, movedJob } from "./DeliveryJob.ts"
-import * as EndpointHealth from "./EndpointHealth.ts"
+import { laterJob, movedJob } from "./DeliveryJob.ts"
 import * as Subscription from "./EventSubscription.ts"
+import type { Write } from "./Outcomes.ts"
 import * as Signature from "./Signature.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
-import { loadDelivery, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
+import { loadDelivery, loadSubscription } from "./SubscriptionStore.ts"
 import { isConfirmed, type WebhookSender } from "./WebhookSender.ts"
 
 /** What attempts work with. */
@@ -25,20 +25,10 @@ export interface Means {
   readonly sender: WebhookSender["Service"]
   readonly keys: Signature.Keys
   readonly opened: SigningSecrets.Opened
-  readonly turns: Turns
+  readonly write: Write
   /** The prefix of the second set of headers, such as `quotewire-`. */
   readonly header_prefix: string
 }
-
-/** Endpoints take turns here: outcomes of one are written one after another, since each is written into its health. */
-export type Turns = ReadonlyArray<Semaphore.Semaphore>
-
-/** Makes turns for any number of endpoints; that two share one by chance does no harm. */
-export const makeTurns = (): Turns => Array.from({ length: 64 }, () => Semaphore.makeUnsafe(1))
-
-/** Waits here instead of losing races in storage, where each lost race costs a round trip. */
-const inTurn = <A, E, R>({ turns }: Means, subscription_id: string, step: Effect.Effect<A, E, R>) =>
-  turns[(Hash.string(subscription_id) >>> 0) % turns.length]?.withPermits(1)(step) ?? step
 
 /** An attempt that is due. */
 interface Due {
@@ -76,8 +66,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     hung: sent.failure === "timeout",
     trigger: due.trigger
   }
-  // What has been sent is never sent again because somebody else was faster in writing.
-  yield* inTurn(means, subscription.id, deciding(conclude(means, due, outcome, now)))
+  yield* means.write({ job, turn: due.turn, delivery, subscription, outcome, now })
 })
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
@@ -90,11 +79,16 @@ const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 /** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
 const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
   const { subscription_id, event_id, turn, trigger } = JobPayload.read(job, "deliver")
-  const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
-  if (delivery === null) return null
+  const [delivery, subscription] = yield* Effect.all(
+    [
+      loadDelivery(storage, job.workspace_id, subscription_id, event_id),
+      loadSubscription(storage, job.workspace_id, subscription_id)
+    ],
+    { concurrency: 2 }
+  )
+  if (delivery === null || subscription === null) return null
   if (turn !== null && (delivery.turn !== turn || !Delivery.isOpen(delivery))) return null
-  const subscription = yield* loadSubscription(storage, job.workspace_id, subscription_id)
-  const due: Due | null = subscription === null ? null : { job, trigger, turn, delivery, subscription }
+  const due: Due = { job, trigger, turn, delivery, subscription }
   return due
 })
 
@@ -144,42 +138,6 @@ const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: 
     Change.make(job.workspace_id, {
       writes: isDue && turn !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
       jobs: isDue ? [laterJob(job, { ...payload, postponed }, until)] : [],
-      finishes: [job]
-    })
-  )
-})
-
-/** Writes what came of an attempt over whatever stands there now. */
-const conclude = Effect.fnUntraced(function* ({ storage }: Means, due: Due, outcome: Delivery.Outcome, now: number) {
-  const { job } = due
-  const { workspace_id } = job
-  const { id } = due.subscription
-  const delivery = yield* loadDelivery(storage, workspace_id, id, due.delivery.event_id)
-  // A reset has erased it.
-  if (delivery === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
-  const subscription = (yield* loadSubscription(storage, workspace_id, id)) ?? due.subscription
-  const health = EndpointHealth.attempted(yield* loadHealth(storage, workspace_id, id), outcome)
-  // Five days of failures: delivery turns off, and everything that was to come is cancelled.
-  const turnsOff =
-    !outcome.confirmed && Subscription.receives(subscription) && EndpointHealth.isShutOff(health, outcome.attempted_at)
-  const hangs = EndpointHealth.hangs(health)
-  const known = subscription.hangs === hangs ? subscription : Subscription.hanging(subscription, hangs)
-  const told = turnsOff ? Subscription.change(known, { delivery_enabled: false }, outcome.ended_at) : known
-  // An attempt beside the schedule, and one that was overtaken by a cancellation, only go on record.
-  const isNext = Delivery.isOpen(delivery) && delivery.turn === due.turn
-  const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
-  // Turned off now, or while the attempt was under way: nothing more is to come.
-  const isOver = Delivery.isOpen(next) && (turnsOff || !Subscription.receives(subscription))
-  const last = isOver ? Delivery.ended(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told, Math.max(now, outcome.ended_at))] : []
-  yield* storage.commit(
-    Change.make(workspace_id, {
-      writes: [
-        Delivery.toStored(last, outcome.ended_at),
-        EndpointHealth.toStored(health, outcome.ended_at),
-        ...(told === subscription ? [] : [Subscription.toStored(told)])
-      ],
-      jobs: turnsOff ? [...retries, cancelJob(id, outcome.ended_at)] : retries,
       finishes: [job]
     })
   )

@@ -16,11 +16,12 @@ import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { day_ms, fromMillis, minute_ms, second_ms } from "../Timestamp.ts"
-import { type Means as AttemptMeans, abandon, attempt, makeTurns } from "./Attempting.ts"
+import { type Means as AttemptMeans, abandon, attempt } from "./Attempting.ts"
 import * as Delivery from "./Delivery.ts"
 import { manualJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 import * as Subscription from "./EventSubscription.ts"
+import * as Outcomes from "./Outcomes.ts"
 import { findSubscription, loadDelivery, loadHealth } from "./SubscriptionStore.ts"
 import type {
   DeliveriesInput,
@@ -81,8 +82,9 @@ export class Deliveries extends Context.Service<
   > = Layer.effect(
     Deliveries,
     Effect.gen(function* () {
+      const storage = yield* Storage
       const means: Means = {
-        storage: yield* Storage,
+        storage,
         seal: yield* Seal,
         ids: yield* Ids,
         allowance: yield* Allowance,
@@ -92,7 +94,7 @@ export class Deliveries extends Context.Service<
         header_prefix: yield* WebhookHeaderPrefix,
         keys: new Map(),
         opened: new Map(),
-        turns: makeTurns()
+        write: yield* Outcomes.make(storage)
       }
       return Deliveries.of({
         list: (call, input) => list(means, call, input),
