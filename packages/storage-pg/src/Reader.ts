@@ -2,14 +2,13 @@ import { Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema } from "effect"
 import { int8Of } from "./columns.ts"
 import type { Database } from "./Database.ts"
+import type * as Lookups from "./Lookups.ts"
 import * as pages from "./pages.ts"
 import { recordColumns, records, workspaces } from "./rows.ts"
 import { obstacle, readStatus, statusStatement } from "./Schema.ts"
 import { unavailable } from "./StatementRefused.ts"
 
 type Port = Storage.Storage["Service"]
-
-const newest = `select ${recordColumns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
 
 // The newest version is not among the older ones.
 const named = `select ${recordColumns} from quotewire.record
@@ -59,14 +58,16 @@ const IdRow = Schema.Struct({ id: Schema.String })
 const decodeIds = Schema.decodeUnknownSync(Schema.Array(IdRow))
 
 /** The reading half of the port. */
-export const make = (database: Database): Pick<Port, "get" | "page" | "feed" | "workspaces" | "ready"> => ({
+export const make = (
+  database: Database,
+  lookUp: (key: Lookups.Key) => ReturnType<Port["get"]>
+): Pick<Port, "get" | "page" | "feed" | "workspaces" | "ready"> => ({
   get: ({ workspace_id, kind, id, version }) =>
-    Effect.map(
-      version === undefined
-        ? database.read(newest, [workspace_id, kind, id])
-        : database.read(named, [workspace_id, kind, id, version]),
-      (rows) => Option.fromUndefinedOr(records(rows)[0])
-    ),
+    version === undefined
+      ? lookUp({ workspace_id, kind, id })
+      : Effect.map(database.read(named, [workspace_id, kind, id, version]), (rows) =>
+          Option.fromUndefinedOr(records(rows)[0])
+        ),
 
   page: Effect.fnUntraced(function* (query) {
     const { matching, last } = pages.statementsOf(query)

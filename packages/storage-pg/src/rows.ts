@@ -24,6 +24,10 @@ export const records: (rows: unknown) => ReadonlyArray<Change.StoredRecord> = Sc
   Schema.Array(Record)
 )
 
+/** Reads the rows of records that were asked for by their places in a list. */
+export const placedRecords: (rows: unknown) => ReadonlyArray<typeof Record.Type & { readonly place: number }> =
+  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ ...Record.fields, place: Schema.Int })))
+
 const WorkspaceRow = Schema.Struct({ workspace_id: Ids.WorkspaceId })
 
 /** Reads the rows that name workspaces. */

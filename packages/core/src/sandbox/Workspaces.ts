@@ -18,6 +18,8 @@ export class Workspaces extends Context.Service<
   {
     /** The workspace and its time now. A workspace that a key names exists; its absence is a defect. */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
+    /** The time of a workspace now. A live one has real time for ever, so it is looked up once. */
+    readonly now: (id: WorkspaceId) => Effect.Effect<number, StorageUnavailable>
     /** Reads, decides and saves, again while others are faster. */
     readonly update: (
       id: WorkspaceId,
@@ -48,6 +50,16 @@ export class Workspaces extends Context.Service<
           return Effect.succeed({ workspace, now: clock.currentTimeMillisUnsafe() + workspace.clock_offset_ms })
         })
 
+      const live = new Set<WorkspaceId>()
+      const now = (id: WorkspaceId) => {
+        if (live.has(id)) return Clock.currentTimeMillis
+        return Effect.map(moment(id), (found) => {
+          if (live.size >= max_decoded) live.clear()
+          if (found.workspace.environment === "live") live.add(id)
+          return found.now
+        })
+      }
+
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
         const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
         return Effect.as(commit(storage, changeOf(workspace)), workspace)
@@ -56,7 +68,7 @@ export class Workspaces extends Context.Service<
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
         deciding(Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))))
 
-      return Workspaces.of({ moment, update })
+      return Workspaces.of({ moment, now, update })
     })
   )
 }

@@ -183,9 +183,17 @@ export const toStored = (subscription: KeptSubscription): StoredRecord => ({
   updated_at: subscription.updated_at
 })
 
+/** Records that were read before, where a storage gives the same ones again: every event and attempt reads them. */
+const decoded = new WeakMap<StoredRecord, KeptSubscription>()
+
 /** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptSubscription =>
-  Json.decode(Json.fromText<KeptSubscription>(stored.body))
+export const fromStored = (stored: StoredRecord): KeptSubscription => {
+  const known = decoded.get(stored)
+  if (known !== undefined) return known
+  const subscription = Json.decode(Json.fromText<KeptSubscription>(stored.body))
+  decoded.set(stored, subscription)
+  return subscription
+}
 
 /** What stands in the place of a parent for active subscriptions: they are found without a look at the others. */
 export const active_parent = "active"

@@ -1,4 +1,4 @@
-import { Effect, Exit, FiberSet, type Scope } from "effect"
+import { Cause, Effect, Exit, FiberSet, Option, type Scope } from "effect"
 import * as Change from "../storage/Change.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { LeaseLost, Storage, StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
@@ -37,9 +37,15 @@ const max_together = 32
  * comes due again.
  */
 export const make = Effect.fnUntraced(function* (storage: StorageService): Effect.fn.Return<Write, never, Scope.Scope> {
-  // Writers are fibers of their own, so that nobody's end takes the outcomes of others with it.
+  // Who writes for others is a fiber of its own, so that nobody's end takes the outcomes of others with it.
   const run = yield* FiberSet.makeRuntime()
   const lines = new Map<string, Array<Waiting>>()
+
+  const goOn = (name: string, line: Array<Waiting>) =>
+    Effect.sync(() => {
+      if (line.length > 0) run(drain(name, line))
+      else lines.delete(name)
+    })
 
   const drain = (name: string, line: Array<Waiting>): Effect.Effect<void> =>
     Effect.gen(function* () {
@@ -56,21 +62,24 @@ export const make = Effect.fnUntraced(function* (storage: StorageService): Effec
       )
     )
 
-  return (outcome) =>
-    Effect.callback((resume) => {
-      const name = `${outcome.job.workspace_id} ${outcome.subscription.id}`
+  const wait = (line: Array<Waiting>, outcome: Outcome) =>
+    Effect.callback<void, Refused>((resume) => {
       const waiting: Waiting = { outcome, resume }
-      const line = lines.get(name)
-      if (line === undefined) {
-        const begun = [waiting]
-        lines.set(name, begun)
-        run(drain(name, begun))
-      } else line.push(waiting)
+      line.push(waiting)
       return Effect.sync(() => {
-        const waits = lines.get(name) ?? []
-        const place = waits.indexOf(waiting)
-        if (place >= 0) waits.splice(place, 1)
+        const place = line.indexOf(waiting)
+        if (place >= 0) line.splice(place, 1)
       })
+    })
+
+  return (outcome) =>
+    Effect.uninterruptibleMask((restore) => {
+      const name = `${outcome.job.workspace_id} ${outcome.subscription.id}`
+      const line = lines.get(name)
+      if (line !== undefined) return restore(wait(line, outcome))
+      const begun: Array<Waiting> = []
+      lines.set(name, begun)
+      return Effect.ensuring(restore(writeOne(storage, outcome)), goOn(name, begun))
     })
 })
 
@@ -78,39 +87,36 @@ const answer = (batch: ReadonlyArray<Waiting>, written: Effect.Effect<void, Refu
   for (const { resume } of batch) resume(written)
 }
 
-/** Writes a batch as one change; where that is refused, each by itself, so that one does not fail its neighbours. */
-const writeAll = Effect.fnUntraced(function* (storage: StorageService, batch: ReadonlyArray<Waiting>) {
-  const together = yield* Effect.exit(
-    conclude(
-      storage,
-      batch.map(({ outcome }) => outcome)
-    )
-  )
-  if (!isWorthAnother(together, batch.length)) return answer(batch, together)
-  for (const waiting of batch) answer([waiting], yield* Effect.exit(writeAlone(storage, waiting.outcome)))
-})
-
-/** A single outcome has only a conflict to gain from, several all that may be the fault of one. */
-const isWorthAnother = (written: Exit.Exit<void, Refused>, together: number): boolean => {
-  if (Exit.isSuccess(written)) return false
-  const error = Exit.findErrorOption(written)
-  if (error._tag === "None") return together > 1
-  return error.value._tag === "VersionConflict" || (together > 1 && error.value._tag === "LeaseLost")
-}
-
 const again = { times: 100, while: (error: Refused) => error._tag === "VersionConflict" }
 
-/** Writes an outcome over whatever stands there now: what has been sent is never sent again for somebody else's haste. */
-const writeAlone = (storage: StorageService, outcome: Outcome): Effect.Effect<void, Refused> => {
+/** What has been sent is never sent again because somebody else was faster in writing. */
+const writeOne = (storage: StorageService, outcome: Outcome): Effect.Effect<void, Refused> =>
+  Effect.catchTag(conclude(storage, [outcome]), "VersionConflict", () =>
+    Effect.retry(concludeAnew(storage, outcome), again)
+  )
+
+/** Writes a batch as one change; where that is refused, each by itself, so that one does not fail its neighbours. */
+const writeAll = Effect.fnUntraced(function* (storage: StorageService, batch: ReadonlyArray<Waiting>) {
+  if (batch.length > 1) {
+    const outcomes = batch.map(({ outcome }) => outcome)
+    const together = yield* Effect.exit(conclude(storage, outcomes))
+    if (!isRefused(together)) return answer(batch, together)
+  }
+  for (const waiting of batch) answer([waiting], yield* Effect.exit(writeOne(storage, waiting.outcome)))
+})
+
+/** Whether one of several may be to blame: that storage is away says nothing of any. */
+const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
+  Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
+
+/** Concludes over whatever stands there now. */
+const concludeAnew = Effect.fnUntraced(function* (storage: StorageService, outcome: Outcome) {
   const { job, subscription, delivery } = outcome
-  const once = Effect.gen(function* () {
-    const found = yield* loadDelivery(storage, job.workspace_id, subscription.id, delivery.event_id)
-    if (found !== null) return yield* conclude(storage, [{ ...outcome, delivery: found }])
-    // A reset has erased it.
-    yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
-  })
-  return Effect.retry(once, again)
-}
+  const found = yield* loadDelivery(storage, job.workspace_id, subscription.id, delivery.event_id)
+  if (found !== null) return yield* conclude(storage, [{ ...outcome, delivery: found }])
+  // A reset has erased it.
+  yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
+})
 
 /**
  * Writes outcomes of one endpoint as one change.

@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { SubscriptionId } from "../../src/Ids.ts"
+import type { Change } from "../../src/storage/Change.ts"
+import { day_ms, hour_ms } from "../../src/Timestamp.ts"
+import { conclude, type Ended, type Endpoint } from "../../src/webhooks/Conclusion.ts"
+import * as Delivery from "../../src/webhooks/Delivery.ts"
+import * as EndpointHealth from "../../src/webhooks/EndpointHealth.ts"
+import * as Subscription from "../../src/webhooks/EventSubscription.ts"
+
+const id = SubscriptionId.make("sub_00000000000000000000000001")
+const began = day_ms * 10_000
+
+const subscription = Subscription.change(
+  Subscription.begin({
+    id,
+    environment: "live",
+    url: "https://hooks.acme.dev/",
+    event_types: ["quote.created"],
+    sealed: "sealed",
+    at: began
+  }),
+  { status: "active" },
+  began
+)
+
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+const Attempt = Schema.Struct({
+  delivery: between(1, 4),
+  turn: Schema.NullOr(Schema.Literals([1, 1, 1, 2])),
+  answer: Schema.Literals(["confirmed", "failed", "failed", "hung", "hung", "hung"]),
+  hours: between(0, 150),
+  takes_ms: between(0, 15_000)
+})
+type Attempt = typeof Attempt.Type
+
+/** Attempts that have ended one after the other, now and then two of one delivery, some days apart. */
+const attempts = Arbitrary.array(Arbitrary.schema(Attempt))
+
+const handedOver = (place: number): Delivery.KeptDelivery =>
+  Delivery.handOver({
+    subscription_id: id,
+    event_id: `evt_${`${place}`.padStart(26, "0")}`,
+    event_type: "quote.created",
+    payload: "{}",
+    at: began
+  })
+
+const endedOf = ({ turn, answer, hours, takes_ms }: Attempt, delivery: Delivery.KeptDelivery): Ended => {
+  const attempted_at = began + hours * hour_ms
+  const outcome: Delivery.Outcome = {
+    attempted_at,
+    ended_at: attempted_at + takes_ms,
+    confirmed: answer === "confirmed",
+    response_status_code: answer === "confirmed" ? 204 : answer === "failed" ? 500 : null,
+    response_duration_ms: takes_ms,
+    hung: answer === "hung",
+    trigger: turn === null ? "manual" : "scheduled"
+  }
+  return { turn, delivery, outcome, now: attempted_at }
+}
+
+type Deliveries = ReadonlyMap<string, Delivery.KeptDelivery>
+
+/** What stands in storage after a change. */
+const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Change, "writes">) => {
+  const of = (kind: string) => writes.filter((record) => record.kind === kind)
+  const after = new Map(deliveries)
+  for (const record of of("delivery")) {
+    const delivery = Delivery.fromStored(record)
+    assert.strictEqual(delivery.version, (deliveries.get(delivery.event_id)?.version ?? 1) + 1)
+    after.set(delivery.event_id, delivery)
+  }
+  const [health] = of("endpoint_health").map(EndpointHealth.fromStored)
+  const [told] = of("subscription").map(Subscription.fromStored)
+  if (health !== undefined) assert.strictEqual(health.version, endpoint.health.version + 1)
+  if (told !== undefined) assert.strictEqual(told.version, endpoint.subscription.version + 1)
+  const reached: Endpoint = { subscription: told ?? endpoint.subscription, health: health ?? endpoint.health }
+  return { endpoint: reached, deliveries: after }
+}
+
+const start = { endpoint: { subscription, health: EndpointHealth.unknown(id) }, deliveries: new Map() }
+
+const oneByOne = (all: ReadonlyArray<Attempt>) => {
+  let now: ReturnType<typeof stored> = start
+  const jobs: Array<Change["jobs"][number]> = []
+  for (const attempt of all) {
+    const first = handedOver(attempt.delivery)
+    const change = conclude(now.endpoint, [endedOf(attempt, now.deliveries.get(first.event_id) ?? first)])
+    now = stored(now.endpoint, now.deliveries, change)
+    jobs.push(...change.jobs)
+  }
+  return { ...now, jobs }
+}
+
+const together = (all: ReadonlyArray<Attempt>) => {
+  const change = conclude(
+    start.endpoint,
+    all.map((attempt) => endedOf(attempt, handedOver(attempt.delivery)))
+  )
+  return { ...stored(start.endpoint, start.deliveries, change), jobs: change.jobs }
+}
+
+/** All but the numbers of versions: together there are fewer of them. */
+const told = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
+  subscription: { ...endpoint.subscription, version: 0 },
+  health: { ...endpoint.health, version: 0 },
+  deliveries: [...deliveries.values()].map((delivery) => ({ ...delivery, version: 0 })),
+  jobs
+})
+
+describe("what attempts to one endpoint come to", () => {
+  it.prop(
+    "is the same whether they are written together or one by one",
+    [attempts],
+    ([all]) => {
+      if (all.length > 0) assert.deepStrictEqual(told(together(all)), told(oneByOne(all)))
+    },
+    { arbitrary: { runs: 500, size: 40 } }
+  )
+
+  it("writes each record once, also where one delivery was attempted twice", () => {
+    const scheduled: Attempt = { delivery: 1, turn: 1, answer: "failed", hours: 0, takes_ms: 5 }
+    const beside: Attempt = { ...scheduled, turn: null, answer: "confirmed" }
+    const change = conclude(
+      start.endpoint,
+      [scheduled, beside].map((attempt) => endedOf(attempt, handedOver(1)))
+    )
+    assert.deepStrictEqual(
+      change.writes.map(({ kind, version }) => [kind, version]),
+      [
+        ["delivery", 2],
+        ["endpoint_health", 1]
+      ]
+    )
+    const [delivery] = change.writes.slice(0, 1).map(Delivery.fromStored)
+    assert.deepStrictEqual(
+      [delivery?.status, delivery?.attempts.map(({ status }) => status)],
+      ["retrying", ["succeeded", "failed"]]
+    )
+    assert.lengthOf(change.jobs, 1)
+  })
+
+  it("turns delivery off in the middle of them, and leaves nothing to come for those behind", () => {
+    const at = (delivery: number, hours: number): Attempt => ({
+      delivery,
+      turn: 1,
+      answer: "failed",
+      hours,
+      takes_ms: 5
+    })
+    const { endpoint, deliveries, jobs } = together([at(1, 0), at(2, 120), at(3, 121)])
+    assert.isFalse(endpoint.subscription.delivery_enabled)
+    assert.deepStrictEqual(
+      [...deliveries.values()].map(({ status }) => status),
+      ["retrying", "cancelled", "cancelled"]
+    )
+    assert.deepStrictEqual(
+      jobs.map(({ kind }) => kind),
+      ["deliver", "cancel_deliveries"]
+    )
+  })
+})

@@ -1,0 +1,205 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Fiber, Latch, Option } from "effect"
+import { SubscriptionId, WorkspaceId } from "../../src/Ids.ts"
+import * as Change from "../../src/storage/Change.ts"
+import type { ClaimedJob } from "../../src/storage/Job.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import * as Delivery from "../../src/webhooks/Delivery.ts"
+import { manualJob } from "../../src/webhooks/DeliveryJob.ts"
+import * as Subscription from "../../src/webhooks/EventSubscription.ts"
+import * as Outcomes from "../../src/webhooks/Outcomes.ts"
+import { pass, start, work } from "../engine/support.ts"
+import { create, health, log, tale } from "./support.ts"
+
+const live = { environment: "live" } as const
+
+type StorageService = Storage["Service"]
+type Commit = StorageService["commit"]
+
+const isOutcome = ({ finishes, writes }: Change.Change): boolean =>
+  finishes.length > 0 && writes.some(({ kind }) => kind === "endpoint_health")
+
+/** Sees every commit of outcomes by how many it holds; the first takes a second, so that the others wait. */
+const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: number) => Commit) => ({
+  around: (storage: StorageService): StorageService => ({
+    ...storage,
+    commit: (change) => {
+      if (!isOutcome(change)) return storage.commit(change)
+      const nth = seen.push(change.finishes.length)
+      const committed = commitOf(storage, nth)(change)
+      return nth === 1 ? Effect.delay(committed, 1_000) : committed
+    }
+  })
+})
+
+describe("outcomes of an endpoint that end at one moment", () => {
+  const whole: Array<number> = []
+  tale(
+    "are written together while another is being written, and one alone at once",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        for (let i = 0; i < 8; i++) yield* start({}, live)
+        yield* work
+        yield* pass(900)
+        assert.deepStrictEqual(whole, [1])
+        yield* pass(200)
+        assert.deepStrictEqual(whole, [1, 7])
+        yield* start({}, live)
+        yield* pass(200)
+        assert.deepStrictEqual(whole, [1, 7, 1])
+        assert.lengthOf(endpoints.sent, 9)
+        for (const { status, attempts } of yield* log(id, live)) {
+          assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+        }
+        assert.strictEqual((yield* health(id, live)).state, "healthy")
+      }),
+    { send_takes_ms: () => 100 },
+    slowly(whole, ({ commit }) => commit)
+  )
+
+  const conflicting: Array<number> = []
+  tale(
+    "are written each by itself where one meets a conflict, and none is lost or sent again",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        for (let i = 0; i < 8; i++) yield* start({}, live)
+        yield* work
+        yield* pass(1_200)
+        // Together, refused; then the one that has met the conflict twice, since it reads again.
+        assert.deepStrictEqual(conflicting, [1, 7, 1, 1, 1, 1, 1, 1, 1, 1])
+        assert.lengthOf(endpoints.sent, 8)
+        for (const { status, attempts } of yield* log(id, live)) {
+          assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+        }
+      }),
+    { send_takes_ms: () => 100 },
+    slowly(conflicting, (storage, nth) => (change) => {
+      const [delivery] = change.writes
+      if (nth !== 2 || delivery === undefined) return storage.commit(change)
+      // Somebody else was faster: a version of one of the deliveries that says the same as before.
+      const newer = Effect.flatMap(
+        storage.get({ workspace_id: change.workspace_id, kind: "delivery", id: delivery.id }),
+        (stored) => {
+          const before = Delivery.fromStored(Option.getOrThrow(stored))
+          const writes = [Delivery.toStored({ ...before, version: before.version + 1 }, 0)]
+          return storage.commit(Change.make(change.workspace_id, { writes }))
+        }
+      )
+      return Effect.andThen(newer, storage.commit(change))
+    })
+  )
+
+  const taken: Array<number> = []
+  tale(
+    "are written without the one whose job another host has taken over",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        for (let i = 0; i < 8; i++) yield* start({}, live)
+        yield* work
+        yield* pass(1_200)
+        assert.deepStrictEqual(taken.slice(0, 2), [1, 7])
+        // Who has the job now attempts it: at least once is what was promised.
+        assert.lengthOf(endpoints.sent, 9)
+        for (const { status, attempts } of yield* log(id, live)) {
+          assert.deepStrictEqual([status, attempts.length], ["succeeded", 1])
+        }
+      }),
+    { send_takes_ms: () => 100 },
+    slowly(
+      taken,
+      (storage, nth) => (change) =>
+        nth === 2
+          ? Effect.andThen(storage.release(change.finishes.slice(2, 3)), storage.commit(change))
+          : storage.commit(change)
+    )
+  )
+})
+
+const workspace_id = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
+const subscription_id = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
+const eventOf = (place: number) => `evt_${`${place}`.padStart(26, "0")}`
+
+const subscription = Subscription.begin({
+  id: subscription_id,
+  environment: "live",
+  url: "https://hooks.acme.dev/",
+  event_types: [],
+  sealed: "",
+  at: 0
+})
+
+const outcome: Delivery.Outcome = {
+  attempted_at: 1,
+  ended_at: 2,
+  confirmed: true,
+  response_status_code: 204,
+  response_duration_ms: 1,
+  hung: false,
+  trigger: "manual"
+}
+
+/** Three attempts that are over, and a storage whose next commit waits for a gate. */
+const three = Effect.gen(function* () {
+  const storage = yield* Storage
+  const deliveries = [1, 2, 3].map((place) =>
+    Delivery.handOver({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
+  )
+  const writes = [Subscription.toStored(subscription), ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))]
+  yield* storage.commit(Change.make(workspace_id, { writes, jobs: deliveries.map(manualJob) }))
+  const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
+  const gate = yield* Latch.make()
+  const commits: Array<number> = []
+  const write = yield* Outcomes.make({
+    ...storage,
+    commit: (change) => {
+      commits.push(change.finishes.length)
+      return commits.length === 1 ? Effect.andThen(gate.await, storage.commit(change)) : storage.commit(change)
+    }
+  })
+  const attempts = jobs.map((job: ClaimedJob, index) => {
+    const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
+    return Effect.forkChild(write({ job, turn: 1, delivery, subscription, outcome, now: 1 }), {
+      startImmediately: true
+    })
+  })
+  const log = Effect.forEach([1, 2, 3], (place) =>
+    Effect.map(
+      storage.get({ workspace_id, kind: "delivery", id: Delivery.idOf(subscription_id, eventOf(place)) }),
+      (stored) => Option.map(stored, (record) => Delivery.fromStored(record).status)
+    )
+  ).pipe(Effect.map((all) => all.map(Option.getOrNull)))
+  return { gate, commits, log, fibers: yield* Effect.all(attempts) }
+})
+
+describe("a host that stops while outcomes are written", () => {
+  it.effect("breaks off its own outcome, and those that wait behind it are written", () =>
+    Effect.gen(function* () {
+      const { commits, log, fibers } = yield* three
+      const [first, second, third] = fibers
+      if (first === undefined || second === undefined || third === undefined) return assert.fail("expected three")
+      yield* Fiber.interrupt(first)
+      yield* Fiber.join(second)
+      yield* Fiber.join(third)
+      assert.deepStrictEqual(commits, [1, 2])
+      assert.deepStrictEqual(yield* log, ["pending", "succeeded", "succeeded"])
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect("forgets an outcome that still waits, and writes the others", () =>
+    Effect.gen(function* () {
+      const { gate, commits, log, fibers } = yield* three
+      const [first, second, third] = fibers
+      if (first === undefined || second === undefined || third === undefined) return assert.fail("expected three")
+      yield* Fiber.interrupt(second)
+      yield* gate.open
+      yield* Fiber.join(first)
+      yield* Fiber.join(third)
+      assert.deepStrictEqual(commits, [1, 1])
+      assert.deepStrictEqual(yield* log, ["succeeded", "pending", "succeeded"])
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+})
