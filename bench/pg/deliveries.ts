@@ -26,7 +26,14 @@ const one_process = "Quotewire, one process"
 const ways: ReadonlyArray<Way> = [
   { name: one_process, processes: 1, share: 1, args: [] },
   { name: "Quotewire, two processes", processes: 2, share: 1, args: [] },
-  ...(postel.isThere ? [{ name: postel.on_postgresql, processes: 1, share: 1 / 10, args: ["--postel"] }] : [])
+  ...(postel.isThere
+    ? postel.settings.map(({ name, workers }) => ({
+        name: `Postel, ${name}`,
+        processes: 1,
+        share: 1 / 10,
+        args: ["--postel", `${workers ?? ""}`]
+      }))
+    : [])
 ]
 
 const succeeded = `select from quotewire.record where kind = 'delivery' and status = 'closed'

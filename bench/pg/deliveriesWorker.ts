@@ -3,7 +3,7 @@ import { Publishing, Revisions } from "@quotewire/core/testing"
 import { Effect, ManagedRuntime } from "effect"
 import * as Child from "../Child.ts"
 import * as postel from "../webhooks/postel.ts"
-import { at_once, core, eventOf, subscribe, subscribed } from "../webhooks/subscribed.ts"
+import { core, eventOf, subscribe, subscribed } from "../webhooks/subscribed.ts"
 import { storage } from "./Databases.ts"
 
 /** Asks a worker to work on a database, to subscribe there, or to publish so many events. */
@@ -36,8 +36,13 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
   return { publish: (events) => runtime.runPromise(publish(events)), rest: () => runtime.dispose() }
 }
 
-const theirs = async (database: string, url: string): Promise<Work> => {
-  const sender = await postel.start(url, { at_once, types: subscribed, database })
+/** Postel, with so many workers; with an empty text, with as many as it comes with. */
+const theirs = async (database: string, url: string, workers: string): Promise<Work> => {
+  const sender = await postel.start(url, {
+    workers: workers === "" ? null : Number(workers),
+    types: subscribed,
+    database
+  })
   return { publish: sender.send, rest: sender.stop }
 }
 
@@ -46,7 +51,8 @@ let work: Work | null = null
 Child.answer(async (question: Question): Promise<object> => {
   if (question.ask === "work") {
     const { database, url, subscribes } = question
-    work = await (process.argv.includes("--postel") ? theirs(database, url) : ours(database, url, subscribes))
+    const [, , whose, workers = ""] = process.argv
+    work = await (whose === "--postel" ? theirs(database, url, workers) : ours(database, url, subscribes))
   } else if (question.ask === "publish") await work?.publish(question.events)
   else await work?.rest()
   return {}

@@ -7,9 +7,14 @@ const bundle = process.env.QUOTEWIRE_BENCH_POSTEL
 /** Whether there is a bundle. */
 export const isThere = bundle !== undefined
 
-/** What it is called in tables. */
-export const in_memory = "Postel, in memory"
-export const on_postgresql = "Postel"
+/**
+ * How many workers it has: as it comes, four that each send what they have claimed side by side, sixteen at the most; or as
+ * many as others may have POSTs under way.
+ */
+export const settings = [
+  { name: "as it comes", workers: null },
+  { name: "64 workers", workers: 64 }
+] as const
 
 /** What is used of the bundle. */
 interface Bundle {
@@ -31,7 +36,8 @@ interface Outbox {
 
 /** How it is set up. */
 export interface Settings {
-  readonly at_once: number
+  /** Null for as many as it comes with. */
+  readonly workers: number | null
   /** One endpoint for each. */
   readonly types: ReadonlyArray<string>
   /** Null for its storage in memory. */
@@ -44,11 +50,13 @@ const sends_at_once = 32
 const padding = "x".repeat(330)
 
 /** Starts it with an endpoint for each type. It tells nobody when a delivery is over: the receiver's count has to. */
-export const start = async (url: string, { at_once, types, database }: Settings) => {
+export const start = async (url: string, { workers, types, database }: Settings) => {
   const { Postel, InMemoryStorage, InProcess, pgStorage }: Bundle = await import(bundle ?? "")
   const storage = database === null ? InMemoryStorage() : pgStorage.PgStorage({ connectionString: database })
   const http = { ssrf: { blockPrivateRanges: false } }
-  const outbox = Postel({ outbound: { storage, workers: InProcess({ concurrency: at_once }), http } })
+  const outbox = Postel({
+    outbound: { storage, workers: InProcess(workers === null ? {} : { concurrency: workers }), http }
+  })
   await outbox.migrate?.()
   for (const type of types) {
     await outbox.outbound.endpoints.create({ url: `${url}/${type}`, types: [type], allowHttp: true })

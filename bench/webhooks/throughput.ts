@@ -192,22 +192,28 @@ const base = "undici, signed"
 const postel_share = 1 / 20
 
 /** Postel on its storage in memory, where there is a bundle of it. */
-const throughPostel = async ({ url, deliveries }: Work): Promise<Took> => {
-  const sender = await postel.start(url, { at_once, types: subscribed, database: null })
-  const before = await arrived(url)
-  const took = await timed(async () => {
-    await sender.send(deliveries)
-    await arrival(url, before + deliveries)
-  })
-  await sender.stop()
-  return took
-}
+const throughPostel =
+  (workers: number | null) =>
+  async ({ url, deliveries }: Work): Promise<Took> => {
+    const sender = await postel.start(url, { workers, types: subscribed, database: null })
+    const before = await arrived(url)
+    const took = await timed(async () => {
+      await sender.send(deliveries)
+      await arrival(url, before + deliveries)
+    })
+    await sender.stop()
+    return took
+  }
+
+const postels = postel.settings.map(
+  ({ name, workers }) => [`Postel, in memory, ${name}`, throughPostel(workers)] as const
+)
 
 const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
   ["Quotewire, from event to log", endToEnd],
   [base, bare],
   ["Quotewire's sender alone", senderAlone],
-  ...(postel.isThere ? [[postel.in_memory, throughPostel] as const] : [])
+  ...(postel.isThere ? postels : [])
 ])
 
 interface Running {
@@ -248,7 +254,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
     const { url } = await receiver.ask<Listening>({ ask: "listen" })
     for (let i = 0; i < flags.rounds; i++) {
       for (const running of all) {
-        const share = running.name === postel.in_memory ? postel_share : 1
+        const share = postels.some(([name]) => name === running.name) ? postel_share : 1
         const deliveries = (flags.quick ? 4_000 : 12_000) * share
         running.rounds.push(await measure(running, receiver, { url, deliveries }))
       }
