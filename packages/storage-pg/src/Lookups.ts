@@ -4,7 +4,7 @@ import { texts } from "./columns.ts"
 import type { Database } from "./Database.ts"
 import * as Gatherer from "./Gatherer.ts"
 import { unavailable } from "./refused.ts"
-import { placedRecords, recordColumns } from "./rows.ts"
+import { placedRecords, recordColumns, records } from "./rows.ts"
 
 /** Names the newest version of a record. */
 export interface Key {
@@ -15,8 +15,10 @@ export interface Key {
 
 type Found = Effect.Effect<Option.Option<Change.StoredRecord>, Storage.StorageUnavailable>
 
+const alone = `select ${recordColumns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
+
 // The limit keeps the planner from anything but looking each key up, while a table is small and has no statistics.
-const statement = `select k.place::int4, r.* from unnest($1::text[], $2::text[], $3::text[])
+const together = `select k.place::int4, r.* from unnest($1::text[], $2::text[], $3::text[])
     with ordinality k (workspace_id, kind, id, place)
   cross join lateral (
     select ${recordColumns} from quotewire.record r
@@ -25,12 +27,15 @@ const statement = `select k.place::int4, r.* from unnest($1::text[], $2::text[],
 
 const nameOf = ({ workspace_id, kind, id }: Key): string => `${workspace_id} ${kind} ${id}`
 
-/** So many statements look up at once. */
-const lanes = 4
+/** So many look a record up by themselves at once; who comes beyond them is gathered. */
+const max_alone = 4
+
+/** So many statements look up at once what is gathered. */
+const lanes = 2
 
 /**
- * Looks records up: one that finds nobody before it is read at once, and those that come while others are under way are
- * read together. What is read is never older than the call.
+ * Looks records up: a few at once each by itself, and those that come while these are under way together. What is read is
+ * never older than the call.
  */
 export const make = (database: Database): Effect.Effect<(key: Key) => Found, never, Scope.Scope> => {
   const send = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Found>> => {
@@ -38,7 +43,7 @@ export const make = (database: Database): Effect.Effect<(key: Key) => Found, nev
     const places = new Map([...wanted.keys()].map((name, index) => [name, index + 1]))
     const columns = [...wanted.values()]
     return database
-      .read(statement, [
+      .read(together, [
         texts(columns.map(({ workspace_id }) => workspace_id)),
         texts(columns.map(({ kind }) => kind)),
         texts(columns.map(({ id }) => id))
@@ -60,6 +65,26 @@ export const make = (database: Database): Effect.Effect<(key: Key) => Found, nev
       send,
       refusal: Effect.fail(unavailable)
     }),
-    (gather) => (key) => Effect.flatten(gather(key))
+    (gather) => {
+      let underWay = 0
+      const enter = Effect.sync(() => {
+        underWay++
+      })
+      const leave = Effect.sync(() => {
+        underWay--
+      })
+      const lookUp = ({ workspace_id, kind, id }: Key): Found =>
+        Effect.map(database.read(alone, [workspace_id, kind, id]), (rows) => Option.fromUndefinedOr(records(rows)[0]))
+      return (key) =>
+        Effect.suspend(() =>
+          underWay < max_alone
+            ? Effect.acquireUseRelease(
+                enter,
+                () => lookUp(key),
+                () => leave
+              )
+            : Effect.flatten(gather(key))
+        )
+    }
   )
 }
