@@ -1,5 +1,6 @@
 import { Cause, Effect, Exit, FiberSet, Option, type Scope } from "effect"
 import * as Change from "../storage/Change.ts"
+import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { LeaseLost, Storage, StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as Conclusion from "./Conclusion.ts"
@@ -87,13 +88,9 @@ const answer = (batch: ReadonlyArray<Waiting>, written: Effect.Effect<void, Refu
   for (const { resume } of batch) resume(written)
 }
 
-const again = { times: 100, while: (error: Refused) => error._tag === "VersionConflict" }
-
 /** What has been sent is never sent again because somebody else was faster in writing. */
 const writeOne = (storage: StorageService, outcome: Outcome): Effect.Effect<void, Refused> =>
-  Effect.catchTag(conclude(storage, [outcome]), "VersionConflict", () =>
-    Effect.retry(concludeAnew(storage, outcome), again)
-  )
+  Effect.catchTag(conclude(storage, [outcome]), "VersionConflict", () => deciding(concludeAnew(storage, outcome)))
 
 /** Writes a batch as one change; where that is refused, each by itself, so that one does not fail its neighbours. */
 const writeAll = Effect.fnUntraced(function* (storage: StorageService, batch: ReadonlyArray<Waiting>) {
