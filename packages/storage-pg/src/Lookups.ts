@@ -3,8 +3,8 @@ import { Effect, Exit, Option, type Scope } from "effect"
 import { texts } from "./columns.ts"
 import type { Database } from "./Database.ts"
 import * as Gatherer from "./Gatherer.ts"
-import { unavailable } from "./refused.ts"
 import { placedRecords, recordColumns, records } from "./rows.ts"
+import { unavailable } from "./StatementRefused.ts"
 
 /** Names the newest version of a record. */
 export interface Key {
@@ -31,7 +31,7 @@ const nameOf = ({ workspace_id, kind, id }: Key): string => `${workspace_id} ${k
 const max_alone = 4
 
 /** So many statements look up at once what is gathered. */
-const lanes = 2
+const queues = 2
 
 /**
  * Looks records up: a few at once each by itself, and those that come while these are under way together. What is read is
@@ -58,8 +58,8 @@ export const make = (database: Database): Effect.Effect<(key: Key) => Found, nev
   }
   let turn = 0
   return Effect.map(
-    Gatherer.make<Key, Found>(lanes, {
-      laneOf: () => turn++ % lanes,
+    Gatherer.make<Key, Found>(queues, {
+      queueOf: () => turn++ % queues,
       claimsOf: () => [],
       sizeOf: () => 0,
       send,
