@@ -28,7 +28,7 @@ const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
 }
 
 /** Keys as they are written in a setting, newest first; none where one of them is no key. */
-export const readSealKeys = (text: string): Option.Option<SealKeys> => {
+const readSealKeys = (text: string): Option.Option<SealKeys> => {
   const keys = text.split(",").map(readKey)
   const [newest, ...older] = keys.filter((key) => key !== null)
   return newest === undefined || older.length !== keys.length - 1 ? Option.none() : Option.some([newest, ...older])

@@ -1,7 +1,7 @@
 import { Data, Schema } from "effect"
 
 /** What a caller can do about a refusal (api.md, Resources: RetryAction). */
-export const retryActionTypes = [
+const retryActionTypes = [
   "none",
   "retry",
   "correct_input",

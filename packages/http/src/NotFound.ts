@@ -5,7 +5,7 @@ import type { Match, Paths } from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 
 /** The route of the request log where no path was matched: what was sent may carry anything, so it is not repeated. */
-export const unknown_route = "*"
+const unknown_route = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 

@@ -5,7 +5,7 @@ import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 
 /** How long a read handle lives, from the start of its request. */
-export const lifetime_ms = day_ms
+const lifetime_ms = day_ms
 
 /** What is kept of a read handle: enough to derive it again, not enough to know it. */
 export interface KeptHandle {

@@ -10,7 +10,7 @@ import { segmentOfVehicle } from "./VehicleSegment.ts"
 const { base_cents, factors, territory_bp } = plans.auto
 
 /** Incidents older than this many months do not count. */
-export const incident_months = 36
+const incident_months = 36
 
 const driver_cap = 35_000
 const multi_car = 9_000

@@ -76,7 +76,7 @@ export const isOrdered = (candidate: Candidate, request: QuoteRequest): boolean 
   request.environment === "sandbox" && candidate.adapter.simulation !== undefined
 
 /** The carrier of a request by its id, if it (still) offers the line. */
-export const candidateOf = (sources: Sources, request: QuoteRequest, carrier_id: string): Candidate | undefined =>
+const candidateOf = (sources: Sources, request: QuoteRequest, carrier_id: string): Candidate | undefined =>
   candidates(sources.adapters, request.environment, request.line).find(
     ({ adapter }) => adapter.carrier.id === carrier_id
   )

@@ -10,7 +10,7 @@ export type Species = Pet["species"]
 export type PetSize = NonNullable<Pet["size"]>
 
 /** The groups into which the rate plans sort breeds. */
-export const breedGroups = [
+const breedGroups = [
   "mixed_small",
   "mixed_medium",
   "mixed_large",

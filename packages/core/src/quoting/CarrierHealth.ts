@@ -13,8 +13,8 @@ export interface CarrierHealth {
 }
 
 /** A breaker looks at this many asks, and opens for this long where half of them were errors. */
-export const watched_asks = 20
-export const open_ms = minute_ms
+const watched_asks = 20
+const open_ms = minute_ms
 
 /** A carrier of which nothing is known yet. */
 export const unknown: CarrierHealth = { errors: [], open_until: Number.NEGATIVE_INFINITY, asks: [], running: 0 }

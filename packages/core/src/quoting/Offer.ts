@@ -17,7 +17,7 @@ export interface OfferContext {
 }
 
 /** No term costs more than this: a price above it is a carrier's mistake, in US cents. */
-export const premium_cap = 100_000_000
+const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
 const max_list = 100

@@ -20,7 +20,7 @@ type DraftDriver = Draft<PersonalAutoApplication["drivers"][number]>
 type DraftPet = Draft<PetApplication["pets"][number]>
 
 /** How far ahead a policy can start, in days. */
-export const max_days_ahead = 60
+const max_days_ahead = 60
 
 const least_driver_age = 14
 const greatest_driver_age = 110

@@ -29,7 +29,7 @@ export type EventSubscription = typeof EventSubscription.Type
 /** At most so many active subscriptions in a workspace (api.md, Limits). */
 export const max_active = 10
 /** An older secret signs so long beside the new one (api.md, Limits). */
-export const overlap_ms = day_ms
+const overlap_ms = day_ms
 /** What is begun and not finished is dropped after this (api.md, Limits). */
 export const unfinished_ms = 10 * minute_ms
 
@@ -155,7 +155,7 @@ export const viewOf = (
 }
 
 /** The types that can be chosen: all but the test event, which goes to one subscription without being asked for. */
-export const choosableTypes: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
+const choosableTypes: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
 
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. */
 export const checkEventTypes = (event_types: ReadonlyArray<string>): ReadonlyArray<FieldError> => {

@@ -14,7 +14,7 @@ import { payloadOf, receivers } from "./Publishing.ts"
 import { loadDelivery } from "./SubscriptionStore.ts"
 
 /** The ways in which a sandbox sends its events again. */
-export const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", "gap"] as const
+const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", "gap"] as const
 /** A way in which a sandbox sends its events again. */
 export const ReplayCode = Schema.Literals(replayCodes)
 export type ReplayCode = typeof ReplayCode.Type

@@ -8,11 +8,11 @@ import { Base64 } from "effect/encoding"
  */
 
 /** What a signing secret begins with. */
-export const secret_prefix = "whsec_"
+const secret_prefix = "whsec_"
 /** The fewest random bytes in a signing secret. */
-export const min_secret_bytes = 24
+const min_secret_bytes = 24
 /** The most random bytes in a signing secret. */
-export const max_secret_bytes = 64
+const max_secret_bytes = 64
 /** The random bytes in the secrets that are made here. */
 export const secret_bytes = 32
 /** What the second set of headers begins with where the settings name nothing else. */

@@ -3,7 +3,7 @@ import { isAllowed, judgeAddress, type Policy } from "./PublicAddress.ts"
 export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "./PublicAddress.ts"
 
 /** The longest URL that is taken, in characters. */
-export const max_url_length = 2_048
+const max_url_length = 2_048
 
 /** A URL that webhooks may go to, as far as its text can tell. */
 export interface WebhookUrl {

@@ -236,4 +236,4 @@ export class Connections {
 const max_hanging = 10_000
 
 /** Larger headers of an answer break the connection off. */
-export const max_header_bytes = 16 * 1_024
+const max_header_bytes = 16 * 1_024

@@ -7,9 +7,9 @@ export interface Resolver {
 }
 
 /** The most answers that a name may have: nobody's endpoint needs more. */
-export const max_answers = 32
+const max_answers = 32
 /** How long name servers may take, in milliseconds. */
-export const default_limit_ms = 5_000
+const default_limit_ms = 5_000
 
 /**
  * What a host's name comes to: the addresses to dial, every one of them public; or why there are none. `none` is a name

@@ -5,15 +5,15 @@ import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
 /** What is read of a body before the connection is closed, in bytes. */
-export const max_body_bytes = 16 * 1_024
+const max_body_bytes = 16 * 1_024
 /** The most interim answers, such as 103, that may come before the answer. */
-export const max_interim = 16
+const max_interim = 16
 /** The most addresses of a host that one POST tries to connect to. */
-export const max_addresses = 3
+const max_addresses = 3
 /** How long a POST waits for a connection where all are taken, in milliseconds. */
-export const max_wait_ms = 5_000
+const max_wait_ms = 5_000
 /** How long one address may take to connect where another is left to try, in milliseconds. */
-export const connect_limit_ms = 4_000
+const connect_limit_ms = 4_000
 
 /** What a POST works with. */
 export interface Means {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net"
 
 /** The most bytes that are read of an answer, with everything that is neither header nor body. */
-export const max_wire_bytes = 256 * 1_024
+const max_wire_bytes = 256 * 1_024
 
 /** So many characters of an answer tell its status: `HTTP/1.1 200` and what follows. */
 const beginning = 13
