@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { ApiError } from "../ApiError.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
+import { keepNewest } from "../keepNewest.ts"
 import type { Workspace } from "../sandbox/Workspace.ts"
 import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
@@ -45,10 +46,7 @@ export class Revisions extends Context.Service<
       const workspaces = yield* Workspaces
       // A pin never changes, so it is read once.
       const pins = new Map<WorkspaceId, string>()
-      const remember = (workspace_id: WorkspaceId, date: string) => {
-        if (pins.size >= max_pins) pins.clear()
-        pins.set(workspace_id, date)
-      }
+      const remember = (workspace_id: WorkspaceId, date: string) => keepNewest(pins, max_pins, workspace_id, date)
 
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
         const known = pins.get(workspace_id)

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
+import { keepNewest } from "../keepNewest.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -38,8 +39,7 @@ export class Workspaces extends Context.Service<
         const known = decoded.get(record.id)
         if (known !== undefined && known.version === record.version) return known.workspace
         const workspace = Json.decode(Json.fromText<Workspace>(record.body))
-        if (decoded.size >= max_decoded) decoded.clear()
-        decoded.set(record.id, { version: record.version, workspace })
+        keepNewest(decoded, max_decoded, record.id, { version: record.version, workspace })
         return workspace
       }
 

@@ -1,6 +1,7 @@
 import { Effect, Result } from "effect"
 import { Mac } from "effect/crypto"
 import { Base64 } from "effect/encoding"
+import { keepNewest } from "../keepNewest.ts"
 
 /*
  * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 behind `whsec_`, and written as
@@ -43,13 +44,7 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
     return Effect.succeed(null)
   }
   const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes.success))
-  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keep(keys, secret, key)))
-}
-
-const keep = (keys: Keys, secret: string, key: Mac.Key): void => {
-  const [oldest] = keys.size < max_keys ? [] : keys.keys()
-  if (oldest !== undefined) keys.delete(oldest)
-  keys.set(secret, key)
+  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keepNewest(keys, max_keys, secret, key)))
 }
 
 /**

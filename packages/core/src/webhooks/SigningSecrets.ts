@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import type { Seal } from "../access/Seal.ts"
 import type { SubscriptionId } from "../Ids.ts"
+import { keepNewest } from "../keepNewest.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Signature from "./Signature.ts"
 
@@ -44,15 +45,8 @@ export const open = Effect.fnUntraced(function* (
     const name = `${purpose} ${sealed}`
     const secret = opened.get(name) ?? (yield* seal.open(purpose, sealed))
     if (secret === null) continue
-    keep(opened, name, secret)
+    keepNewest(opened, max_opened, name, secret)
     secrets.push(secret)
   }
   return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
 })
-
-const keep = (opened: Opened, name: string, secret: string): void => {
-  if (opened.has(name)) return
-  const [oldest] = opened.size < max_opened ? [] : opened.keys()
-  if (oldest !== undefined) opened.delete(oldest)
-  opened.set(name, secret)
-}
