@@ -85,12 +85,17 @@ export const begin = (options: {
   updated_at: options.at
 })
 
-/** The next version, with what has changed. */
+/** The next version, with what has changed. A reset puts the clock back, and nothing changes before it was made. */
 export const change = (
   subscription: KeptSubscription,
   changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
   at: number
-): KeptSubscription => ({ ...subscription, ...changes, version: subscription.version + 1, updated_at: at })
+): KeptSubscription => ({
+  ...subscription,
+  ...changes,
+  version: subscription.version + 1,
+  updated_at: Math.max(at, subscription.created_at)
+})
 
 /** Whether events are delivered to it. */
 export const receives = (subscription: KeptSubscription): boolean =>

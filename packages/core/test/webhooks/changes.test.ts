@@ -89,6 +89,17 @@ describe("a change", () => {
     })
   )
 
+  tale("was never changed before it was made, though a reset puts the clock back", () =>
+    Effect.gen(function* () {
+      yield* advance(86_400)
+      const { id, created_at } = yield* create()
+      yield* reset()
+      const [listed] = (yield* list()).event_subscriptions
+      assert.deepStrictEqual([listed?.created_at, listed?.updated_at], [created_at, created_at])
+      assert.strictEqual((yield* update(id, { url: `${url}/other` })).updated_at, created_at)
+    })
+  )
+
   tale("outlives a reset of the sandbox", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
