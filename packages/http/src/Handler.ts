@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks"
 import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
+import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
 import * as ClientAddress from "./ClientAddress.ts"
 import * as Cors from "./Cors.ts"
@@ -154,7 +155,7 @@ const makeUnsafe = <R>(
       method: request.method ?? "",
       params: match.params,
       query,
-      headers: request.headers,
+      headers: Bearer.headersOf(request),
       address: addressOf(request),
       docs_url: settings.docs_url,
       read: (max_bytes) => Body.read(request, max_bytes)

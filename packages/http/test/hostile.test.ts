@@ -8,9 +8,10 @@ interface Case {
   readonly what: string
   /** Request line, with or without the version. */
   readonly line: string
+  /** With `SERVER` and `WIDGET` in place of a key. */
   readonly headers?: ReadonlyArray<string>
   readonly body?: string | Uint8Array
-  /** The header, with `SERVER` and `WIDGET` in place of a key; null leaves it out. */
+  /** The header, with keys as in the others; null leaves it out. */
   readonly authorization?: string | null
   readonly status: number
   readonly code: ApiError.ErrorCode
@@ -64,6 +65,9 @@ const cases: ReadonlyArray<Case> = [
   { what: "a scheme without a key", line: "GET /v1/things/th_1", authorization: "Bearer", status: 401, code: "authentication_failed" },
   { what: "another scheme", line: "GET /v1/things/th_1", authorization: "Basic dTpw", status: 401, code: "authentication_failed" },
   { what: "two keys in one header", line: "GET /v1/things/th_1", authorization: "Bearer SERVER, Bearer x", status: 401, code: "authentication_failed" },
+  { what: "two keys in two headers", line: "GET /v1/things/th_1", headers: ["Authorization: Bearer x"], status: 401, code: "authentication_failed" },
+  { what: "the same key in two headers", line: "GET /v1/things/th_1", headers: ["AUTHORIZATION: Bearer SERVER"], status: 401, code: "authentication_failed" },
+  { what: "an empty key, then a key", line: "GET /v1/things/th_1", authorization: "", headers: ["Authorization: Bearer SERVER"], status: 401, code: "authentication_failed" },
   { what: "a key without a scheme", line: "GET /v1/things/th_1", authorization: "SERVER", status: 401, code: "authentication_failed" },
   { what: "a key of the wrong kind", line: "PATCH /v1/things/th_1", body: "{}", authorization: "Bearer WIDGET", status: 403, code: "forbidden" },
   // Revisions
@@ -105,14 +109,13 @@ const cases: ReadonlyArray<Case> = [
 const bytesOf = (it: Case, keys: Keys): Uint8Array => {
   const body = Buffer.from(it.body ?? "")
   const { authorization = "Bearer SERVER" } = it
+  const withKeys = (text: string) => text.replace("SERVER", keys.server).replace("WIDGET", keys.widget)
   const head = [
     it.line.includes(" ") ? `${it.line} HTTP/1.1` : it.line,
     "Host: x",
     "Connection: close",
-    ...(authorization === null
-      ? []
-      : [`Authorization: ${authorization.replace("SERVER", keys.server).replace("WIDGET", keys.widget)}`]),
-    ...(it.headers ?? []),
+    ...(authorization === null ? [] : [`Authorization: ${withKeys(authorization)}`]),
+    ...(it.headers ?? []).map(withKeys),
     ...(it.body === undefined ? [] : [`Content-Length: ${body.length}`]),
     "",
     ""
