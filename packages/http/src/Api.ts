@@ -36,8 +36,9 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     made ??= OpenApi.document(settings.operations, settings.base_url, settings)
     return made
   }
+  const base_path = pathOf(settings.base_url)
   return [
-    ...settings.operations.map((operation) => OperationRoute.make(operation)),
+    ...settings.operations.map((operation) => OperationRoute.make(operation, base_path)),
     ...(settings.routes ?? []),
     ...Health.routes(settings.ready ?? Effect.succeed(true)),
     ...ErrorPages.routes,
@@ -45,3 +46,6 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     OpenApi.route(document)
   ]
 }
+
+/** Where an address stands below its host: `/insurance`, or nothing. */
+const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")

@@ -16,9 +16,14 @@ interface Places {
   readonly isBodyAll: boolean
 }
 
-/** Projects an operation onto its route: one input from path, query and body, one call, one answer. */
+/**
+ * Projects an operation onto its route: one input from path, query and body, one call, one answer.
+ *
+ * `base_path` is what stands before the route's path for callers, such as `/insurance`: a `Location` begins with it.
+ */
 export const make = <R>(
-  operation: Operation.Operation<string, unknown, unknown, R>
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  base_path: string
 ): Route<R | Operation.PipelineServices> => {
   const places = placesOf(operation)
   const viaOf = Called.vias(Operation.loggedPath(operation.route.path))
@@ -34,7 +39,7 @@ export const make = <R>(
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
       const called = Called.of(incoming, viaOf(incoming))
       return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
-        Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, reply))
+        Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, base_path, reply))
       )
     }
   }
@@ -54,12 +59,12 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-const headersOf = (route: Operation.Route, reply: Operation.Reply): Record<string, string> => {
+const headersOf = (route: Operation.Route, base_path: string, reply: Operation.Reply): Record<string, string> => {
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
     const id = Json.idOf(reply.json)
-    if (id !== null) headers.location = route.location(id)
+    if (id !== null) headers.location = `${base_path}${route.location(id)}`
   }
   return headers
 }

@@ -22,7 +22,8 @@ export interface Keys {
   readonly platform: string
 }
 
-const makeKeys = Effect.gen(function* () {
+/** Makes an organization with a key of each kind. */
+export const makeKeys = Effect.gen(function* () {
   const access = yield* Access.Access
   const { id } = yield* access.createOrganization("Test")
   const make = (kind: keyof Keys) =>
