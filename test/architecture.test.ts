@@ -212,7 +212,7 @@ describe("modules of the core", () => {
 
   it("that do services' work are handed the services", () => {
     const wiring = [
-      ...["index", "layer", "operations", "Operation", "promise"],
+      ...["index", "layer", "Missed", "operations", "Operation", "promise"],
       ...["feedback/FeedbackOperations", "requests/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     holds(

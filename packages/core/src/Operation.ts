@@ -2,6 +2,7 @@ import { Cause, Clock, Context, Effect, Exit, identity, Option, Result, type Sch
 import * as ApiError from "./ApiError.ts"
 import { Access, type Credentials } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
+import { authenticate as authenticateWith } from "./access/authenticate.ts"
 import type { Caller, CallerKind } from "./access/Caller.ts"
 import type { Cost } from "./access/Limits.ts"
 import * as Revision from "./access/Revision.ts"
@@ -14,6 +15,7 @@ import { RequestLog } from "./requests/RequestLog.ts"
 import { type Moment, Workspaces } from "./sandbox/Workspaces.ts"
 import type { StorageUnavailable } from "./storage/Storage.ts"
 
+export { type Missed, note, refuse as miss } from "./Missed.ts"
 export { type FinishedCall, OnFinishedCall, type Via }
 
 /** How a query parameter is written in an address. */
@@ -246,40 +248,8 @@ export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{i
 const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
 const namesNothing = { quote_request_id: null, quote_id: null }
 
-/** A request that reached no operation, as a host hands it over when it answers it. */
-export interface Missed extends Pick<Request, "request_id" | "credentials"> {
-  readonly via: Via & { readonly status: number }
-  readonly error_code: ApiError.ErrorCode | null
-}
-
-/** Takes note of a request that reached no operation, if its key is valid; of others it notes nothing. */
-export const note = Effect.fnUntraced(
-  function* (missed: Missed) {
-    const { error_code, request_id, via } = missed
-    const clock = yield* Clock.Clock
-    const created_at = clock.currentTimeMillisUnsafe()
-    const caller = yield* (yield* Access).authenticate(missed.credentials)
-    const duration_ms = clock.currentTimeMillisUnsafe() - created_at
-    const finished: FinishedCall = {
-      ...{ request_id, created_at, duration_ms, caller, via, error_code },
-      operation: null,
-      status: via.status,
-      ...namesNothing
-    }
-    const log = yield* RequestLog
-    const onFinished = yield* OnFinishedCall
-    log.note(finished)
-    onFinished(finished)
-  },
-  (noting) => Effect.ignore(noting)
-)
-
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) =>
-  Effect.tapError(Context.get(services, Access).authenticate(credentials), (error) =>
-    error._tag === "authentication_failed"
-      ? Context.get(services, Allowance).failedAuthentication(credentials.address)
-      : Effect.void
-  )
+  authenticateWith(Context.get(services, Access), Context.get(services, Allowance), credentials)
 
 const perform = Effect.fnUntraced(function* <Output, R>(course: Course<Output, R>) {
   const { operation, request, services } = course

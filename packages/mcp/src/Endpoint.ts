@@ -104,7 +104,11 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     handle: (incoming) =>
       handle(incoming).pipe(
         Effect.flatMap((outgoing) => inCurrent(readable(outgoing, header(incoming, "origin")))),
-        Effect.tapError((error) => note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag))
+        Effect.tapError((error) =>
+          isStranger(error)
+            ? Effect.void
+            : note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag)
+        )
       )
   }
 }
@@ -119,6 +123,9 @@ const inCurrent = (outgoing: Outgoing): Effect.Effect<Outgoing> =>
 /** Lets the page that called read the answer: its origin is allowed, or it would have none. */
 const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
   origin === null ? outgoing : { ...outgoing, headers: { ...outgoing.headers, ...Origins.readableBy(origin) } }
+
+/** Whether a refusal is that of a caller whose key was refused, and counted: it must not be looked up once more. */
+const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
 const note = (incoming: Incoming, via: Operation.Missed["via"], error_code: ApiError.ErrorCode | null) => {

@@ -67,6 +67,8 @@ export class Access extends Context.Service<
      * the first one did.
      */
     readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Whether a key was sent that this host has not found good of late: it has to be looked up, and may be a guess. */
+    readonly isStranger: (credentials: Credentials) => boolean
     /** Tells who calls; `authentication_failed` where the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
       credentials: Credentials
@@ -154,6 +156,7 @@ export class Access extends Context.Service<
         listOrganizations: Directory.organizations(storage),
         listKeys,
         revokeKey: (key_id) => deciding(revokeKey(key_id)),
+        isStranger: ({ key }) => key !== null && !known.hasMet(key, clock.currentTimeMillisUnsafe()),
         authenticate: authenticating(storage, seal, clock, known)
       })
     })
@@ -166,7 +169,10 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
     if (!isWellFormed(key)) return yield* refused
     const { reading } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
-    if (apiKey === null || apiKey.revoked_at !== null) return yield* refused
+    if (apiKey === null || apiKey.revoked_at !== null) {
+      known.unmeet(key)
+      return yield* refused
+    }
     const caller = callerOf(apiKey)
     known.set(key, caller, reading)
     return caller

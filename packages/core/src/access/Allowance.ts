@@ -25,6 +25,8 @@ export class Allowance extends Context.Service<
   {
     /** Takes what a call costs from the allowances of its key and organization, or of its address. */
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
+    /** Refuses an address that is known here to have reached its limit of refused keys: it asks nobody and counts nothing. */
+    readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Hands a test or a replay to delivery; it counts only where that succeeds. */
@@ -59,13 +61,18 @@ export class Allowance extends Context.Service<
           return admit(demandsOf(gauges, caller, cost, address, now), now)
         })
 
+      const failing = (address: string, now: number) =>
+        gauges.failed_authentication.map((gauge) => demand(gauge, now, directory, address, 1))
+
+      const mayAuthenticate = (address: string) =>
+        Effect.suspend(() => {
+          const now = clock.currentTimeMillisUnsafe()
+          const reached = failing(address, now).filter(isTooMuch)
+          return reached.length === 0 ? Effect.void : refuse(reached, now)
+        })
+
       const failedAuthentication = (address: string) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          admit(
-            gauges.failed_authentication.map((gauge) => demand(gauge, now, directory, address, 1)),
-            now
-          )
-        )
+        Effect.flatMap(Clock.currentTimeMillis, (now) => admit(failing(address, now), now))
 
       const handingOver = Effect.fnUntraced(function* <A, E, R>(caller: Caller, handOver: Effect.Effect<A, E, R>) {
         const now = yield* Clock.currentTimeMillis
@@ -78,7 +85,7 @@ export class Allowance extends Context.Service<
         return yield* Effect.onError(handOver, () => giveBack)
       })
 
-      return Allowance.of({ spend, failedAuthentication, handingOver })
+      return Allowance.of({ spend, mayAuthenticate, failedAuthentication, handingOver })
     })
   )
 }

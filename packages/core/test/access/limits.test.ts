@@ -215,13 +215,18 @@ describe("the allowance", () => {
   )
 
   story(
-    "of an address whose keys are refused: 60 a minute, whatever the key, and good keys go on from there",
+    "of an address whose keys are refused: 60 a minute, whatever the key, and keys known as good go on from there",
     Effect.gen(function* () {
+      yield* list()
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
       const { passed, refused } = yield* wrong
       assert.strictEqual(passed, 60)
       assert.strictEqual(refused.message, "The limit of 60 failed authentications of an address a minute was reached.")
       assert.strictEqual((yield* refusal(list({}, { key: null })))._tag, "rate_limited")
+      yield* list()
+      // A key that this host has not met may be a guess like every other.
+      assert.strictEqual((yield* refusal(list({}, { as: "platform" })))._tag, "rate_limited")
+      yield* pass(2_000)
       yield* list()
       const elsewhere = { key: "wrong", address: "192.0.2.1" }
       assert.strictEqual((yield* refusal(list({}, elsewhere)))._tag, "authentication_failed")

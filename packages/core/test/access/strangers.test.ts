@@ -1,0 +1,98 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { random_bytes, write } from "../../src/access/ApiKey.ts"
+import { standardLimits } from "../../src/access/Limits.ts"
+import { Ids } from "../../src/Ids.ts"
+import * as Operation from "../../src/Operation.ts"
+import * as Requests from "../../src/requests/RequestOperations.ts"
+import { World } from "../../src/testing/World.ts"
+import { cancel, list, live, pass, refusal, story } from "../engine/support.ts"
+
+const standard = { limits: standardLimits }
+
+/** How a request comes that fits no operation. */
+const unknownPath: Operation.Via = {
+  ...{ method: "GET", route: "*", status: null },
+  ...{ user_agent: null, client_name: null, client_version: null }
+}
+const request_id = "req_01m7zcgg2vadcqrfttazsvk3av"
+
+/** A key that is well formed and nobody's. */
+const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(random_bytes).fill(nth))
+
+let lookUps = 0
+
+describe("the allowance", () => {
+  story(
+    "of an address whose keys are refused spares storage: over it, no key is looked up, whatever is asked for",
+    Effect.gen(function* () {
+      let guesses = 0
+      const guess = () => ({
+        ...{ key: guessed(++guesses), read_handle: null },
+        ...{ address: "127.0.0.1", keyless: false }
+      })
+      const misses = Effect.suspend(() => Operation.miss({ request_id, credentials: guess(), via: unknownPath }))
+      const notes = Effect.suspend(() =>
+        Operation.note({ request_id, credentials: guess(), via: { ...unknownPath, status: 405 }, error_code: null })
+      )
+      lookUps = 0
+      for (let nth = 0; nth < 30; nth++) {
+        assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
+        yield* notes
+      }
+      assert.strictEqual(lookUps, 60)
+      assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
+      const identified = yield* Effect.flip(Operation.identify({ request_id, credentials: guess() }))
+      assert.strictEqual(identified._tag, "rate_limited")
+      assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
+      yield* notes
+      assert.strictEqual(lookUps, 60)
+      yield* pass(60_000)
+      yield* Effect.flip(misses)
+      assert.strictEqual(lookUps, 61)
+    }),
+    {
+      ...standard,
+      around: (storage) => ({
+        ...storage,
+        get: (key) => {
+          if (key.kind === "api_key") lookUps++
+          return storage.get(key)
+        }
+      })
+    }
+  )
+
+  story(
+    "of a key is taken by requests that fit no operation too, and the log tells which were refused for it",
+    Effect.gen(function* () {
+      const { keys, call } = yield* World
+      const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }
+      const ids = yield* Ids
+      const misses = Effect.suspend(() => Operation.miss({ request_id: ids.request(), credentials, via: unknownPath }))
+      for (let nth = 0; nth < 120; nth++) assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
+      const refused = yield* Effect.flip(misses)
+      assert.strictEqual(refused.message, "The limit of 120 other calls of a key a minute was reached.")
+      assert.strictEqual((yield* refusal(cancel("qreq_x", live)))._tag, "rate_limited")
+      yield* list({}, live)
+      yield* pass(1_000)
+      const { requests } = yield* call(Requests.listApiRequests, { error_code: "rate_limited" }, live)
+      assert.deepStrictEqual(
+        requests.map(({ operation, route, status }) => [operation, route, status]),
+        [
+          ["cancel_quote_request", "/v1/quote-requests/{id}/cancel", 429],
+          [null, "*", 429]
+        ]
+      )
+      assert.strictEqual(refused.status, 429)
+      // Who sends no key, or a wrong one, is told no more than before.
+      for (const key of [null, "wrong"]) {
+        const error = yield* Effect.flip(
+          Operation.miss({ request_id, credentials: { ...credentials, key }, via: unknownPath })
+        )
+        assert.strictEqual(error._tag, "not_found")
+      }
+    }),
+    standard
+  )
+})
