@@ -18,14 +18,14 @@ const noArguments: Tool.Listed["inputSchema"] = { type: "object", properties: {}
 
 const tool = (
   name: string,
-  content: Tool.ToolResult["content"],
+  content: ReadonlyArray<Tool.Content>,
   isError = false,
   inputSchema: Tool.Listed["inputSchema"] = noArguments
 ): Tool.Tool => ({
   name,
   isOffered: Effect.succeed(true),
   list: () => ({ name, description: "For the conformance suite.", inputSchema }),
-  call: () => Effect.succeed(Json.encode({ content, isError }))
+  call: () => Effect.succeed({ content: Json.encode(content), isError })
 })
 
 const dialect: Tool.Listed["inputSchema"] = {

@@ -59,9 +59,8 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (claim === null) return null
     return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
   })
-  /** Who the client says that it is: in each message, when it introduces itself, or in its session. */
-  const clientIn = (incoming: Incoming, message: JsonRpc.Message, era: Protocol.Era) => {
-    if (era === "modern") return Effect.succeed(Protocol.clientNamedIn(message))
+  /** Who the client of the era of handshakes says that it is: when it introduces itself, or in its session. */
+  const clientIn = (incoming: Incoming, message: JsonRpc.Message) => {
     if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
     return clientOf(header(incoming, "mcp-session-id"))
   }
@@ -70,15 +69,21 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (client === null) return noHeaders
     return { "mcp-session-id": Session.write(client, yield* settings.sign(Session.payloadOf(client))) }
   })
-  const answer = Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, message: JsonRpc.Message) {
+  const answer = Effect.fnUntraced(function* (
+    incoming: Incoming,
+    coming: ReturnType<typeof comingFrom>,
+    caller: Caller.Caller,
+    message: JsonRpc.Message
+  ) {
     const headers = routingHeaders(incoming)
     const era = Protocol.eraOf(message, headers.version)
-    const via = viaOf(incoming, yield* clientIn(incoming, message, era))
+    const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(incoming, message)
+    const via = viaOf(incoming, client)
     const noted = (outgoing: Outgoing) =>
       Effect.as(note(incoming, { ...via, status: outgoing.status }, codeOf(outgoing.status)), outgoing)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
-    const outcome = yield* server.answer(message, { ...comingFrom(incoming), caller, era, via })
+    const outcome = yield* server.answer(message, { ...coming, caller, era, via })
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
     if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
@@ -93,10 +98,11 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (incoming.method !== "POST") {
       return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, "not_found"), onlyPost)
     }
-    const { credentials, request_id } = comingFrom(incoming)
+    const coming = comingFrom(incoming)
+    const { credentials, request_id } = coming
     const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
     const message = Result.flatMap(textOf(incoming, yield* incoming.body), JsonRpc.parse)
-    if (Result.isSuccess(message)) return yield* answer(incoming, caller, message.success)
+    if (Result.isSuccess(message)) return yield* answer(incoming, coming, caller, message.success)
     const outgoing = failed(message.failure.id, message.failure.error, 400)
     return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 400 }, "invalid_json"), outgoing)
   })

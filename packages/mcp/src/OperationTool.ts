@@ -2,7 +2,7 @@ import { ApiError, Json, Operation } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
-import type { Annotations, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
+import type { Annotations, Content, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 
@@ -94,7 +94,7 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
 type Run<R> = (
   call: ToolCall,
   taken: ToolInput.Taken
-) => Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R | Operation.PipelineServices>
+) => Effect.Effect<ToolResult, ApiError.ApiError, R | Operation.PipelineServices>
 
 const runner = <R>(
   { arguments: spec, summarize }: Definition,
@@ -106,7 +106,7 @@ const runner = <R>(
     const told = wrong.length > 0 ? error : inTermsOf(spec, error)
     const envelope = ApiError.envelope(told, call.request_id, call.docs_url)
     const summary = Summary.refusal(envelope, error.retry_after_seconds)
-    return Effect.succeed(Json.fromText<ToolResult>(resultOf(summary, JSON.stringify(envelope), true)))
+    return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
   }
   return (call, { idempotency_key, input, read_handle, wrong }) =>
     Effect.matchEffect(
@@ -120,8 +120,10 @@ const runner = <R>(
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
       }),
       {
-        onSuccess: ({ text }) =>
-          Effect.succeed(Json.fromText<ToolResult>(resultOf(summarize(Json.fromText(text)), text, false))),
+        onSuccess: ({ text }) => {
+          const answer = Json.fromText(text)
+          return Effect.succeed(resultOf(summarize(answer), answer, false))
+        },
         onFailure: (error) => refused(call, wrong, error)
       }
     )
@@ -145,5 +147,10 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
 }
 
 /** First the text for a model, then the same JSON as text, and as an object. */
-const resultOf = (summary: string, text: string, isError: boolean): string =>
-  `{"content":[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text},"isError":${isError}}`
+const resultOf = (summary: string, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
+  content: Json.fromText<ReadonlyArray<Content>>(
+    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${Json.quoted(answer)}}]`
+  ),
+  structuredContent: answer,
+  isError
+})

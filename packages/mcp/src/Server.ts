@@ -2,7 +2,7 @@ import { type ApiError, type Caller, Json } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Listener, Tool, ToolCall } from "./Tool.ts"
+import type { Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
 
 /** What a server needs to know. */
 export interface Settings<R> {
@@ -36,11 +36,20 @@ export const instructions =
 export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
-  const tail = { resultType: "complete", _meta: { [Protocol.serverKey]: info } }
+  /** How a result ends. */
+  const ends: Readonly<Record<Protocol.Era, string>> = {
+    modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
+    legacy: "}"
+  }
   const complete = ({ text }: Json.Json<object>, era: Protocol.Era): Outcome => ({
     _tag: "result",
-    text: era === "modern" ? Json.extend(Json.fromText<object>(text), tail).text : text
+    text: text.slice(0, -1) + ends[era]
   })
+  // The largest of all results is put together once, and not cut open again.
+  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): Outcome => {
+    const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
+    return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
+  }
   const known = new Map<string, Json.Json<object>>()
   const list = Effect.fnUntraced(function* ({ environment, kind }: Listener) {
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
@@ -51,15 +60,16 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     known.set(key, listed)
     return listed
   })
-  const call = Effect.fnUntraced(function* ({ params }: Message, sender: Sender) {
+  const call: Methods<R>[string] = ({ params }, sender) => {
     const { arguments: args = {}, name } = params
     const tool = typeof name === "string" ? byName.get(name) : undefined
-    if (tool === undefined || !(yield* tool.isOffered)) {
-      return invalid("The member params.name must name a tool of tools/list.")
-    }
-    if (!Predicate.isObject(args)) return invalid("The member params.arguments must be an object.")
-    return complete(yield* tool.call({ ...sender, args }), sender.era)
-  })
+    if (tool === undefined) return unknownTool
+    return Effect.flatMap(tool.isOffered, (isOffered) => {
+      if (!isOffered) return unknownTool
+      if (!Predicate.isObject(args)) return noArguments
+      return Effect.map(tool.call({ ...sender, args }), (result) => called(result, sender.era))
+    })
+  }
   const modern: Methods<R> = {
     "server/discover": (_message, { era }) =>
       Effect.succeed(
@@ -101,7 +111,11 @@ const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<Outcome> = Effect.succeed({ _tag: "nothing" })
 
-const invalid = (message: string): Outcome => ({ _tag: "error", error: { code: codes.invalid_params, message } })
+const invalid = (message: string): Effect.Effect<Outcome> =>
+  Effect.succeed({ _tag: "error", error: { code: codes.invalid_params, message } })
+
+const unknownTool = invalid("The member params.name must name a tool of tools/list.")
+const noArguments = invalid("The member params.arguments must be an object.")
 
 const unknownMethod: Effect.Effect<Outcome> = Effect.succeed({
   _tag: "error",

@@ -38,10 +38,16 @@ export interface ToolCall {
   readonly args: Fields
 }
 
-/** What a call came to (api.md, Agent endpoint): texts for a model, and the same as an object. */
+/** A part of what a model reads. */
+export interface Content {
+  readonly type: string
+  readonly [key: string]: unknown
+}
+
+/** What a call came to (api.md, Agent endpoint): texts for a model, and the same as an object; both encoded already. */
 export interface ToolResult {
-  readonly content: ReadonlyArray<{ readonly type: string; readonly [key: string]: unknown }>
-  readonly structuredContent?: unknown
+  readonly content: Json.Json<ReadonlyArray<Content>>
+  readonly structuredContent?: Json.Json<unknown>
   readonly isError: boolean
 }
 
@@ -53,5 +59,5 @@ export interface Tool<out R = never> {
   /** The tool as this caller sees it; null where it may not call it. */
   readonly list: (listener: Listener) => Listed | null
   /** Calls it. Refusals are results; it fails only where the caller is not let in at all. */
-  readonly call: (call: ToolCall) => Effect.Effect<Json.Json<ToolResult>, ApiError.ApiError, R>
+  readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ApiError.ApiError, R>
 }
