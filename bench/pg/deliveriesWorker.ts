@@ -1,5 +1,5 @@
 import { Change, Ids, Storage } from "@quotewire/core"
-import { Publishing, Revisions } from "@quotewire/core/testing"
+import { Publishing, Revisions, Workspaces } from "@quotewire/core/testing"
 import { Effect, ManagedRuntime } from "effect"
 import * as Child from "../Child.ts"
 import * as postel from "../webhooks/postel.ts"
@@ -25,7 +25,7 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
   const workspace_id = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
   await runtime.runPromise(Storage.Storage)
   const publish = Effect.fnUntraced(function* (events: number) {
-    const port = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions)
+    const port = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions, yield* Workspaces.Workspaces)
     const ids = yield* Ids.Ids
     if (workspace_id === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
     const one = (type: (typeof subscribed)[number]) =>

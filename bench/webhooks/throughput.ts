@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { type Change, Ids, Signature, Storage, WebhookSender } from "@quotewire/core"
-import { Delivery, Publishing, Revisions } from "@quotewire/core/testing"
+import { Delivery, Publishing, Revisions, Workspaces } from "@quotewire/core/testing"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -140,7 +140,11 @@ type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
 const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
-  const storage = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions)
+  const storage = Publishing.publishing(
+    yield* Storage.Storage,
+    yield* Revisions.Revisions,
+    yield* Workspaces.Workspaces
+  )
   const ids = yield* Ids.Ids
   let published = 0
   while (published < deliveries) {

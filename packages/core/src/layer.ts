@@ -95,10 +95,10 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
   )
 
 // Events are committed with their deliveries, whichever service commits them.
-const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions> = Layer.effect(
+const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions | Workspaces> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return publishing(yield* Storage, yield* Revisions)
+    return publishing(yield* Storage, yield* Revisions, yield* Workspaces)
   })
 )
 

@@ -1,5 +1,6 @@
 export * as Revisions from "../access/Revisions.ts"
 export * as Runner from "../runner/Runner.ts"
+export * as Workspaces from "../sandbox/Workspaces.ts"
 export * as Waiters from "../storage/Waiters.ts"
 // What tests and measurements look into, and no program needs.
 export * as Delivery from "../webhooks/Delivery.ts"

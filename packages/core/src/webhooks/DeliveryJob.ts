@@ -22,18 +22,23 @@ const lanes = {
 /** What the choice of a lane needs to know of a subscription. */
 type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
 
-/** A sandbox's attempt that is due for longer than this was jumped over. */
+/** A sandbox's attempt that waits to be made was jumped over when it is due for longer than this. */
 const jumped_ms = 5 * minute_ms
 
-/** The next scheduled attempt of a delivery, made at a moment of workspace time. Fresh events do not wait behind retries. */
+/**
+ * The next scheduled attempt of a delivery, made at a moment of workspace time. Fresh events do not wait behind retries.
+ *
+ * Where the clock is on its way, `now` is where it is going: what comes due before that is jumped over.
+ */
 export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
   jobOf(delivery, delivery.turn, "scheduled", laneOf(delivery, endpoint, now))
 
 /** The attempt of a test or a replay, which goes with the fresh events: whoever asks for it wants to see it. */
 export const manualJob = (delivery: KeptDelivery): NewJob => jobOf(delivery, delivery.turn, "manual", lanes.fresh)
 
+/** The lane of an attempt at a moment that the clock has reached, or jumped to. */
 const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
-  const isJumped = environment === "sandbox" && next_attempt_at !== null && now - next_attempt_at > jumped_ms
+  const isJumped = environment === "sandbox" && next_attempt_at !== null && next_attempt_at < now
   if (isJumped || (hangs && retries > 0)) return lanes.one_by_one
   if (hangs) return lanes.trials
   return retries === 0 ? lanes.fresh : lanes.retries
@@ -42,9 +47,14 @@ const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment
 /**
  * The job of a scheduled attempt in its right lane, where the endpoint has begun to hang, or to answer, since the job was
  * made, or the clock has jumped over it; null where it is in it.
+ *
+ * An attempt that was made late is not one that was jumped over, for some minutes. What goes one by one in a sandbox goes on so.
  */
 export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob | null => {
-  const lane = laneFor(delivery.subscription_id, laneOf(delivery, endpoint, now))
+  const { subscription_id } = delivery
+  const oneByOne = laneFor(subscription_id, lanes.one_by_one)
+  if (endpoint.environment === "sandbox" && job.lane?.name === oneByOne.name) return null
+  const lane = laneFor(subscription_id, laneOf(delivery, endpoint, now - jumped_ms))
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 

@@ -4,6 +4,7 @@ import type { Revisions } from "../access/Revisions.ts"
 import type { Event } from "../events/Event.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
+import type { Workspaces } from "../sandbox/Workspaces.ts"
 import type { Change, NewEvent } from "../storage/Change.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import * as Delivery from "./Delivery.ts"
@@ -20,19 +21,27 @@ type StorageService = Storage["Service"]
  * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of
  * its workspace, if no call did (api.md, Versioning 3).
  */
-export const publishing = (storage: StorageService, revisions: Revisions["Service"]): StorageService => {
+export const publishing = (
+  storage: StorageService,
+  revisions: Revisions["Service"],
+  workspaces: Workspaces["Service"]
+): StorageService => {
   const withDeliveries = Effect.fnUntraced(function* (change: Change) {
     const subscriptions = yield* receivers(storage, change.workspace_id)
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
     if (wanted.length === 0) return change
     const revision = yield* revisions.pin(change.workspace_id)
     const handed = wanted.flatMap((event) => handOver(event, revision))
+    const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
+    const ahead_ms = isSandbox ? yield* wayToGo(workspaces, change.workspace_id) : 0
     return {
       ...change,
       writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
       jobs: [
         ...change.jobs,
-        ...handed.map(({ delivery, subscription }) => attemptJob(delivery, subscription, delivery.created_at))
+        ...handed.map(({ delivery, subscription }) =>
+          attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+        )
       ]
     }
   })
@@ -42,6 +51,12 @@ export const publishing = (storage: StorageService, revisions: Revisions["Servic
       change.events.length === 0 ? storage.commit(change) : Effect.flatMap(withDeliveries(change), storage.commit)
   }
 }
+
+/** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
+const wayToGo = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
+  Effect.map(workspaces.moment(workspace_id), ({ workspace: { clock_offset_ms, clock_target_ms } }) =>
+    Math.max(0, clock_target_ms - clock_offset_ms)
+  )
 
 /** The subscriptions of a workspace that receive events now. */
 export const receivers = (

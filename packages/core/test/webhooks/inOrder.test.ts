@@ -1,0 +1,72 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { advance, feed, pass, start, work } from "../engine/support.ts"
+import { answered, confirmed, create, log, tale } from "./support.ts"
+
+const event_types = [
+  "quote_request.queued",
+  "quote_request.updated",
+  "quote_request.completed",
+  "quote.created",
+  "quote.expired"
+]
+
+/** Endpoints that take long over one POST and no time over the next: what goes at once arrives in disorder. */
+const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
+
+describe("what one advance of a sandbox's clock makes due", () => {
+  const arrived: Array<string> = []
+  tale(
+    "arrives in the order of the feed, though some POSTs take longer than others",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create({ event_types })
+        yield* work
+        yield* start({ line: "personal_auto", scenario: "quotes_ready" })
+        yield* pass(100)
+        yield* start({ line: "renters", scenario: "quotes_ready" })
+        yield* pass(100)
+        yield* advance(60)
+        yield* pass(5_000)
+        const told = (yield* feed()).map((event) => event.id)
+        assert.isAbove(told.length, 8)
+        assert.deepStrictEqual(arrived, told)
+        assert.lengthOf(yield* log(id), told.length)
+      }),
+    {
+      send_takes_ms: uneven,
+      send: ({ headers }) => {
+        arrived.push(headers["webhook-id"] ?? "")
+        return confirmed
+      }
+    }
+  )
+
+  const attempts: Array<string> = []
+  tale(
+    "arrives in the order in which it was due, retries with what is new",
+    () =>
+      Effect.gen(function* () {
+        // A request is accepted before the clock is moved.
+        const { id } = yield* create({ event_types: event_types.filter((type) => type !== "quote_request.queued") })
+        yield* start({ scenario: "quotes_ready" })
+        yield* work
+        yield* advance(60)
+        yield* pass(5_000)
+        const times = new Map(
+          (yield* log(id)).map(({ event_id, attempts }) => [event_id, attempts.map(({ attempted_at }) => attempted_at)])
+        )
+        // The log has the newest attempt of an event first.
+        const due = attempts.map((event_id) => times.get(event_id)?.pop() ?? assert.fail("not in the log"))
+        assert.isAtLeast(due.length, 14)
+        assert.deepStrictEqual(due, due.toSorted())
+      }),
+    {
+      send_takes_ms: uneven,
+      send: ({ headers }) => {
+        attempts.push(headers["webhook-id"] ?? "")
+        return attempts.filter((id) => id === headers["webhook-id"]).length < 2 ? answered(500) : confirmed
+      }
+    }
+  )
+})
