@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Allowance } from "@quotewire/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, layer, modern, modernHeaders, type Sent, toolsCall } from "./support/agents.ts"
@@ -95,5 +96,19 @@ describe("the request log", () => {
         ]
       )
     }).pipe(Effect.provide(layer()))
+  )
+})
+
+describe("the limit of failed authentications", () => {
+  it.effect("counts a refused key once, whatever it asks for", () =>
+    Effect.gen(function* () {
+      const wrong = { authorization: "Bearer sandbox_server_wrong" }
+      const statuses = []
+      for (let nth = 0; nth < 61; nth++) {
+        const { status } = yield* send({ as: wrong, message: toolsCall("get_capabilities", { line: "pet" }) })
+        statuses.push(status)
+      }
+      assert.deepStrictEqual(statuses, [...Array.from({ length: 60 }, () => 401), 429])
+    }).pipe(Effect.provide(layer({ limits: Allowance.standardLimits })))
   )
 })
