@@ -51,6 +51,16 @@ export const pick = <A extends object, Name extends keyof A & string>(
   return JSON.parse(`{${members.join(",")}}`)
 }
 
+/**
+ * Whether an object anywhere in it has a member of this name and this text: found without decoding.
+ *
+ * Nothing else can look like it: inside a text every quotation mark has a backslash before it.
+ */
+export const holds = ({ text }: Json<unknown>, name: string, value: string): boolean => {
+  const member = JSON.stringify({ [name]: value }).slice(1, -1)
+  return text.includes(`{${member}`) || text.includes(`,${member}`)
+}
+
 const quotation_mark = 0x22
 const backslash = 0x5c
 

@@ -1,4 +1,5 @@
 import { type ApiError, Json, type Resource } from "@quotewire/core"
+import * as Dollars from "./Dollars.ts"
 
 /** Writes the short text that tells a model what an answer holds and what to do next: a few lines, nobody's facts. */
 export type Summary = (answer: Json.Json<unknown>) => string
@@ -20,11 +21,9 @@ const some = (items: ReadonlyArray<string>, separator: string): string =>
 const count = (number: number, noun: string, plural = `${noun}s`): string =>
   number === 1 ? `1 ${noun}` : `${number} ${plural}`
 
-const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
-
 const priceOf = ({ premium, term_months }: Resource.Quote["price"]): string => {
   if (premium === null) return "price unknown"
-  const price = dollars.format(premium.amount_minor / 100)
+  const price = Dollars.format(premium.amount_minor)
   return term_months === null ? price : `${price} for ${count(term_months, "month")}`
 }
 
@@ -35,8 +34,7 @@ const shown = [
   "status_details",
   "source",
   "price",
-  "availability",
-  "next_actions"
+  "availability"
 ] as const satisfies ReadonlyArray<keyof Resource.Quote>
 
 /** What is shown of a quote: the lesser part of it, though all of its answer is sent. */
@@ -55,7 +53,7 @@ const caution =
 /** A quote: its price as a person reads it, and the way to the carrier. */
 export const quote: Summary = ({ text }) => {
   const answer = Json.pick(Json.fromText<Resource.Quote>(text), shown)
-  const onward = answer.next_actions.some(({ type }) => type === "continue_on_carrier_site")
+  const onward = Json.holds({ text }, "type", "continue_on_carrier_site")
   return [
     `${lineOf(answer)}, version ${answer.version}.`,
     ...(onward ? ["To go on, the person opens the url of continue_on_carrier_site themselves, in a new tab."] : []),

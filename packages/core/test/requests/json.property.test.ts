@@ -57,6 +57,31 @@ describe("members that are picked out of an encoded object", () => {
   })
 })
 
+describe("an encoded value", () => {
+  it("holds a member that an object in it has, and none that a text only speaks of", () => {
+    const membersOf = (value: unknown): ReadonlyArray<string> => {
+      if (typeof value !== "object" || value === null) return []
+      const own = Array.isArray(value) ? [] : Object.entries(value).map((member) => JSON.stringify(member))
+      return [...own, ...Object.values(value).flatMap(membersOf)]
+    }
+    const few = fc.constantFrom("a", "b", 'x"a', '{"a":"b"', '"a":"b"', "a\\")
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof({ depthSize: "small" }, few, fc.array(tie("value")), fc.dictionary(few, tie("value")))
+    }))
+    const seen = new Set<boolean>()
+    fc.assert(
+      fc.property(value, few, few, (value, name, text) => {
+        const whole: unknown = Json.decode(Json.encode(value))
+        const holds = membersOf(whole).includes(JSON.stringify([name, text]))
+        assert.strictEqual(Json.holds(Json.encode(whole), name, text), holds)
+        seen.add(holds)
+      }),
+      { numRuns: 2_000 }
+    )
+    assert.deepStrictEqual([...seen].sort(), [false, true])
+  })
+})
+
 describe("encoded text as a string of JSON", () => {
   it("is what JSON itself would write, whatever stands in it", () => {
     fc.assert(
