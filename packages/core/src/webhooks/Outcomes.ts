@@ -29,6 +29,9 @@ interface Waiting {
 /** So many outcomes go into one change. */
 const max_together = 32
 
+/** A batch that is overtaken so often by other processes is written one by one. */
+const max_races = 20
+
 /**
  * Writes outcomes: one at a time while an endpoint has one at a time, and else those together that came while another
  * write of the same endpoint was under way. Nobody ever waits for company.
@@ -96,11 +99,15 @@ const writeOne = (storage: StorageService, outcome: Outcome): Effect.Effect<void
 const writeAll = Effect.fnUntraced(function* (storage: StorageService, batch: ReadonlyArray<Waiting>) {
   if (batch.length > 1) {
     const outcomes = batch.map(({ outcome }) => outcome)
-    const together = yield* Effect.exit(conclude(storage, outcomes))
+    const decided = Effect.retry(conclude(storage, outcomes), { times: max_races, while: isRace })
+    const together = yield* Effect.exit(decided)
     if (!isRefused(together)) return answer(batch, together)
   }
   for (const waiting of batch) answer([waiting], yield* Effect.exit(writeOne(storage, waiting.outcome)))
 })
+
+/** Whether another process has written to the same endpoint at the same moment: nothing that is wrong with any of these. */
+const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
 /** Whether one of several may be to blame: that storage is away says nothing of any. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>

@@ -59,6 +59,28 @@ describe("outcomes of an endpoint that end at one moment", () => {
     slowly(whole, ({ commit }) => commit)
   )
 
+  const racing: Array<number> = []
+  tale(
+    "stay together where another process has written to the endpoint meanwhile",
+    (endpoints) =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        for (let i = 0; i < 8; i++) yield* start({}, live)
+        yield* work
+        yield* pass(1_200)
+        assert.deepStrictEqual(racing, [1, 7, 7])
+        assert.lengthOf(endpoints.sent, 8)
+        assert.lengthOf(yield* log(id, live), 8)
+      }),
+    { send_takes_ms: () => 100 },
+    slowly(racing, (storage, nth) => (change) => {
+      if (nth !== 2) return storage.commit(change)
+      const theirs = change.writes.filter(({ kind }) => kind === "endpoint_health")
+      const newer = storage.commit(Change.make(change.workspace_id, { writes: theirs }))
+      return Effect.andThen(newer, storage.commit(change))
+    })
+  )
+
   const conflicting: Array<number> = []
   tale(
     "are written each by itself where one meets a conflict, and none is lost or sent again",
