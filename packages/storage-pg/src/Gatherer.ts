@@ -26,6 +26,13 @@ interface Queue<A, R> {
   busy: boolean
 }
 
+/** Spreads workspaces over queues: what is of one workspace goes the same way. */
+export const queueOf = (workspace_id: string): number => {
+  let sum = 0
+  for (let index = 0; index < workspace_id.length; index++) sum = (sum * 31 + workspace_id.charCodeAt(index)) >>> 0
+  return sum
+}
+
 const max_batch = 200
 const max_bytes = 4_000_000
 const max_waiting = 5_000

@@ -8,7 +8,6 @@ import * as DatabaseClock from "./DatabaseClock.ts"
 import { DatabaseRefused, refusalOf } from "./DatabaseRefused.ts"
 import { erase } from "./Eraser.ts"
 import { listen } from "./Listener.ts"
-import * as Lookups from "./Lookups.ts"
 import * as Reader from "./Reader.ts"
 import * as DatabaseSchema from "./Schema.ts"
 import * as tallies from "./tallies.ts"
@@ -79,7 +78,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
 
   const storage = Storage.Storage.of({
-    ...Reader.make(database, yield* Lookups.make(database)),
+    ...(yield* Reader.make(database)),
     commit: (change) =>
       Effect.andThen(
         write(change),

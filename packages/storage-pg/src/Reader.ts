@@ -1,11 +1,12 @@
 import { Page, type Storage } from "@quotewire/core"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, type Scope } from "effect"
 import { int8Of } from "./columns.ts"
 import type { Database } from "./Database.ts"
-import type * as Lookups from "./Lookups.ts"
+import * as Lookups from "./Lookups.ts"
 import * as pages from "./pages.ts"
 import { recordColumns, records, workspaces } from "./rows.ts"
 import { obstacle, readStatus, statusStatement } from "./Schema.ts"
+import * as SharedPages from "./SharedPages.ts"
 import { unavailable } from "./StatementRefused.ts"
 
 type Port = Storage.Storage["Service"]
@@ -57,19 +58,8 @@ const isFiltered = (query: Page.RecordQuery): boolean =>
 const IdRow = Schema.Struct({ id: Schema.String })
 const decodeIds = Schema.decodeUnknownSync(Schema.Array(IdRow))
 
-/** The reading half of the port. */
-export const make = (
-  database: Database,
-  lookUp: (key: Lookups.Key) => ReturnType<Port["get"]>
-): Pick<Port, "get" | "page" | "feed" | "workspaces" | "ready"> => ({
-  get: ({ workspace_id, kind, id, version }) =>
-    version === undefined
-      ? lookUp({ workspace_id, kind, id })
-      : Effect.map(database.read(named, [workspace_id, kind, id, version]), (rows) =>
-          Option.fromUndefinedOr(records(rows)[0])
-        ),
-
-  page: Effect.fnUntraced(function* (query) {
+const readPage = (database: Database): SharedPages.Read =>
+  Effect.fnUntraced(function* (query) {
     const { matching, last } = pages.statementsOf(query)
     const found = records(yield* database.read(matching, [...pages.place(query), ...pages.filters(query)]))
     const taken = found.slice(0, query.limit)
@@ -81,7 +71,37 @@ export const make = (
     // Short of what was asked for: because the list has ended, or because no more may be looked at?
     const [looked, behind] = decodeIds(yield* database.read(last, pages.place(query)))
     return { records: taken, next: behind === undefined ? null : (looked?.id ?? null) }
-  }),
+  })
+
+const makePage = (database: Database): Effect.Effect<Port["page"], never, Scope.Scope> => {
+  const read = readPage(database)
+  return Effect.map(
+    SharedPages.make(read),
+    (shared) => (query) => (query.parent === undefined || isFiltered(query) ? read(query) : shared(query))
+  )
+}
+
+type Reading = Pick<Port, "get" | "page" | "feed" | "workspaces" | "ready">
+
+/** The reading half of the port. */
+export const make = (database: Database): Effect.Effect<Reading, never, Scope.Scope> =>
+  Effect.map(Effect.all([Lookups.make(database), makePage(database)]), ([lookUp, page]) =>
+    reading(database, lookUp, page)
+  )
+
+const reading = (
+  database: Database,
+  lookUp: (key: Lookups.Key) => ReturnType<Port["get"]>,
+  page: Port["page"]
+): Reading => ({
+  get: ({ workspace_id, kind, id, version }) =>
+    version === undefined
+      ? lookUp({ workspace_id, kind, id })
+      : Effect.map(database.read(named, [workspace_id, kind, id, version]), (rows) =>
+          Option.fromUndefinedOr(records(rows)[0])
+        ),
+
+  page,
 
   feed: ({ workspace_id, after, limit }) =>
     Effect.map(database.read(feed, [workspace_id, int8Of(after), limit]), readFeed),

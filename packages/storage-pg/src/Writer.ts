@@ -33,13 +33,6 @@ const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: unknown): Readonl
   return outcomes
 }
 
-/** Spreads workspaces over the lanes. */
-const hash = ({ workspace_id }: Change.Change): number => {
-  let sum = 0
-  for (let index = 0; index < workspace_id.length; index++) sum = (sum * 31 + workspace_id.charCodeAt(index)) >>> 0
-  return sum
-}
-
 // What a row takes besides its texts.
 const row_bytes = 200
 
@@ -71,7 +64,7 @@ export const make = Effect.fnUntraced(function* (
     )
 
   const gather = yield* Gatherer.make<Change.Change, Outcome>(lanes, {
-    queueOf: hash,
+    queueOf: ({ workspace_id }) => Gatherer.queueOf(workspace_id),
     claimsOf: changes.claimsOf,
     sizeOf,
     send,

@@ -17,6 +17,43 @@ const recordOf = (id: string, version: number): Change.StoredRecord => ({
   updated_at: version
 })
 
+describe("many that read the same page at once", () => {
+  it.effect("each see what was stored before they asked, and nobody sees another page", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const storage = yield* open(database.options)
+      const idsOf = (parent: string, place: number) =>
+        storage
+          .page({ workspace_id: workspace(place), kind: "offer", parent, order: "oldest", after: null, limit: 100 })
+          .pipe(Effect.map(({ records }) => records.map(({ id }) => id)))
+      const write = (id: string, parent: string, place: number) =>
+        storage.commit(Change.make(workspace(place), { writes: [{ ...recordOf(id, 1), parent }] }))
+      const add = (index: number) => {
+        const id = `offer ${`${index}`.padStart(3, "0")}`
+        const parent = `parent ${index % 3}`
+        return Effect.gen(function* () {
+          yield* write(id, parent, 1)
+          assert.include(yield* idsOf(parent, 1), id)
+        })
+      }
+      yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, index) => index),
+        add,
+        { concurrency: 30, discard: true }
+      )
+      const asked = Array.from({ length: 60 }, (_, index) => [`parent ${index % 3}`, 1 + (index % 2)] as const)
+      const found = yield* Effect.forEach(asked, ([parent, place]) => idsOf(parent, place), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        found.map(({ length }) => length),
+        asked.map(([, place]) => (place === 1 ? 20 : 0))
+      )
+    })
+  )
+})
+
 describe("many that look records up at once", () => {
   it.effect("each get theirs, or nothing where there is none, and what they have just written", () =>
     Effect.gen(function* () {
