@@ -42,24 +42,33 @@ const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.a
 /** An ask without room waits at least so long before it is tried again. */
 const no_room_ms = 250
 
+// The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
+const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
+  adapter.simulation === undefined
+    ? away(Effect.suspend(call)).pipe(
+        Effect.timeoutOrElse({
+          duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
+          orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
+        }),
+        Effect.map(readable),
+        unlessBroken(adapter.carrier.id, failed)
+      )
+    : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
+
+const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
+  away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
+    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
+    Effect.map((found) =>
+      found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found
+    ),
+    unlessBroken(adapter.carrier.id, notNow)
+  )
+
 /** The asks of one process, with their circuit breakers. */
 export const make: Effect.Effect<Asking> = Effect.sync(() => {
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: Line) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
-
-  // The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
-  const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
-    adapter.simulation === undefined
-      ? away(Effect.suspend(call)).pipe(
-          Effect.timeoutOrElse({
-            duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
-            orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
-          }),
-          Effect.map(readable),
-          unlessBroken(adapter.carrier.id, failed)
-        )
-      : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
 
   /** What counts against the carrier's limits while it runs. */
   const counted = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
@@ -120,14 +129,7 @@ export const make: Effect.Effect<Asking> = Effect.sync(() => {
             (reply) => ({ _tag: "replied", reply })
           ),
     guarded,
-    look: ({ adapter, line }, ask, offer_ref) =>
-      away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
-        Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-        Effect.map((found) =>
-          found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found
-        ),
-        unlessBroken(adapter.carrier.id, notNow)
-      )
+    look
   }
 })
 
