@@ -11,6 +11,7 @@ import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 import { send } from "./Send.ts"
+import { together } from "./Together.ts"
 
 /** What a handler needs to know beyond its routes. */
 export interface Settings {
@@ -115,17 +116,17 @@ const makeUnsafe = <R>(
     }
   }
 
-  const finish = (exchange: Exchange, exit: Exit.Exit<Answer.Answer, ApiError.ApiError>): void => {
+  const finish = together(({ exchange, exit }: Finished): void => {
     if (exchange.response.destroyed) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
     onAnswered?.(answeredOf(exchange, answer.status))
-  }
+  })
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
     if (exchange.response.destroyed) return
     const fiber = fork(handled(route, incoming))
-    fiber.addObserver((exit) => finish(exchange, exit))
+    fiber.addObserver((exit) => finish({ exchange, exit }))
     if (fiber.pollUnsafe() !== undefined) return
     FiberSet.addUnsafe(running, fiber)
     // A caller that hangs up is forgotten at once.
@@ -190,6 +191,12 @@ interface Exchange {
   readonly name: string
   /** When it arrived, on the clock of `performance`; 0 where nobody asks. */
   readonly began_ms: number
+}
+
+/** An exchange whose answer is there to be sent. */
+interface Finished {
+  readonly exchange: Exchange
+  readonly exit: Exit.Exit<Answer.Answer, ApiError.ApiError>
 }
 
 const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => ({

@@ -1,4 +1,5 @@
 import { Change, Page } from "@quotewire/core"
+import { ById } from "./ById.ts"
 import { type FromMark, SortedList } from "./SortedList.ts"
 
 /** One record: its newest version, and the older ones where the kind keeps them. */
@@ -19,9 +20,7 @@ const byParent = (first: Entry, second: Entry): number =>
 
 /** The records of one kind in one workspace: found by id, in the order of ids, by parent and by age. */
 export class Table {
-  private readonly entries = new Map<string, Entry>()
-  /** No record has an id behind this one: what arrives in order is known to be new, and need not be looked for. */
-  private last_id = ""
+  private readonly entries = new ById<Entry>()
   /** Null until somebody reads in the order of ids: of most kinds nobody does. */
   private ids: SortedList<Entry> | null = null
   private readonly ages = new SortedList<Entry>(byCreation)
@@ -33,7 +32,7 @@ export class Table {
 
   /** The newest version's number; 0 while there is no such record. */
   version(id: string): number {
-    return this.find(id)?.newest.version ?? 0
+    return this.entries.get(id)?.newest.version ?? 0
   }
 
   get(id: string, version?: number): Change.StoredRecord | undefined {
@@ -44,11 +43,10 @@ export class Table {
 
   /** Stores a version; the caller has made sure that it follows the one in store. */
   write(record: Change.StoredRecord): void {
-    const entry = this.find(record.id)
+    const entry = this.entries.get(record.id)
     if (entry === undefined) {
       const first: Entry = { newest: record, older: null }
-      this.entries.set(record.id, first)
-      if (record.id > this.last_id) this.last_id = record.id
+      this.entries.add(record.id, first)
       this.index(first)
       return
     }
@@ -107,10 +105,6 @@ export class Table {
       return true
     })
     return this.erase(found)
-  }
-
-  private find(id: string): Entry | undefined {
-    return id > this.last_id ? undefined : this.entries.get(id)
   }
 
   private walk(query: Page.RecordQuery, visit: (entry: Entry) => boolean): void {
