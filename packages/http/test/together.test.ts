@@ -1,0 +1,32 @@
+import { setImmediate } from "node:timers/promises"
+import { describe, expect, it } from "@effect/vitest"
+import { together } from "../src/Together.ts"
+
+const written = () => {
+  const items: Array<number> = []
+  return { items, write: together<number>((item) => items.push(item)) }
+}
+
+describe("what is ready in one turn", () => {
+  it("is written when the turn ends, in its order", async () => {
+    const { items, write } = written()
+    for (const item of [1, 2, 3]) write(item)
+    expect(items).toEqual([])
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3])
+    write(4)
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3, 4])
+  })
+
+  it("waits for no more than seven others", async () => {
+    const { items, write } = written()
+    for (let item = 1; item <= 7; item++) write(item)
+    expect(items).toEqual([])
+    write(8)
+    expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    write(9)
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+})
