@@ -14,7 +14,7 @@ export interface Patience {
 export type InOrder = <R>(
   jobs: ReadonlyArray<ClaimedJob>,
   runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
-) => Effect.Effect<void, StorageUnavailable, R>
+) => Effect.Effect<unknown, StorageUnavailable, R>
 
 /**
  * Runs claimed jobs one after another, for as long as the scope lives.
@@ -35,21 +35,23 @@ export const make = Effect.fnUntraced(function* (
     return Effect.catch(release, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
   }
 
-  return (jobs, runOne) =>
-    Effect.suspend(() => {
+  return (jobs, runOne) => {
+    const [first] = jobs
+    // Most jobs are alone: nothing is behind them.
+    if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => handBack(jobs))
+    return Effect.suspend(() => {
       const left = new Set(jobs)
-      const forget = (jobs: ReadonlyArray<ClaimedJob>) =>
-        Effect.sync(() => {
-          for (const job of jobs) left.delete(job)
-        })
-      const run = Effect.fnUntraced(function* (job: ClaimedJob) {
-        if (!left.has(job)) return
-        const isDone = yield* runOne(job)
-        yield* forget([job])
-        if (isDone || !job.ordered) return
+      const after = (job: ClaimedJob, isDone: boolean) => {
+        left.delete(job)
+        if (isDone || !job.ordered) return Effect.void
         const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
-        yield* Effect.andThen(handBack(behind), forget(behind))
-      })
+        return Effect.map(handBack(behind), () => {
+          for (const job of behind) left.delete(job)
+        })
+      }
+      const run = (job: ClaimedJob) =>
+        left.has(job) ? Effect.flatMap(runOne(job), (isDone) => after(job, isDone)) : Effect.void
       return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => handBack([...left]))
     })
+  }
 })

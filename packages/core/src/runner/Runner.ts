@@ -140,7 +140,7 @@ interface Means {
 /** Claims and runs for ever, side by side. */
 const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }: Means) {
   const signal = yield* wokenByJobs(storage, undefined)
-  const running = new Map<string, ClaimedJob>()
+  const running = new Set<ClaimedJob>()
   const outside = waitingOutside(signal.wake)
   const losses = restingAfterLosses()
   const fibers = yield* FiberSet.make()
@@ -148,18 +148,17 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
   const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
     Effect.ensuring(
       Effect.sync(() => {
-        for (const job of jobs) running.delete(nameOf(job))
+        for (const job of jobs) running.delete(job)
         signal.wake()
       })
     )
-  const runOne = (job: ClaimedJob) =>
-    Effect.provideService(losses.watching(run(job)), Place, outside.place).pipe(leaving([job]))
+  const runOne = (job: ClaimedJob) => losses.watching(run(job)).pipe(leaving([job]))
   const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
   // What is claimed is known to the stop, which hands it back: nothing comes between a claim and that.
   const take = (room: number) =>
     Effect.uninterruptible(
       Effect.map(claim(room), (claimed) => {
-        for (const job of claimed.jobs) running.set(nameOf(job), job)
+        for (const job of claimed.jobs) running.add(job)
         return claimed
       })
     )
@@ -175,7 +174,7 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
     const now = yield* Clock.currentTimeMillis
     const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
     yield* signal.next(next_due_at <= asked_at ? not_given_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
-  })
+  }).pipe(Effect.provideService(Place, outside.place))
 
   const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
     Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
@@ -184,7 +183,7 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
-      yield* Effect.ignore(storage.release([...running.values()]))
+      yield* Effect.ignore(storage.release([...running]))
     })
   )
   yield* Effect.forkScoped(Rounds.forever("The look for work", unlessDown, poll_ms))
@@ -280,11 +279,9 @@ const restingAfterLosses = () => {
   }
 }
 
-const nameOf = (job: ClaimedJob): string => `${job.workspace_id} ${job.number}`
-
 /** Ordered jobs of one workspace stay together, in their order; every other job is on its own. */
 const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
-  const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : nameOf(job)))
+  const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]
 }
 

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 import type { SubscriptionId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { ValueRecord } from "../storage/ValueRecord.ts"
 import { day_ms, fromMillis, hour_ms, minute_ms, second_ms, Timestamp } from "../Timestamp.ts"
 
 /** The states of a delivery (api.md, Delivery). */
@@ -197,18 +198,21 @@ const body_characters = 26
 export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
   `${event_id.slice(-body_characters)} ${subscription_id}`
 
+/** A delivery is read back at its attempt, and seldom as text. */
+class DeliveryRecord extends ValueRecord<KeptDelivery> {}
+
 /** The record as storage keeps it. */
-export const toStored = (delivery: KeptDelivery, at: number): StoredRecord => ({
-  ...bare,
-  kind: "delivery",
-  id: idOf(delivery.subscription_id, delivery.event_id),
-  version: delivery.version,
-  body: JSON.stringify(delivery),
-  parent: delivery.subscription_id,
-  status: isOpen(delivery) ? "open" : "closed",
-  created_at: delivery.created_at,
-  updated_at: at
-})
+export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
+  new DeliveryRecord(delivery, {
+    kind: "delivery",
+    id: idOf(delivery.subscription_id, delivery.event_id),
+    version: delivery.version,
+    parent: delivery.subscription_id,
+    status: isOpen(delivery) ? "open" : "closed",
+    created_at: delivery.created_at,
+    updated_at: at
+  })
 
 /** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptDelivery => Json.decode(Json.fromText<KeptDelivery>(stored.body))
+export const fromStored = (stored: StoredRecord): KeptDelivery =>
+  stored instanceof DeliveryRecord ? stored.value : Json.decode(Json.fromText<KeptDelivery>(stored.body))

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 import { SubscriptionId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { ValueRecord } from "../storage/ValueRecord.ts"
 import { fromMillis, minute_ms, Timestamp, toMillis } from "../Timestamp.ts"
 import { type Outcome, shut_off_after_ms } from "./Delivery.ts"
 import type { KeptSubscription } from "./EventSubscription.ts"
@@ -145,17 +146,20 @@ const reasonOf = (response_status_code: number | null): string => {
     : `The newest attempt was answered with ${response_status_code}.`
 }
 
+/** The health is written and read back with every attempt. */
+class HealthRecord extends ValueRecord<KeptHealth> {}
+
 /** The record as storage keeps it. */
-export const toStored = (health: KeptHealth, at: number): StoredRecord => ({
-  ...bare,
-  kind: "endpoint_health",
-  id: health.subscription_id,
-  version: health.version,
-  body: JSON.stringify(health),
-  parent: health.subscription_id,
-  created_at: at,
-  updated_at: at
-})
+export const toStored = (health: KeptHealth, at: number): StoredRecord =>
+  new HealthRecord(health, {
+    kind: "endpoint_health",
+    id: health.subscription_id,
+    version: health.version,
+    parent: health.subscription_id,
+    created_at: at,
+    updated_at: at
+  })
 
 /** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptHealth => Json.decode(Json.fromText<KeptHealth>(stored.body))
+export const fromStored = (stored: StoredRecord): KeptHealth =>
+  stored instanceof HealthRecord ? stored.value : Json.decode(Json.fromText<KeptHealth>(stored.body))

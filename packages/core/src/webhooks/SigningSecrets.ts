@@ -43,9 +43,10 @@ export const open = Effect.fnUntraced(function* (
   const secrets: Array<string> = []
   for (const { sealed } of Subscription.livingSecrets(subscription, at)) {
     const name = `${purpose} ${sealed}`
-    const secret = opened.get(name) ?? (yield* seal.open(purpose, sealed))
+    const known = opened.get(name)
+    const secret = known ?? (yield* seal.open(purpose, sealed))
     if (secret === null) continue
-    keepNewest(opened, max_opened, name, secret)
+    if (known === undefined) keepNewest(opened, max_opened, name, secret)
     secrets.push(secret)
   }
   return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets

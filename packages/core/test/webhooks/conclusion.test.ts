@@ -142,6 +142,16 @@ describe("what attempts to one endpoint come to", () => {
     assert.lengthOf(change.jobs, 1)
   })
 
+  it("is read from its records as it is read from their texts", () => {
+    const attempt: Attempt = { delivery: 1, turn: 1, answer: "failed", hours: 1, takes_ms: 5 }
+    const [delivery, health] = conclude(start.endpoint, [endedOf(attempt, handedOver(1))]).writes
+    if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
+    const encoded = (record: Change["writes"][number]) => ({ ...record, body: record.body })
+    assert.deepStrictEqual(Delivery.fromStored(encoded(delivery)), Delivery.fromStored(delivery))
+    assert.deepStrictEqual(EndpointHealth.fromStored(encoded(health)), EndpointHealth.fromStored(health))
+    assert.include(delivery.body, '"status":"retrying"')
+  })
+
   it("turns delivery off in the middle of them, and leaves nothing to come for those behind", () => {
     const at = (delivery: number, hours: number): Attempt => ({
       delivery,

@@ -31,7 +31,7 @@ export class Post {
   private readonly deadline_ms: number
   /** When it has begun: to look up its host, and from then on when it has got a connection. */
   private began_at = performance.now()
-  private deadline: NodeJS.Timeout
+  private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
   private options: Dispatcher.DispatchOptions | undefined
   private origin = ""
@@ -55,7 +55,6 @@ export class Post {
     this.request = request
     this.report = report
     this.deadline_ms = deadline_ms
-    this.deadline = setTimeout(() => this.finish("dns_failed"), deadline_ms)
     this.start()
   }
 
@@ -73,6 +72,7 @@ export class Post {
     this.origin = url.origin
     this.options = { method: "POST", path: url.path, headers: this.headers(), body: this.request.body }
     if (url.addresses !== null) return this.go(url.addresses)
+    this.deadline = setTimeout(() => this.finish("dns_failed"), this.deadline_ms)
     this.means.lookUp(url.hostname).then((found) => this.go(found))
   }
 
@@ -87,9 +87,10 @@ export class Post {
     if (found === "refused") return this.finish("refused_address")
     if (found === "none" || found === "unavailable") return this.finish("dns_failed")
     this.addresses = found.slice(0, max_addresses)
+    this.tryAddress(false)
+    if (this.hasConnected || this.isOver) return
     clearTimeout(this.deadline)
     this.deadline = setTimeout(() => this.finish("busy"), Math.min(this.deadline_ms, max_wait_ms))
-    this.tryAddress(false)
   }
 
   private tryAddress(fresh: boolean) {

@@ -1,0 +1,48 @@
+import { bare, type StoredRecord } from "./Change.ts"
+
+/** What a record says beside its body; what is left out is what most records have no use for. */
+type Said = Pick<StoredRecord, "kind" | "id" | "version" | "created_at" | "updated_at"> &
+  Partial<Pick<StoredRecord, "parent" | "status">>
+
+/**
+ * A record of a value that is encoded when its text is asked for.
+ *
+ * A storage in memory never asks: it gives back the record that it was given, and who has made it finds the value in it.
+ */
+export class ValueRecord<A extends object> implements StoredRecord {
+  readonly value: A
+  readonly kind: StoredRecord["kind"]
+  readonly id: string
+  readonly version: number
+  readonly parent: string | null
+  readonly status: string | null
+  readonly created_at: number
+  readonly updated_at: number
+
+  constructor(value: A, { kind, id, version, parent = null, status = null, created_at, updated_at }: Said) {
+    this.value = value
+    this.kind = kind
+    this.id = id
+    this.version = version
+    this.parent = parent
+    this.status = status
+    this.created_at = created_at
+    this.updated_at = updated_at
+  }
+
+  get body(): string {
+    return JSON.stringify(this.value)
+  }
+
+  get line() {
+    return bare.line
+  }
+
+  get labels() {
+    return bare.labels
+  }
+
+  get expires_at() {
+    return bare.expires_at
+  }
+}
