@@ -76,7 +76,7 @@ export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Pick
     jobs.push(...after.jobs)
   }
   const writes = [...deliveries.values()].map(({ record }) => record)
-  writes.push(EndpointHealth.toStored({ ...health, version: stored.health.version + 1 }, at))
+  writes.push(EndpointHealth.toStored({ ...health, version: stored.health.version + 1 }, subscription, at))
   if (subscription !== stored.subscription) {
     writes.push(Subscription.toStored({ ...subscription, version: stored.subscription.version + 1 }))
   }

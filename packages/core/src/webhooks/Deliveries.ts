@@ -186,7 +186,8 @@ const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) 
     payload: Revision.event(revision, Json.encode(event)).text,
     at: now
   })
-  const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(EndpointHealth.tested(kept, real_now), now)]
+  const tested = EndpointHealth.tested(kept, real_now)
+  const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
   const result = Json.encode<TestResult>({ subscription_id: subscription.id, event })
   return yield* handOver(means, call, once, delivery, writes, result)
 })

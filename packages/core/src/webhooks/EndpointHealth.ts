@@ -52,13 +52,15 @@ export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
 export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
-  const isNewest = newest === null || at >= toMillis(newest.attempted_at)
+  const attempted_at = fromMillis(at)
+  // Timestamps are in the order of their texts.
+  const isNewest = newest === null || attempted_at >= newest.attempted_at
   return {
     ...health,
     version: health.version + 1,
     last_attempt: isNewest
       ? {
-          attempted_at: fromMillis(at),
+          attempted_at,
           status: confirmed ? "succeeded" : "failed",
           response_status_code: outcome.response_status_code
         }
@@ -149,14 +151,13 @@ const reasonOf = (response_status_code: number | null): string => {
 /** The health is written and read back with every attempt. */
 class HealthRecord extends ValueRecord<KeptHealth> {}
 
-/** The record as storage keeps it. */
-export const toStored = (health: KeptHealth, at: number): StoredRecord =>
+/** The record as storage keeps it: as old as its subscription, so that no write moves it in an index. */
+export const toStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
   new HealthRecord(health, {
     kind: "endpoint_health",
     id: health.subscription_id,
     version: health.version,
-    parent: health.subscription_id,
-    created_at: at,
+    created_at,
     updated_at: at
   })
 

@@ -146,7 +146,7 @@ const update = Effect.fnUntraced(function* (means: Means, call: Call, input: Upd
     now
   )
   const health = yield* loadHealth(means.storage, workspace.id, subscription.id)
-  const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.forgiven(health), now)] : []
+  const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.forgiven(health), changed, now)] : []
   yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(changed), ...writes] }))
   return Json.encode(Subscription.viewOf(changed, null, now))
 })
