@@ -192,7 +192,8 @@ const few_names = 16
 
 const sorted = (names: Array<string>): ReadonlyArray<string> => {
   if (names.length > few_names) return names.sort()
-  for (const [at, name] of names.entries()) {
+  for (let at = 1; at < names.length; at++) {
+    const name = names[at] ?? ""
     let place = at
     for (let before = names[place - 1]; before !== undefined && before > name; before = names[place - 1]) {
       names[place] = before

@@ -13,21 +13,16 @@ const megabyte = 1_048_576
 /** Text of its own, a kilobyte long: what stays in memory by mistake is seen. */
 const text = (place: number) => JSON.stringify({ place, filler: "x".repeat(1_000) })
 
-const record = (
-  kind: Change.RecordKind,
-  id: string,
-  at: number,
-  parent: string | null = null
-): Change.StoredRecord => ({
-  ...Change.bare,
-  kind,
-  id,
-  version: 1,
-  body: text(at),
-  parent,
-  created_at: at,
-  updated_at: at
-})
+const record = (kind: Change.RecordKind, id: string, at: number, parent: string | null = null): Change.StoredRecord =>
+  Change.record({
+    kind,
+    id,
+    version: 1,
+    body: text(at),
+    parent,
+    created_at: at,
+    updated_at: at
+  })
 
 const job = (due_at: number, ordered = false): Job.NewJob => ({
   kind: "collect",

@@ -11,7 +11,7 @@ const two = Effect.gen(function* () {
 
 const request = (id: string, version = 1): Change.Change =>
   Change.make(workspace(1), {
-    writes: [{ ...Change.bare, kind: "quote_request", id, version, body: "{}", created_at: 0, updated_at: 0 }]
+    writes: [Change.record({ kind: "quote_request", id, version, body: "{}", created_at: 0, updated_at: 0 })]
   })
 
 /** Waits for a version as a long read does: looks, and looks again when a hint says so. */

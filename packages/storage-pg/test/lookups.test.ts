@@ -7,15 +7,15 @@ import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
 
-const recordOf = (id: string, version: number): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "offer",
-  id,
-  version,
-  body: `"${id} ${version}"`,
-  created_at: 1,
-  updated_at: version
-})
+const recordOf = (id: string, version: number): Change.StoredRecord =>
+  Change.record({
+    kind: "offer",
+    id,
+    version,
+    body: `"${id} ${version}"`,
+    created_at: 1,
+    updated_at: version
+  })
 
 describe("many that read the same page at once", () => {
   it.effect("each see what was stored before they asked, and nobody sees another page", () =>

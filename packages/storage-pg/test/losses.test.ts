@@ -34,7 +34,7 @@ const terminateAll =
 /** One step of a writer's record, with an event that tells of it. */
 const step = (writer: number, version: number): Change.Change =>
   Change.make(workspace((writer % 4) + 1), {
-    writes: [{ ...Change.bare, kind: "answer", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 }],
+    writes: [Change.record({ kind: "answer", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })],
     events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }]
   })
 
@@ -93,7 +93,7 @@ const expectWhole = Effect.fnUntraced(function* (storage: Port) {
 
 const request = (id: string): Change.Change =>
   Change.make(workspace(9), {
-    writes: [{ ...Change.bare, kind: "quote_request", id, version: 1, body: "{}", created_at: 0, updated_at: 0 }]
+    writes: [Change.record({ kind: "quote_request", id, version: 1, body: "{}", created_at: 0, updated_at: 0 })]
   })
 
 /** What one host commits, another hears of. */
@@ -246,15 +246,7 @@ describe("a change that PostgreSQL cannot take", () => {
       const storage = yield* open(options)
       const changes = Array.from({ length: 20 }, (_, place) => {
         const id = `a person's secret ${place}${place === 7 ? "\u0000" : ""}`
-        const record = {
-          ...Change.bare,
-          kind: "answer",
-          id,
-          version: 1,
-          body: "{}",
-          created_at: 0,
-          updated_at: 0
-        } as const
+        const record = Change.record({ kind: "answer", id, version: 1, body: "{}", created_at: 0, updated_at: 0 })
         return Change.make(workspace(1), { writes: [record], events: [{ id, occurred_at: place, body: "{}" }] })
       })
       const exits = yield* Effect.forEach(changes, (change) => Effect.exit(storage.commit(change)), {

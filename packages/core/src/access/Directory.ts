@@ -18,28 +18,28 @@ type StorageService = Storage["Service"]
 const page_size = 100
 
 /** An organization that was just made. */
-export const toStoredOrganization = (organization: Organization): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "organization",
-  id: organization.id,
-  version: 1,
-  body: JSON.stringify(organization),
-  created_at: organization.created_at,
-  updated_at: organization.created_at
-})
+export const toStoredOrganization = (organization: Organization): Change.StoredRecord =>
+  Change.record({
+    kind: "organization",
+    id: organization.id,
+    version: 1,
+    body: JSON.stringify(organization),
+    created_at: organization.created_at,
+    updated_at: organization.created_at
+  })
 
 /** A version of a key; it is found by its hash, by its organization, and by its own id. */
-export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "api_key",
-  id: hash,
-  version,
-  body: JSON.stringify(key),
-  parent: key.organization_id,
-  labels: [labelOf(key.id)],
-  created_at: key.created_at,
-  updated_at: key.revoked_at ?? key.created_at
-})
+export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.StoredRecord =>
+  Change.record({
+    kind: "api_key",
+    id: hash,
+    version,
+    body: JSON.stringify(key),
+    parent: key.organization_id,
+    labels: [labelOf(key.id)],
+    created_at: key.created_at,
+    updated_at: key.revoked_at ?? key.created_at
+  })
 
 const labelOf = (id: KeyId): string => `key:${id}`
 

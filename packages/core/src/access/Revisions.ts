@@ -104,12 +104,12 @@ interface Pin {
   readonly revision: string
 }
 
-const recordOf = (id: WorkspaceId, pin: Pin, now: number): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "pin",
-  id,
-  version: 1,
-  body: JSON.stringify(pin),
-  created_at: now,
-  updated_at: now
-})
+const recordOf = (id: WorkspaceId, pin: Pin, now: number): Change.StoredRecord =>
+  Change.record({
+    kind: "pin",
+    id,
+    version: 1,
+    body: JSON.stringify(pin),
+    created_at: now,
+    updated_at: now
+  })

@@ -3,7 +3,7 @@ import type { FieldError } from "../ApiError.ts"
 import type { CallerKind } from "../access/Caller.ts"
 import { FeedbackId, type KeyId, RequestId } from "../Ids.ts"
 import { isLonger, textUpTo } from "../Input.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import { record, type StoredRecord } from "../storage/Change.ts"
 import { fromMillis, Timestamp } from "../Timestamp.ts"
 import * as PersonalNumber from "./PersonalNumber.ts"
 
@@ -84,16 +84,16 @@ export const decide = (kept: KeptReport, status: Decision, public_note: string |
 })
 
 /** The record of a report. */
-export const recordOf = (kept: KeptReport, created_at: number, updated_at: number): StoredRecord => ({
-  ...bare,
-  kind: "feedback",
-  id: kept.report.feedback_id,
-  version: kept.version,
-  body: JSON.stringify(kept),
-  status: kept.report.status,
-  created_at,
-  updated_at
-})
+export const recordOf = (kept: KeptReport, created_at: number, updated_at: number): StoredRecord =>
+  record({
+    kind: "feedback",
+    id: kept.report.feedback_id,
+    version: kept.version,
+    body: JSON.stringify(kept),
+    status: kept.report.status,
+    created_at,
+    updated_at
+  })
 
 const personal = "This looks like a personal number. Remove it and send again."
 

@@ -3,7 +3,7 @@ import type { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
 import type { ApplicationId, QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import * as Change from "../storage/Change.ts"
 import { type Application, type Assumed, assume } from "./Application.ts"
 import type { QuoteConsent, SentReceipt } from "./Consent.ts"
 
@@ -31,15 +31,15 @@ export const consentRecord = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,
   at: number
-): StoredRecord => ({
-  ...bare,
-  kind: "consent",
-  id,
-  version: 1,
-  body: JSON.stringify({ application_id: id, quote_request_id, receipts, quote_consent }),
-  created_at: at,
-  updated_at: at
-})
+): Change.StoredRecord =>
+  Change.record({
+    kind: "consent",
+    id,
+    version: 1,
+    body: JSON.stringify({ application_id: id, quote_request_id, receipts, quote_consent }),
+    created_at: at,
+    updated_at: at
+  })
 
 const purpose = (id: ApplicationId) => `application ${id}`
 
@@ -54,17 +54,17 @@ export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect
   )
 
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */
-export const toStored = (record: ApplicationRecord, at: number): StoredRecord => ({
-  ...bare,
-  kind: "application",
-  id: record.id,
-  version: 1,
-  body: JSON.stringify(record),
-  parent: record.quote_request_id,
-  created_at: at,
-  updated_at: at
-})
+export const toStored = (record: ApplicationRecord, at: number): Change.StoredRecord =>
+  Change.record({
+    kind: "application",
+    id: record.id,
+    version: 1,
+    body: JSON.stringify(record),
+    parent: record.quote_request_id,
+    created_at: at,
+    updated_at: at
+  })
 
 /** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): ApplicationRecord =>
+export const fromStored = (stored: Change.StoredRecord): ApplicationRecord =>
   Json.decode(Json.fromText<ApplicationRecord>(stored.body))

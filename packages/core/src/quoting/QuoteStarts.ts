@@ -241,12 +241,12 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | 
   })
 }
 
-const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "request_key",
-  id,
-  version,
-  body: JSON.stringify(kept),
-  created_at: now,
-  updated_at: now
-})
+const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord =>
+  Change.record({
+    kind: "request_key",
+    id,
+    version,
+    body: JSON.stringify(kept),
+    created_at: now,
+    updated_at: now
+  })

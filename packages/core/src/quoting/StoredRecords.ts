@@ -1,23 +1,23 @@
 import type { QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import { record, type StoredRecord } from "../storage/Change.ts"
 import { toMillis } from "../Timestamp.ts"
 import type { Line } from "./Line.ts"
 import { deactivate, type Quote } from "./Quote.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
 
 /** A version of a quote request as storage keeps it. */
-export const storedRequest = (request: QuoteRequest): StoredRecord => ({
-  ...bare,
-  kind: "quote_request",
-  id: request.id,
-  version: request.version,
-  body: JSON.stringify(request),
-  status: request.status,
-  line: request.line,
-  created_at: toMillis(request.created_at),
-  updated_at: toMillis(request.updated_at)
-})
+export const storedRequest = (request: QuoteRequest): StoredRecord =>
+  record({
+    kind: "quote_request",
+    id: request.id,
+    version: request.version,
+    body: JSON.stringify(request),
+    status: request.status,
+    line: request.line,
+    created_at: toMillis(request.created_at),
+    updated_at: toMillis(request.updated_at)
+  })
 
 /** Reads what `storedRequest` has written. */
 export const requestOf = (stored: StoredRecord): QuoteRequest => Json.decode(Json.fromText<QuoteRequest>(stored.body))
@@ -67,28 +67,28 @@ export interface OfferRecord {
 }
 
 /** The private side of a quote as storage keeps it. */
-export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord => ({
-  ...bare,
-  kind: "offer",
-  id: quote.id,
-  version: quote.version,
-  body: JSON.stringify(offer),
-  parent: quote.quote_request_id,
-  created_at: at,
-  updated_at: at
-})
+export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
+  record({
+    kind: "offer",
+    id: quote.id,
+    version: quote.version,
+    body: JSON.stringify(offer),
+    parent: quote.quote_request_id,
+    created_at: at,
+    updated_at: at
+  })
 
 /** Reads what `storedOffer` has written. */
 export const offerOf = (stored: StoredRecord): OfferRecord => Json.decode(Json.fromText<OfferRecord>(stored.body))
 
 /** The mark that one carrier's ask has begun: its first version is written once, by whoever makes the ask. */
-export const storedBeginning = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord => ({
-  ...bare,
-  kind: "ask",
-  id: `${quote_request_id} ${carrier_id}`,
-  version: 1,
-  body: "{}",
-  parent: quote_request_id,
-  created_at: at,
-  updated_at: at
-})
+export const storedBeginning = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord =>
+  record({
+    kind: "ask",
+    id: `${quote_request_id} ${carrier_id}`,
+    version: 1,
+    body: "{}",
+    parent: quote_request_id,
+    created_at: at,
+    updated_at: at
+  })

@@ -177,12 +177,12 @@ export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError
     ? []
     : [{ path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }]
 
-const recordOf = (name: string, version: number, kept: Kept, now: number): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "answer",
-  id: name,
-  version,
-  body: JSON.stringify(kept),
-  created_at: now,
-  updated_at: now
-})
+const recordOf = (name: string, version: number, kept: Kept, now: number): Change.StoredRecord =>
+  Change.record({
+    kind: "answer",
+    id: name,
+    version,
+    body: JSON.stringify(kept),
+    created_at: now,
+    updated_at: now
+  })

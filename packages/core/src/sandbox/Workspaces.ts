@@ -79,15 +79,14 @@ const max_decoded = 10_000
 export const changeOf = (workspace: Workspace): Change.Change =>
   Change.make(workspace.id, {
     writes: [
-      {
+      Change.record({
         kind: "workspace",
         id: workspace.id,
         version: workspace.version,
         body: JSON.stringify(workspace),
-        ...Change.bare,
         created_at: workspace.created_at,
         updated_at: workspace.created_at
-      }
+      })
     ],
     clock_offset_ms: workspace.clock_offset_ms
   })

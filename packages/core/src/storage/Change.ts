@@ -69,7 +69,24 @@ export interface StoredRecord {
 }
 
 /** What most records have no use for. */
-export const bare = { parent: null, status: null, line: null, labels: [], expires_at: null } as const
+type Rare = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
+
+/** A record to be written; what is left out is nothing. All of them have one shape, which is what makes them cheap to keep. */
+export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): StoredRecord => ({
+  kind: of.kind,
+  id: of.id,
+  version: of.version,
+  body: of.body,
+  parent: of.parent ?? null,
+  status: of.status ?? null,
+  line: of.line ?? null,
+  labels: of.labels ?? none,
+  created_at: of.created_at,
+  updated_at: of.updated_at,
+  expires_at: of.expires_at ?? null
+})
+
+const none: ReadonlyArray<never> = []
 
 /** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
 export interface NewEvent {

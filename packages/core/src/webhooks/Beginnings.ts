@@ -38,12 +38,12 @@ export const begin = (before: Beginning, begun: Begun): Beginning => ({ ...befor
 export const undone = (before: Beginning): Beginning => begin(before, nothing)
 
 /** The record as storage keeps it. */
-export const toStored = ({ name, version, begun }: Beginning, now: number): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "answer",
-  id: name,
-  version,
-  body: JSON.stringify(begun),
-  created_at: now,
-  updated_at: now
-})
+export const toStored = ({ name, version, begun }: Beginning, now: number): Change.StoredRecord =>
+  Change.record({
+    kind: "answer",
+    id: name,
+    version,
+    body: JSON.stringify(begun),
+    created_at: now,
+    updated_at: now
+  })

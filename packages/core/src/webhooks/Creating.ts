@@ -106,14 +106,13 @@ const place = Effect.fnUntraced(function* (means: Means, call: Call) {
     id: AnswerName.active_subscriptions
   })
   yield* checkCap(means, workspace.id)
-  const record: Change.StoredRecord = {
-    ...Change.bare,
+  const record: Change.StoredRecord = Change.record({
     kind: "answer",
     id: AnswerName.active_subscriptions,
     version: Option.match(stored, { onNone: () => 1, onSome: ({ version }) => version + 1 }),
     body: "{}",
     created_at: now,
     updated_at: now
-  }
+  })
   return record
 })

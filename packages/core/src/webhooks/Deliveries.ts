@@ -225,15 +225,14 @@ const handOver = <A>(
   result: Json.Json<A>
 ) => {
   const { workspace, now } = call.moment
-  const answer: Change.StoredRecord = {
-    ...Change.bare,
+  const answer: Change.StoredRecord = Change.record({
     kind: "answer",
     id: once,
     version: 1,
     body: result.text,
     created_at: now,
     updated_at: now
-  }
+  })
   const change = Change.make(workspace.id, { writes: [...writes, answer], jobs: [manualJob(delivery)] })
   const committed = commit(means.storage, change)
   return Effect.as(means.allowance.handingOver(call.caller, committed), result)

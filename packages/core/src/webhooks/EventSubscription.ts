@@ -4,7 +4,7 @@ import { Environment } from "../access/Caller.ts"
 import { types } from "../events/Event.ts"
 import { SubscriptionId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import { bare, type StoredRecord } from "../storage/Change.ts"
+import { record, type StoredRecord } from "../storage/Change.ts"
 import { day_ms, fromMillis, minute_ms, Timestamp } from "../Timestamp.ts"
 
 /** A subscription as its owner reads it (api.md, Event subscription). */
@@ -175,18 +175,18 @@ export const checkEventTypes = (event_types: ReadonlyArray<string>): ReadonlyArr
 }
 
 /** The record as storage keeps it. */
-export const toStored = (subscription: KeptSubscription): StoredRecord => ({
-  ...bare,
-  kind: "subscription",
-  id: subscription.id,
-  version: subscription.version,
-  body: JSON.stringify(subscription),
-  parent: subscription.status === "active" ? active_parent : null,
-  status: subscription.status,
-  labels: isListed(subscription) ? [listed_label] : [],
-  created_at: subscription.created_at,
-  updated_at: subscription.updated_at
-})
+export const toStored = (subscription: KeptSubscription): StoredRecord =>
+  record({
+    kind: "subscription",
+    id: subscription.id,
+    version: subscription.version,
+    body: JSON.stringify(subscription),
+    parent: subscription.status === "active" ? active_parent : null,
+    status: subscription.status,
+    labels: isListed(subscription) ? [listed_label] : [],
+    created_at: subscription.created_at,
+    updated_at: subscription.updated_at
+  })
 
 /** Records that were read before, where a storage gives the same ones again: every event and attempt reads them. */
 const decoded = new WeakMap<StoredRecord, KeptSubscription>()

@@ -179,9 +179,9 @@ describe("webhook bodies", () => {
   const pinned = Effect.gen(function* () {
     const { organization } = yield* World
     const id = organization.workspaces.sandbox
-    const pin = { ...Change.bare, kind: "pin", id, version: 1, created_at: 0, updated_at: 0 } as const
     const body = JSON.stringify({ revision: older })
-    yield* (yield* Storage).commit(Change.make(id, { writes: [{ ...pin, body }] }))
+    const pin = Change.record({ kind: "pin", id, version: 1, body, created_at: 0, updated_at: 0 })
+    yield* (yield* Storage).commit(Change.make(id, { writes: [pin] }))
   })
 
   tale(

@@ -27,18 +27,18 @@ export const quoteId = (place: number): string => `qt_${idBody(place)}`
 type RecordParts = Partial<Change.StoredRecord>
 
 /** A version of a quote request: the first, unless `parts` say so. */
-export const request = (place: number, parts: RecordParts = {}): Change.StoredRecord => ({
-  ...Change.bare,
-  kind: "quote_request",
-  id: requestId(place),
-  version: 1,
-  body: `{"place":${place},"version":${parts.version ?? 1}}`,
-  status: "collecting",
-  line: "renters",
-  created_at: 1_000 + place,
-  updated_at: 1_000 + place,
-  ...parts
-})
+export const request = (place: number, parts: RecordParts = {}): Change.StoredRecord =>
+  Change.record({
+    kind: "quote_request",
+    id: requestId(place),
+    version: 1,
+    body: `{"place":${place},"version":${parts.version ?? 1}}`,
+    status: "collecting",
+    line: "renters",
+    created_at: 1_000 + place,
+    updated_at: 1_000 + place,
+    ...parts
+  })
 
 /** A version of a quote of a quote request. */
 export const quote = (place: number, requestPlace: number, parts: RecordParts = {}): Change.StoredRecord =>

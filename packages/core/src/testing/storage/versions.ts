@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import * as Change from "../../storage/Change.ts"
+import type * as Change from "../../storage/Change.ts"
 import { expectRefusal, expectSame } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
@@ -27,7 +27,7 @@ export const versions: ReadonlyArray<Case> = [
         updated_at: 1_800_000_000_456,
         expires_at: 1_800_000_000_789
       })
-      const bare = Sample.request(2, Change.bare)
+      const bare = Sample.request(2, { status: null, line: null })
       yield* storage.commit(Sample.change({ writes: [full, bare] }))
       expectSame("the full record", yield* read(storage, full.id), full)
       expectSame("the bare record", yield* read(storage, bare.id), bare)
