@@ -3,7 +3,8 @@ import type { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
 import type { ApplicationId, QuoteRequestId } from "../Ids.ts"
 import * as Json from "../Json.ts"
-import * as Change from "../storage/Change.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { ValueRecord } from "../storage/ValueRecord.ts"
 import { type Application, type Assumed, assume } from "./Application.ts"
 import type { QuoteConsent, SentReceipt } from "./Consent.ts"
 
@@ -31,15 +32,11 @@ export const consentRecord = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,
   at: number
-): Change.StoredRecord =>
-  Change.record({
-    kind: "consent",
-    id,
-    version: 1,
-    body: JSON.stringify({ application_id: id, quote_request_id, receipts, quote_consent }),
-    created_at: at,
-    updated_at: at
-  })
+): StoredRecord =>
+  new ValueRecord(
+    { application_id: id, quote_request_id, receipts, quote_consent },
+    { kind: "consent", id, version: 1, created_at: at, updated_at: at }
+  )
 
 const purpose = (id: ApplicationId) => `application ${id}`
 
@@ -53,18 +50,20 @@ export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect
     text === null ? null : assume(Json.decode(Json.fromText<Application>(text)), record.assumed_on)
   )
 
+/** The facts are read once more, by whoever asks the carriers, and seldom as text. */
+class ApplicationValue extends ValueRecord<ApplicationRecord> {}
+
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */
-export const toStored = (record: ApplicationRecord, at: number): Change.StoredRecord =>
-  Change.record({
+export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>
+  new ApplicationValue(record, {
     kind: "application",
     id: record.id,
     version: 1,
-    body: JSON.stringify(record),
     parent: record.quote_request_id,
     created_at: at,
     updated_at: at
   })
 
 /** Reads what `toStored` has written. */
-export const fromStored = (stored: Change.StoredRecord): ApplicationRecord =>
-  Json.decode(Json.fromText<ApplicationRecord>(stored.body))
+export const fromStored = (stored: StoredRecord): ApplicationRecord =>
+  stored instanceof ApplicationValue ? stored.value : Json.decode(Json.fromText<ApplicationRecord>(stored.body))

@@ -11,6 +11,7 @@ import * as Scenario from "../sandbox/Scenario.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { ValueRecord } from "../storage/ValueRecord.ts"
 import { fromMillis } from "../Timestamp.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
 import { CarrierAdapters } from "./Carrier.ts"
@@ -242,11 +243,4 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | 
 }
 
 const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord =>
-  Change.record({
-    kind: "request_key",
-    id,
-    version,
-    body: JSON.stringify(kept),
-    created_at: now,
-    updated_at: now
-  })
+  new ValueRecord(kept, { kind: "request_key", id, version, created_at: now, updated_at: now })

@@ -1,4 +1,4 @@
-import { bare, type StoredRecord } from "./Change.ts"
+import type { StoredRecord } from "./Change.ts"
 
 /** What a record says beside its body; what is left out is what most records have no use for. */
 type Said = Pick<StoredRecord, "kind" | "id" | "version" | "created_at" | "updated_at"> &
@@ -34,15 +34,17 @@ export class ValueRecord<A extends object> implements StoredRecord {
     return JSON.stringify(this.value)
   }
 
-  get line() {
-    return bare.line
+  get line(): null {
+    return null
   }
 
-  get labels() {
-    return bare.labels
+  get labels(): ReadonlyArray<never> {
+    return none
   }
 
-  get expires_at() {
-    return bare.expires_at
+  get expires_at(): null {
+    return null
   }
 }
+
+const none: ReadonlyArray<never> = []
