@@ -67,6 +67,11 @@ export const make = Effect.fnUntraced(function* <R>(
   return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers)
 })
 
+/** The end of this turn of the process: what has come in it has begun by then, and what was ready in it is written. */
+const turnEnds = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
 /** How long what is broken off may take to end, in milliseconds. */
 const last_calls_ms = 250
 
@@ -117,7 +122,8 @@ const makeUnsafe = <R>(
   }
 
   const finish = together(({ exchange, exit }: Finished): void => {
-    if (exchange.response.destroyed) return
+    // Somebody around the handler may have answered already, such as one that gives up on slow calls.
+    if (exchange.response.destroyed || exchange.response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
     onAnswered?.(answeredOf(exchange, answer.status))
@@ -176,8 +182,8 @@ const makeUnsafe = <R>(
     close: Effect.sync(() => {
       isClosing = true
     }),
-    idle: FiberSet.awaitEmpty(running),
-    breakOff: briefly(FiberSet.clear(running))
+    idle: Effect.andThen(Effect.andThen(turnEnds, FiberSet.awaitEmpty(running)), turnEnds),
+    breakOff: Effect.andThen(briefly(FiberSet.clear(running)), turnEnds)
   }
 }
 

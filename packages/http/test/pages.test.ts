@@ -1,11 +1,9 @@
-import { createServer, type RequestListener } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { ApiError, Event, type Quotewire } from "@quotewire/core"
-import { CarrierCallbacks, Go, Http, OpenApi, Page, Route } from "@quotewire/http"
+import { CarrierCallbacks, Go, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
-import express from "express"
 import * as Reference from "../src/Reference.ts"
-import { makeKeys, services, start } from "./support/host.ts"
+import { start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 
 const destinations: Record<string, Quotewire.Destination> = {
@@ -226,51 +224,4 @@ describe("browsers", () => {
       assert.isNull((yield* send("GET", "/v1/things/th_1", { headers: { origin } })).headers.get("vary"))
     })
   )
-})
-
-/** Serves with a handler of somebody else's, as a `node:http` server does; gives its address. */
-const serving = Effect.fnUntraced(function* (handle: RequestListener) {
-  const server = createServer(handle)
-  yield* Effect.callback<void>((resume) => void server.listen(0, () => resume(Effect.void)))
-  yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
-  const bound = server.address()
-  return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
-})
-
-describe("embedding", () => {
-  it.live("serves inside a server that exists, and leaves other paths to it", () =>
-    Effect.gen(function* () {
-      const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
-      const address = yield* serving((request, response) =>
-        handle(request, response, () => response.writeHead(418).end("another app"))
-      )
-      const get = (path: string) => Effect.promise(() => fetch(`${address}${path}`))
-      assert.strictEqual((yield* get("/other")).status, 418)
-      const refused = yield* get("/v1/things/th_1")
-      assert.strictEqual(refused.status, 401)
-      assert.include(yield* Effect.promise(() => refused.text()), "https://api.quotewire.dev/docs/v1/errors/")
-    }).pipe(Effect.provide(services))
-  )
-
-  for (const base_url of ["https://host.example/insurance", "https://host.example/insurance/"]) {
-    it.live(`names what was made below the path at which it is mounted: ${base_url}`, () =>
-      Effect.gen(function* () {
-        const { server } = yield* makeKeys
-        const { handle } = yield* Http.handler({ operations, base_url })
-        const app = express().use("/insurance", handle)
-        const address = yield* serving(app)
-        const call = (path: string, init: RequestInit = {}) =>
-          Effect.promise(() =>
-            fetch(new URL(path, address), {
-              ...init,
-              headers: { authorization: `Bearer ${server}`, "idempotency-key": "k", "content-type": "application/json" }
-            })
-          )
-        const made = yield* call("/insurance/v1/things", { method: "POST", body: '{"name":"a"}' })
-        const location = made.headers.get("location") ?? ""
-        assert.strictEqual(location, "/insurance/v1/things/th_new")
-        assert.strictEqual((yield* call(location)).status, 200)
-      }).pipe(Effect.provide(services))
-    )
-  }
 })

@@ -1,0 +1,124 @@
+import { createServer, type RequestListener, type ServerResponse } from "node:http"
+import { assert, describe, it } from "@effect/vitest"
+import { type Answer, Http, Route } from "@quotewire/http"
+import { Deferred, Effect } from "effect"
+import express from "express"
+import { makeKeys, services } from "./support/host.ts"
+import { operations } from "./support/operations.ts"
+import * as Wire from "./support/wire.ts"
+
+/** Serves with a handler of somebody else's, as a `node:http` server does; gives its address. */
+const serving = Effect.fnUntraced(function* (handle: RequestListener) {
+  const server = createServer(handle)
+  yield* Effect.callback<void>((resume) => void server.listen(0, () => resume(Effect.void)))
+  yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+  const bound = server.address()
+  return `http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`
+})
+
+describe("embedding", () => {
+  it.live("serves inside a server that exists, and leaves other paths to it", () =>
+    Effect.gen(function* () {
+      const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
+      const address = yield* serving((request, response) =>
+        handle(request, response, () => response.writeHead(418).end("another app"))
+      )
+      const get = (path: string) => Effect.promise(() => fetch(`${address}${path}`))
+      assert.strictEqual((yield* get("/other")).status, 418)
+      const refused = yield* get("/v1/things/th_1")
+      assert.strictEqual(refused.status, 401)
+      assert.include(yield* Effect.promise(() => refused.text()), "https://api.quotewire.dev/docs/v1/errors/")
+    }).pipe(Effect.provide(services))
+  )
+
+  for (const base_url of ["https://host.example/insurance", "https://host.example/insurance/"]) {
+    it.live(`names what was made below the path at which it is mounted: ${base_url}`, () =>
+      Effect.gen(function* () {
+        const { server } = yield* makeKeys
+        const { handle } = yield* Http.handler({ operations, base_url })
+        const app = express().use("/insurance", handle)
+        const address = yield* serving(app)
+        const call = (path: string, init: RequestInit = {}) =>
+          Effect.promise(() =>
+            fetch(new URL(path, address), {
+              ...init,
+              headers: { authorization: `Bearer ${server}`, "idempotency-key": "k", "content-type": "application/json" }
+            })
+          )
+        const made = yield* call("/insurance/v1/things", { method: "POST", body: '{"name":"a"}' })
+        const location = made.headers.get("location") ?? ""
+        assert.strictEqual(location, "/insurance/v1/things/th_new")
+        assert.strictEqual((yield* call(location)).status, 200)
+      }).pipe(Effect.provide(services))
+    )
+  }
+
+  const done: Answer.Answer = { status: 200, headers: {}, body: "done" }
+  const settings = {
+    operations: [],
+    base_url: "https://host.example",
+    routes: [
+      Route.make("GET", "/now", () => Effect.succeed(done)),
+      Route.make("GET", "/soon", () => Effect.as(Effect.yieldNow, done)),
+      Route.make("POST", "/body", ({ read }) => Effect.as(read(1_000), done)),
+      Route.make("GET", "/never", () => Effect.never)
+    ]
+  }
+
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle when what it was given is answered: %s", (line) =>
+    Effect.gen(function* () {
+      const { handle, idle } = yield* Http.handler(settings)
+      const idleAfter = yield* Deferred.make<boolean>()
+      const address = yield* serving((request, response) => {
+        handle(request, response)
+        Deferred.doneUnsafe(
+          idleAfter,
+          Effect.map(idle, () => response.writableEnded)
+        )
+      })
+      const [method = "", path = ""] = line.split(" ")
+      const asked = fetch(`${address}${path}`, { method, ...(method === "POST" && { body: "body" }) })
+      assert.isTrue(yield* Deferred.await(idleAfter))
+      assert.strictEqual((yield* Effect.promise(() => asked)).status, 200)
+    }).pipe(Effect.provide(services))
+  )
+
+  it.live("has answered what it breaks off", () =>
+    Effect.gen(function* () {
+      const { handle, breakOff } = yield* Http.handler(settings)
+      const broken = yield* Deferred.make<number>()
+      const address = yield* serving((request, response) => {
+        handle(request, response)
+        Deferred.doneUnsafe(
+          broken,
+          Effect.map(breakOff, () => (response.writableEnded ? response.statusCode : 0))
+        )
+      })
+      const asked = fetch(`${address}/never`)
+      assert.strictEqual(yield* Deferred.await(broken), 503)
+      assert.strictEqual((yield* Effect.promise(() => asked)).status, 503)
+    }).pipe(Effect.provide(services))
+  )
+
+  it.live("leaves a request alone that somebody else has answered, and answers those beside it", () =>
+    Effect.gen(function* () {
+      const first = yield* Deferred.make<ServerResponse>()
+      const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))
+      const { handle } = yield* Http.handler({ ...settings, onAnswered: answerFirst })
+      const address = yield* serving((request, response) => {
+        // What is first on a connection holds up the answers to all behind it.
+        if (request.url === "/first") return void Deferred.doneUnsafe(first, Effect.succeed(response))
+        handle(request, response)
+        if (request.url === "/now?impatient") response.writeHead(504).end("too late")
+      })
+      const wire = yield* Wire.open(Number(new URL(address).port))
+      const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+      yield* wire.write(get("/first") + get("/now?impatient") + get("/now"))
+      const answers = (yield* wire.until(/done$/)).split(/(?=HTTP\/1\.1)/)
+      assert.deepStrictEqual(
+        answers.map((text) => Wire.parse(text).status),
+        [200, 504, 200]
+      )
+    }).pipe(Effect.provide(services), Effect.timeout(3_000))
+  )
+})
