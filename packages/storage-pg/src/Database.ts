@@ -38,7 +38,11 @@ export const connectionOf = (options: DatabaseOptions): PgConnection.Config => (
   applicationName: "quotewire",
   connectTimeout: `${options.connect_seconds ?? 5} seconds`,
   keepAlive: "10 seconds",
-  startupParameters: { statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}` },
+  startupParameters: {
+    statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
+    // Planned once for each connection: what has arrays in it would be planned for every few of them anew.
+    plan_cache_mode: "force_generic_plan"
+  },
   // A page of the feed can be large.
   maxMessageSize: 256 * 1_024 * 1_024
 })
@@ -87,7 +91,8 @@ export const make = Effect.fnUntraced(function* (
       Effect.flatMap(
         Effect.forkIn(
           writes.use((connection) => connection.query(sql, params)),
-          scope
+          scope,
+          { startImmediately: true }
         ),
         // Whoever gives up does not wait until the statement is called off, and the connection with it.
         (fiber) => bounded(Fiber.join(fiber), Effect.forkIn(Fiber.interrupt(fiber), scope))

@@ -27,15 +27,12 @@ const together = `select k.place::int4, r.* from unnest($1::text[], $2::text[], 
 
 const nameOf = ({ workspace_id, kind, id }: Key): string => `${workspace_id} ${kind} ${id}`
 
-/** So many look a record up by themselves at once; who comes beyond them is gathered. */
-const max_alone = 4
-
 /** So many statements look up at once what is gathered. */
 const queues = 2
 
 /**
- * Looks records up: a few at once each by itself, and those that come while these are under way together. What is read is
- * never older than the call.
+ * Looks records up: one by itself, and those that come while it is under way together. What is read is never older than
+ * the call.
  */
 export const make = (database: Database): Effect.Effect<(key: Key) => Found, never, Scope.Scope> => {
   const send = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Found>> => {
@@ -66,24 +63,24 @@ export const make = (database: Database): Effect.Effect<(key: Key) => Found, nev
       refusal: Effect.fail(unavailable)
     }),
     (gather) => {
-      let underWay = 0
+      let isOneAlone = false
       const enter = Effect.sync(() => {
-        underWay++
+        isOneAlone = true
       })
       const leave = Effect.sync(() => {
-        underWay--
+        isOneAlone = false
       })
       const lookUp = ({ workspace_id, kind, id }: Key): Found =>
         Effect.map(database.read(alone, [workspace_id, kind, id]), (rows) => Option.fromUndefinedOr(records(rows)[0]))
       return (key) =>
         Effect.suspend(() =>
-          underWay < max_alone
-            ? Effect.acquireUseRelease(
+          isOneAlone
+            ? Effect.flatten(gather(key))
+            : Effect.acquireUseRelease(
                 enter,
                 () => lookUp(key),
                 () => leave
               )
-            : Effect.flatten(gather(key))
         )
     }
   )

@@ -16,8 +16,9 @@ const RefusedRow = Schema.Struct({
 const decodeRefused = Schema.decodeUnknownSync(Schema.Array(RefusedRow))
 
 /** Reads what refuses which change; writes and leases are counted over all changes. */
-const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: unknown): ReadonlyArray<Outcome> => {
+const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: ReadonlyArray<unknown>): ReadonlyArray<Outcome> => {
   const outcomes = batch.map((): Outcome => Effect.void)
+  if (rows.length === 0) return outcomes
   const writes = batch.flatMap((change) => change.writes)
   const leases = batch.flatMap((change) => change.finishes)
   for (const { change, write, finish } of decodeRefused(rows)) {
