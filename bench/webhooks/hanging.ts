@@ -89,8 +89,10 @@ export const tableOf = (rows: ReadonlyArray<Row>): report.Table => ({
     "endpoints",
     "p50 ms",
     "p99 of 5 s, ms",
+    "p99, CPU ms",
     "p50, none hangs = 1",
     "p99, none hangs = 1",
+    "p99 in CPU time, none hangs = 1",
     "deliveries",
     "missing"
   ],
