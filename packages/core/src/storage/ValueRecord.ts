@@ -5,7 +5,7 @@ type Said = Pick<StoredRecord, "kind" | "id" | "version" | "created_at" | "updat
   Partial<Pick<StoredRecord, "parent" | "status">>
 
 /**
- * A record of a value that is encoded when its text is asked for.
+ * A record of a value that is encoded when its text is first asked for.
  *
  * A storage in memory never asks: it gives back the record that it was given, and who has made it finds the value in it.
  */
@@ -18,6 +18,7 @@ export class ValueRecord<A extends object> implements StoredRecord {
   readonly status: string | null
   readonly created_at: number
   readonly updated_at: number
+  private text: string | null = null
 
   constructor(value: A, { kind, id, version, parent = null, status = null, created_at, updated_at }: Said) {
     this.value = value
@@ -31,7 +32,8 @@ export class ValueRecord<A extends object> implements StoredRecord {
   }
 
   get body(): string {
-    return JSON.stringify(this.value)
+    this.text ??= JSON.stringify(this.value)
+    return this.text
   }
 
   get line(): null {
