@@ -10,7 +10,7 @@ export interface Gathering<A, R> {
   readonly sizeOf: (item: A) => number
   /** Sends a batch, and answers for each item, in order. It does not fail. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<R>>
-  /** The answer to an item that finds its queue full, or that was not sent to the end when the scope closes. */
+  /** The answer to an item that finds its queue full, that was not sent to the end when the scope closes, or that comes later. */
   readonly refusal: R
 }
 
@@ -50,6 +50,12 @@ export const make = Effect.fnUntraced(function* <A, R>(
   const run = yield* FiberSet.makeRuntime()
   const queues = Array.from({ length: count }, (): Queue<A, R> => ({ waiting: [], busy: false }))
   let closed = false
+  // Before those end that send: from then on nobody is left to send anything.
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      closed = true
+    })
+  )
 
   const drain = (queue: Queue<A, R>): Effect.Effect<void> =>
     Effect.gen(function* () {
@@ -63,14 +69,7 @@ export const make = Effect.fnUntraced(function* <A, R>(
         )
         answer(batch, answers)
       }
-    }).pipe(
-      Effect.onInterrupt(() =>
-        Effect.sync(() => {
-          closed = true
-          answer(queue.waiting, [])
-        })
-      )
-    )
+    }).pipe(Effect.onInterrupt(() => Effect.sync(() => answer(queue.waiting, []))))
 
   const answer = (batch: ReadonlyArray<Waiting<A, R>>, answers: ReadonlyArray<R>): void => {
     for (const [index, { resume }] of batch.entries()) resume(answers[index] ?? refusal)

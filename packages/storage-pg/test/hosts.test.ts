@@ -218,3 +218,27 @@ describe("two hosts on one database", () => {
     })
   )
 })
+
+describe("a host that has closed its storage", () => {
+  it.effect("is refused what it still asks for, and does not wait for it", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedDatabase
+      const storage = yield* Effect.scoped(open(options))
+      const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+        storage.commit(request("qreq_1")),
+        storage.page({
+          workspace_id: workspace(1),
+          kind: "quote",
+          parent: "qreq_1",
+          order: "oldest",
+          after: null,
+          limit: 1
+        })
+      ]
+      for (const call of calls) {
+        const { _tag } = yield* inRealTime(Effect.timeout(Effect.flip(call), "5 seconds"))
+        assert.strictEqual(_tag, "StorageUnavailable")
+      }
+    })
+  )
+})
