@@ -1,4 +1,4 @@
-import { type Change, Ids, Storage } from "@quotewire/core"
+import { Change, Ids, Storage } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 import * as Service from "../Service.ts"
@@ -14,7 +14,7 @@ const keeping = (kept: Array<Change.Change>): Layer.Layer<Storage.Storage> =>
     }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
-/** What core commits when the household of two drivers and two cars starts a request. */
+/** What core commits when the household of two drivers and two cars starts a request, as plain data with all of its texts. */
 export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   const kept: Array<Change.Change> = []
   const starting = Effect.gen(function* () {
@@ -23,7 +23,9 @@ export const sample: Effect.Effect<Change.Change> = Effect.suspend(() => {
   })
   return Effect.flatMap(Effect.provide(starting, Service.layerOn(keeping(kept))), () => {
     const change = kept.find(({ jobs }) => jobs.length > 0)
-    return change === undefined ? Effect.die(new Error("A start has committed nothing")) : Effect.succeed(change)
+    return change === undefined
+      ? Effect.die(new Error("A start has committed nothing"))
+      : Effect.succeed({ ...change, writes: change.writes.map(Change.record) })
   })
 })
 
