@@ -14,7 +14,7 @@ export const reader = <A>(
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   return (input) => {
-    const unsafe = isStorable(input, 0) ? [] : unsafeText(input)
+    const unsafe = isStorable(input, 0) ? [] : unstorable(input)
     if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(invalidInput(unsafe))
     const decoded = decode(input)
     if (Result.isSuccess(decoded) && unsafe.length === 0) return Result.succeed(decoded.success)
@@ -126,10 +126,10 @@ const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> 
   return literals.every((literal) => literal.length > 0) ? literals.flat() : []
 }
 
-/** Whether there is nothing for `unsafeText` to find. */
+/** Whether there is nothing for `unstorable` to find. */
 const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return isSafe(value)
-  if (typeof value !== "object" || value === null) return true
+  if (typeof value !== "object" || value === null) return typeof value !== "bigint"
   if (depth >= max_depth) return false
   if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
   if (!Predicate.isReadonlyObject(value)) return true
@@ -139,14 +139,16 @@ const isStorable = (value: unknown, depth: number): boolean => {
   return true
 }
 
-/** Finds text that no storage can hold (NUL, unpaired surrogates) and nesting without end; at most ten findings. */
-const unsafeText = (input: unknown): ReadonlyArray<FieldError> => {
+/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end; at most ten findings. */
+const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
   const found: Array<FieldError> = []
   const path: Array<string> = []
   const visit = (value: unknown): void => {
     if (found.length >= max_findings) return
     if (typeof value === "string") {
       if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
+    } else if (typeof value === "bigint") {
+      found.push({ path: pathOf(path), message: "Must be a plain number, not a BigInt." })
     } else if (typeof value === "object" && value !== null) {
       if (path.length >= max_depth) {
         found.push({ path: pathOf(path), message: too_deep })

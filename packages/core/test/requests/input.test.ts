@@ -82,6 +82,17 @@ describe("an input", () => {
     for (const input of [null, undefined, 1, "text", [], true]) assert.isNotEmpty(errorsOf(input))
   })
 
+  it("holds no BigInt, which JSON does not have", () => {
+    const errors = errorsOf({ name: "n", count: 1n, anything: { deep: [1, 2n] } })
+    assert.deepStrictEqual(
+      errors.map(({ path, message }) => [path, message]),
+      [
+        ["count", "Must be a plain number, not a BigInt."],
+        ["anything.deep.1", "Must be a plain number, not a BigInt."]
+      ]
+    )
+  })
+
   it("holds no NUL and no unpaired surrogate, in any text or name", () => {
     for (const bad of ["\0", "a\0b", "\ud800", "\udc00 first", "end \ud83d"]) {
       assert.deepStrictEqual(pathsOf({ name: bad }), ["name"])
