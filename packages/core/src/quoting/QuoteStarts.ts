@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Result } from "effect"
 import * as ApiError from "../ApiError.ts"
 import * as ReadHandle from "../access/ReadHandle.ts"
 import { Seal } from "../access/Seal.ts"
@@ -59,8 +59,7 @@ export class QuoteStarts extends Context.Service<
         disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
       }
       return QuoteStarts.of({
-        // Whoever loses the race for a key finds the winner's request when it looks again.
-        start: (call, input) => deciding(start(means, call, input))
+        start: (call, input) => start(means, call, input)
       })
     })
   )
@@ -76,38 +75,56 @@ interface Means {
   readonly disclosure: Disclosure.QuoteDisclosure
 }
 
-const start = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput) {
-  const { storage, seal, disclosure } = means
+type Checked = ReturnType<typeof Starting.check>
+
+/**
+ * Most keys are new: where nothing speaks against a start it is stored without looking, and the key is one more record that
+ * may not be there yet. Everybody else looks what is kept under the key first.
+ */
+const start = (means: Means, call: Call, input: StartInput) =>
+  Effect.suspend(() => {
+    const needs = means.needs[call.caller.environment][input.line]
+    const checked = Starting.check(input, call.caller, call.moment, means.disclosure, needs)
+    // Whoever loses the race for a key finds the winner's request when it looks again.
+    const looking = deciding(startLooking(means, call, input, checked))
+    if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
+    return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
+  })
+
+const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
+  Effect.flatMap(fingerprintLike(means.seal, null, Json.canonical(call.sent)), (fingerprint) =>
+    accept(means, call, checked, { version: 1, fingerprint })
+  )
+
+const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput, checked: Checked) {
+  const { storage, seal } = means
   const workspace_id = call.caller.workspace_id
-  const key = keyOf(call, input)
-  const stored = yield* storage.get({ workspace_id, kind: "request_key", id: key })
+  const stored = yield* storage.get({ workspace_id, kind: "request_key", id: keyOf(call, input) })
   const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
   const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
   if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 
-  const needs = means.needs[call.caller.environment][input.line]
-  const checked = yield* Effect.fromResult(Starting.check(input, call.caller, call.moment, disclosure, needs))
-  if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
-  const keep = (next: Omit<KeptStart, "fingerprint">) =>
-    keptRecord(key, version, { fingerprint, ...next }, call.moment.now)
-  const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
+  const sound = yield* Effect.fromResult(checked)
+  if (sound.scenario === "internal_error") return yield* ApiError.make("internal_error")
+  const refusal = firstRefusal(sound.scenario, kept, call.moment.now)
   if (refusal !== null) {
     if (kept === null) {
-      const refused = keep({ quote_request_id: null, refused_at: call.moment.now })
-      yield* commit(means.storage, Change.make(workspace_id, { writes: [refused] }))
+      const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
+      const record = keptRecord(call, input, version, refused)
+      yield* commit(storage, Change.make(workspace_id, { writes: [record] }))
     }
     return yield* refusal
   }
-  return yield* accept(means, call, checked, keep)
+  return yield* accept(means, call, sound, { version, fingerprint })
 })
 
 const accept = Effect.fnUntraced(function* (
   means: Means,
   call: Call,
   checked: Starting.CheckedStart,
-  keep: (next: Omit<KeptStart, "fingerprint">) => Change.StoredRecord
+  { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
 ) {
   const { ids } = means
   const { caller, moment } = call
@@ -129,7 +146,7 @@ const accept = Effect.fnUntraced(function* (
         started,
         ApplicationRecord.toStored(application, moment.now),
         ApplicationRecord.consentRecord(application, receipts, moment.now),
-        keep({ quote_request_id: step.request.id, refused_at: null })
+        keptRecord(call, checked.input, version, { fingerprint, quote_request_id: step.request.id, refused_at: null })
       ],
       events: [requestEvent(ids, step, moment.now)],
       jobs: [
@@ -242,5 +259,11 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | 
   })
 }
 
-const keptRecord = (id: string, version: number, kept: KeptStart, now: number): Change.StoredRecord =>
-  new ValueRecord(kept, { kind: "request_key", id, version, created_at: now, updated_at: now })
+const keptRecord = (call: Call, input: StartInput, version: number, kept: KeptStart): Change.StoredRecord =>
+  new ValueRecord(kept, {
+    kind: "request_key",
+    id: keyOf(call, input),
+    version,
+    created_at: call.moment.now,
+    updated_at: call.moment.now
+  })

@@ -38,6 +38,18 @@ describe("a request_key", () => {
   )
 
   story(
+    "gives its request also when the same facts would be refused by then",
+    Effect.gen(function* () {
+      const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
+      const { id } = yield* startWith(input)
+      yield* advance(2 * 86_400)
+      assert.strictEqual((yield* startWith(input)).id, id)
+      const error = yield* refusal(startWith({ ...input, request_key: "another" }))
+      assert.deepStrictEqual(pathsOf(error), ["application.effective_date"])
+    })
+  )
+
+  story(
     "makes one request of fifty starts at once",
     Effect.gen(function* () {
       const input = startOf()
@@ -60,7 +72,10 @@ describe("a request_key", () => {
         { ...input, consent_receipt_id: "receipt-0002" },
         { ...input, scenario: "quotes_ready" },
         { ...input, line: "renters", application: smallest.renters },
-        { ...input, application: { ...smallest.pet, residence: { state: "TX", zip: "78702" } } }
+        { ...input, application: { ...smallest.pet, residence: { state: "TX", zip: "78702" } } },
+        // Of another input that is wrong as well, the key is told first.
+        { ...input, application: {} },
+        { ...input, application: { ...smallest.pet, effective_date: "2020-01-01" } }
       ]
       for (const other of others) {
         const error = yield* refusal(startWith(other))
