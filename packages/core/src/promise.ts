@@ -127,8 +127,8 @@ export const embed = (options: EmbedOptions): Embedded => {
   ready.catch(() => {})
   const method =
     <Output>(operation: Operation.Operation<string, unknown, Output, Services>, key: string) =>
-    (input: unknown, call: CallOptions = {}): Promise<Output> =>
-      run(callWith(operation, key, input, call), call.signal)
+    (input: unknown, { signal, ...options }: CallOptions = {}): Promise<Output> =>
+      run(callWith(operation, key, asItIs(input), options), signal)
   return {
     ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
@@ -221,11 +221,20 @@ const clientOf = (method: Method): Client => ({
   reset_sandbox: method(reset_sandbox)
 })
 
+/** A copy of an input, which a program may use again before the call has read it; what has none is refused as it is. */
+const asItIs = (input: unknown): unknown => {
+  try {
+    return structuredClone(input)
+  } catch {
+    return input
+  }
+}
+
 const callWith = <Output>(
   operation: Operation.Operation<string, unknown, Output, Services>,
   key: string,
   input: unknown,
-  options: CallOptions
+  options: Omit<CallOptions, "signal">
 ) =>
   Effect.flatMap(Ids, (ids) =>
     Operation.call(operation, {

@@ -82,6 +82,28 @@ describe("an embedded service", () => {
   )
 })
 
+describe("a call", () => {
+  it.live("is made with what it was given, though the program goes on with the same objects", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const input = { ...startOf(), request_key: "" }
+      const keys = ["one", "two", "three"]
+      const started = keys.map((request_key) => client.start_quote_request(Object.assign(input, { request_key })))
+      const requests = yield* Effect.promise(() => Promise.all(started))
+      assert.strictEqual(new Set(requests.map(({ id }) => id)).size, keys.length)
+    })
+  )
+
+  it.live("with what nobody can copy is refused like every other wrong input", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const input = startOf({ line: "renters", application: { dwelling: () => "a house" } })
+      const { code, field_errors } = yield* refusal(client.start_quote_request(input))
+      assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "application.dwelling"])
+    })
+  )
+})
+
 describe("a rejection", () => {
   it.live("is an error of its own, with name and code, and the stack of its call", () =>
     Effect.gen(function* () {
