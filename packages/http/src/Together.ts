@@ -5,7 +5,7 @@ const most = 8
  * Does what is ready in one turn of the process together, when the turn ends, or as soon as there is enough of it.
  *
  * An answer that is written wakes whoever reads it. Where each is written between the work for one call and for the next,
- * a busy host needs a quarter more time for the same calls, and its callers wait longer (decision 0063).
+ * a busy host needs a quarter more time for the same calls, and its callers wait longer.
  */
 export const together = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []
