@@ -9,10 +9,19 @@ const most = 8
  */
 export const together = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []
+  const actOn = (items: ArrayIterator<A>): void => {
+    try {
+      for (const item of items) act(item)
+    } catch (error) {
+      // What one of them throws must not keep the others waiting.
+      actOn(items)
+      throw error
+    }
+  }
   const actNow = () => {
-    const items = ready
+    const items = ready.values()
     ready = []
-    for (const item of items) act(item)
+    actOn(items)
   }
   return (item) => {
     ready.push(item)

@@ -29,4 +29,15 @@ describe("what is ready in one turn", () => {
     await setImmediate()
     expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
+
+  it("is written also behind one that cannot be", () => {
+    const items: Array<number> = []
+    const write = together<number>((item) => {
+      if (item === 3) throw new Error(`not ${item}`)
+      items.push(item)
+    })
+    for (let item = 1; item <= 7; item++) write(item)
+    expect(() => write(8)).toThrow("not 3")
+    expect(items).toEqual([1, 2, 4, 5, 6, 7, 8])
+  })
 })
