@@ -3,7 +3,7 @@ import { bools, filled, int4s, int8s, texts } from "./columns.ts"
 import { laneLimit, laneName, laneUrgency } from "./laneName.ts"
 
 /** Stores changes, each whole or not at all; a row for each that is refused. */
-export const statement = `select change, write, finish from quotewire.commit_2(${Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ")})`
+export const statement = `select change, write, finish from quotewire.commit_1(${Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ")})`
 
 /** What a change has for itself among those that are sent together: records, jobs, a clock. */
 export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Change.Change): ReadonlyArray<string> => {

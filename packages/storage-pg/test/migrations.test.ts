@@ -138,36 +138,6 @@ describe("a host", () => {
   )
 })
 
-describe("a host of the first release", () => {
-  // What it sends to store one event: a change of 30 columns.
-  const commitOf = (event: string): string => {
-    const none = (columns: number) => Array.from({ length: columns }, () => "'{}'")
-    const change = [`'{${workspace(1)}}'`, `'{${workspace(1)}}'`, ...Array.from({ length: 4 }, () => "'{null}'")]
-    const events = ["'{1}'", `'{${event}}'`, "'{1}'", `'{"{}"}'`]
-    return `select change, write from quotewire.commit_1(${[...change, ...none(13), ...events, ...none(7)].join(", ")})`
-  }
-
-  it.effect("goes on beside newer ones, and all number their events in one order", () =>
-    Effect.gen(function* () {
-      const database = yield* empty
-      yield* PgStorage.migrate(database.options)
-      const newer = yield* open(database.options)
-      assert.deepStrictEqual(yield* sql(database, commitOf("evt_1")), [])
-      yield* newer.commit(Change.make(workspace(1), { events: [{ id: "evt_2", occurred_at: 1, body: "{}" }] }))
-      assert.deepStrictEqual(yield* sql(database, commitOf("evt_3")), [])
-      const { events } = yield* newer.feed({ workspace_id: workspace(1), after: 0, limit: 10 })
-      assert.deepStrictEqual(
-        events.map(({ id, number }) => [id, number]),
-        [
-          ["evt_1", 1],
-          ["evt_2", 2],
-          ["evt_3", 3]
-        ]
-      )
-    })
-  )
-})
-
 describe("a start", () => {
   const changed = (url: string, change: (url: URL) => void): string => {
     const other = new URL(url)

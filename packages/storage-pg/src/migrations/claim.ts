@@ -25,6 +25,22 @@ export const claim: ReadonlyArray<string> = [
     next_at bigint;
     is_busy boolean := false;
   begin
+    if only_workspace is null then
+      -- Most claims find nothing due, and need no more than the firsts of four indexes to say so.
+      next_at := least(
+        (select j.ready_at from quotewire.job j
+          where j.lane is null and j.kind = any (kinds) order by j.ready_at limit 1),
+        (select min(l.ready_at) from quotewire.lane l where l.urgent and l.ready_at is not null),
+        (select min(l.ready_at) from quotewire.lane l where not l.urgent and l.ready_at is not null),
+        (select min(l.lapses_at) from quotewire.lane l where l.lapses_at is not null)
+      );
+      if next_at > at is not false then
+        return query select null::text, null::bigint, null::text, null::bigint, null::text, null::integer, null::boolean,
+          null::text, null::integer, null::integer, next_at, false;
+        return;
+      end if;
+    end if;
+
     -- Leases that have ended make room in their lanes.
     if only_workspace is null then
       select array_agg(l.workspace_id), array_agg(l.name) into l_workspace, l_name from (

@@ -1,164 +1,210 @@
 import { settings } from "./settings.ts"
 
 /**
- * Stores changes, each whole or not at all, and answers those that are refused: the place of the change, and that of the
- * first write that does not follow, or null where its lease is lost.
+ * Stores changes, each whole or not at all. It answers those that are refused: the place of the change, and that of the
+ * first write that does not follow, or of the first lease that is lost.
+ *
+ * The rows of a change are columns. One of them is unnested and the others are read by its places, at a fraction of what
+ * `unnest` of them all costs; of a column that is null every row is null. `c_home` is the place of a change's workspace
+ * among the workspaces, and `e_place` and `j_place` count a workspace's events and jobs.
  *
  * Locks come first, in one order for everybody: the workspaces, the lanes of the jobs, the jobs. Every statement after
- * them sees what they protect, so that whatever the guards say still holds when the change is written. No two of the
- * changes may write the same record, finish the same job or move the same clock.
+ * them sees what they protect, so that whatever the guards say still holds when the change is written. What locks a
+ * workspace counts its new events and jobs in it; those of refused changes are taken off again. First versions have no
+ * guard but their key: only where one is taken is it looked up which. No two of the changes may write the same record,
+ * finish the same job or move the same clock.
  */
 export const commit: ReadonlyArray<string> = [
   `create function quotewire.commit_1(
-    workspaces text[], c_workspace text[], c_holder text[], c_finish bigint[], c_lease integer[], c_offset bigint[],
+    workspaces text[], n_events integer[], n_jobs integer[], c_home integer[], c_offset bigint[],
+    f_change integer[], f_workspace text[], f_number bigint[], f_lease integer[],
     w_change integer[], w_kind text[], w_id text[], w_version integer[], w_keeps boolean[], w_parent text[],
     w_status text[], w_line text[], w_labels text[], w_created_at bigint[], w_updated_at bigint[],
     w_expires_at bigint[], w_body text[],
-    e_change integer[], e_id text[], e_occurred_at bigint[], e_body text[],
-    j_change integer[], j_kind text[], j_due_at bigint[], j_lane text[], j_max_leased integer[], j_urgent boolean[],
-    j_payload text[]
-  ) returns table (change integer, write integer)
+    e_change integer[], e_place integer[], e_id text[], e_occurred_at bigint[], e_body text[],
+    j_change integer[], j_place integer[], j_kind text[], j_due_at bigint[], j_lane text[], j_max_leased integer[],
+    j_urgent boolean[], j_payload text[]
+  ) returns table (change integer, write integer, finish integer)
   language plpgsql ${settings} as $body$
   #variable_conflict use_column
   declare
-    finishes constant boolean := exists (select from unnest(c_finish) f where f is not null);
-    moves constant boolean := exists (select from unnest(c_offset) o where o is not null);
-    lanes constant boolean := exists (select from unnest(j_lane) l where l is not null);
+    finishes constant boolean := f_change <> '{}';
+    moves constant boolean := c_offset <> '{}';
+    -- Whether the writes are looked at before they are made.
+    looks boolean := 1 <> any (w_version);
+    events bigint;
+    jobs bigint;
+    ahead bigint;
+    u_events bigint[];
+    u_jobs bigint[];
+    u_ahead bigint[];
     l_workspace text[];
     l_name text[];
+    places integer[];
     refused integer[] := '{}';
-    r_change integer[];
-    r_write integer[];
   begin
-    if (select count(*) from quotewire.workspace w where w.workspace_id = any (workspaces)) < cardinality(workspaces) then
-      insert into quotewire.workspace (workspace_id) select u.id from unnest(workspaces) u (id) order by 1
-      on conflict do nothing;
-    end if;
-    perform from quotewire.workspace w where w.workspace_id = any (workspaces) order by w.workspace_id for update;
+    for u in 1 .. cardinality(workspaces) loop
+      loop
+        update quotewire.workspace w set last_event = w.last_event + n_events[u], last_job = w.last_job + n_jobs[u]
+        where w.workspace_id = workspaces[u]
+        returning w.last_event - n_events[u], w.last_job - n_jobs[u], w.clock_offset_ms into events, jobs, ahead;
+        exit when found;
+        insert into quotewire.workspace (workspace_id) values (workspaces[u]) on conflict do nothing;
+      end loop;
+      u_events[u] := events;
+      u_jobs[u] := jobs;
+      u_ahead[u] := ahead;
+    end loop;
 
-    if lanes then
-      insert into quotewire.lane as l (workspace_id, name, max_leased, urgent)
-      select distinct on (1, 2) c_workspace[j.change], j.lane, j.max_leased, j.urgent
-      from unnest(j_change, j_lane, j_max_leased, j_urgent) j (change, lane, max_leased, urgent)
-      where j.lane is not null order by 1, 2
-      on conflict (workspace_id, name) do update set max_leased = excluded.max_leased, urgent = excluded.urgent
-        where (l.max_leased, l.urgent) <> (excluded.max_leased, excluded.urgent);
+    if j_lane <> '{}' then
+      -- A lane with room comes due with its first job. Of one that has leased some only its jobs say whether it has.
+      with entered as (
+        insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
+        select workspaces[c_home[j_change[i]]], j_lane[i], max(j_max_leased[i]), bool_or(j_urgent[i]),
+          min(j_due_at[i] - u_ahead[c_home[j_change[i]]])
+        from unnest(j_change) with ordinality p (value, i)
+        where j_lane[i] is not null group by 1, 2 order by 1, 2
+        on conflict (workspace_id, name) do update set max_leased = excluded.max_leased, urgent = excluded.urgent,
+          ready_at = case when l.max_leased = excluded.max_leased and (l.lapses_at is null or l.ready_at is not null)
+            then least(l.ready_at, excluded.ready_at) end
+        returning l.workspace_id, l.name, l.ready_at
+      )
+      select array_agg(e.workspace_id), array_agg(e.name) into l_workspace, l_name from entered e
+      where finishes or moves or e.ready_at is null;
     end if;
-    if lanes or finishes or moves then
+    if finishes or moves then
       select array_agg(t.workspace_id), array_agg(t.name) into l_workspace, l_name from (
         select l.workspace_id, l.name from quotewire.lane l
         join (
-          select c_workspace[j.change], j.lane from unnest(j_change, j_lane) j (change, lane) where j.lane is not null
+          select * from unnest(l_workspace, l_name) n (workspace_id, name)
           union
-          select j.workspace_id, j.lane from unnest(c_holder, c_finish) c (workspace_id, finish)
-          join quotewire.job j on j.workspace_id = c.workspace_id and j.number = c.finish
+          select j.workspace_id, j.lane from unnest(f_change) with ordinality p (value, i)
+          join quotewire.job j on j.workspace_id = f_workspace[i] and j.number = f_number[i]
           where j.lane is not null
           union
-          select l.workspace_id, l.name from unnest(c_workspace, c_offset) c (workspace_id, moved)
-          join quotewire.lane l on l.workspace_id = c.workspace_id
-          where c.moved is not null
+          select l.workspace_id, l.name from unnest(c_offset) with ordinality p (value, i)
+          join quotewire.lane l on l.workspace_id = workspaces[c_home[i]]
+          where c_offset[i] is not null
         ) s (workspace_id, name) on l.workspace_id = s.workspace_id and l.name = s.name
         order by l.workspace_id, l.name for update of l
       ) t;
     end if;
 
     if finishes then
-      refused := array(
-        select c.change from unnest(c_holder, c_finish) with ordinality c (workspace_id, finish, change)
-        where c.finish is not null and not c.change = any (array(
-          select held.change from (
-            select c.change from unnest(c_holder, c_finish, c_lease)
-              with ordinality c (workspace_id, finish, lease, change)
-            join quotewire.job j on j.workspace_id = c.workspace_id and j.number = c.finish
-            where j.held and j.lease = c.lease
-            order by j.workspace_id, j.number for update of j
-          ) held
-        ))
+      -- The leases that are held.
+      places := array(
+        select i from unnest(f_change) with ordinality p (value, i)
+        join quotewire.job j on j.workspace_id = f_workspace[i] and j.number = f_number[i]
+        where j.held and j.lease = f_lease[i]
+        order by j.workspace_id, j.number for update of j
       );
-      return query select r.change, null::integer from unnest(refused) r (change);
+      if cardinality(places) < cardinality(f_change) then
+        return query select p.value, null::integer, min(i)::integer
+        from unnest(f_change) with ordinality p (value, i) where not i = any (places) group by 1;
+        refused := array(
+          select p.value from unnest(f_change) with ordinality p (value, i) where not i = any (places)
+        );
+      end if;
     end if;
-    if cardinality(w_change) > 0 then
-      select coalesce(array_agg(t.change), '{}'), coalesce(array_agg(t.write), '{}') into r_change, r_write from (
-        select w.change, min(w.write)::integer as write
-        from unnest(w_change, w_kind, w_id, w_version) with ordinality w (change, kind, id, version, write)
-        left join quotewire.record r
-          on r.workspace_id = c_workspace[w.change] and r.kind = w.kind and r.id = w.id
-        where coalesce(r.version, 0) <> w.version - 1 and not w.change = any (refused)
-        group by w.change
-      ) t;
-      return query select r.change, r.write from unnest(r_change, r_write) r (change, write);
-      refused := refused || r_change;
+    while w_change <> '{}' loop
+      if looks then
+        -- The writes that do not follow.
+        places := array(
+          select i from unnest(w_change) with ordinality p (value, i)
+          where not w_change[i] = any (refused) and w_version[i] - 1 <> coalesce((
+            select r.version from quotewire.record r
+            where r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
+          ), 0)
+        );
+        if places <> '{}' then
+          return query select w_change[p.place], min(p.place), null::integer from unnest(places) p (place) group by 1;
+          refused := refused || array(select w_change[p.place] from unnest(places) p (place));
+        end if;
+      end if;
+      begin
+        insert into quotewire.record
+        select workspaces[c_home[w_change[i]]], w_kind[i], w_id[i], 1, w_parent[i], w_status[i], w_line[i],
+          coalesce(string_to_array(w_labels[i], E'\\n'), '{}'), w_created_at[i], w_updated_at[i], w_expires_at[i], w_body[i]
+        from unnest(w_change) with ordinality p (value, i)
+        where w_version[i] = 1 and not w_change[i] = any (refused);
+        exit;
+      exception when unique_violation then
+        looks := true;
+      end;
+    end loop;
+    if refused <> '{}' then
+      -- What is refused takes no numbers: those of the others close up. Its jobs enter no lane.
+      update quotewire.workspace w set last_event = w.last_event - n.events, last_job = w.last_job - n.jobs
+      from (
+        select u.id, (
+          select count(*) from unnest(e_change) with ordinality p (value, i)
+          where e_change[i] = any (refused) and workspaces[c_home[e_change[i]]] = u.id
+        ) as events, (
+          select count(*) from unnest(j_change) with ordinality p (value, i)
+          where j_change[i] = any (refused) and workspaces[c_home[j_change[i]]] = u.id
+        ) as jobs
+        from unnest(workspaces) u (id)
+      ) n
+      where w.workspace_id = n.id and n.events + n.jobs > 0;
+      e_place := array(
+        select count(*) filter (where not e_change[i] = any (refused)) over (partition by c_home[e_change[i]] order by i)
+        from unnest(e_change) with ordinality p (value, i) order by i
+      );
+      j_place := array(
+        select count(*) filter (where not j_change[i] = any (refused)) over (partition by c_home[j_change[i]] order by i)
+        from unnest(j_change) with ordinality p (value, i) order by i
+      );
+      select array_agg(s.workspace_id), array_agg(s.name) into l_workspace, l_name from (
+        select * from unnest(l_workspace, l_name) n (workspace_id, name)
+        union
+        select workspaces[c_home[j_change[i]]], j_lane[i] from unnest(j_change) with ordinality p (value, i)
+        where j_lane[i] is not null
+      ) s (workspace_id, name);
+    end if;
 
+    if looks then
       if true = any (w_keeps) then
         insert into quotewire.older_version
-        select r.* from unnest(w_change, w_kind, w_id, w_version, w_keeps) w (change, kind, id, version, keeps)
-        join quotewire.record r on r.workspace_id = c_workspace[w.change] and r.kind = w.kind and r.id = w.id
-        where w.keeps and w.version > 1 and not w.change = any (refused);
+        select r.* from unnest(w_change) with ordinality p (value, i)
+        join quotewire.record r
+          on r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
+        where w_keeps[i] and w_version[i] > 1 and not w_change[i] = any (refused);
       end if;
-      insert into quotewire.record as r
-      select c_workspace[w.change], w.kind, w.id, w.version, w.parent, w.status, w.line,
-        string_to_array(w.labels, E'\\n'), w.created_at, w.updated_at, w.expires_at, w.body
-      from unnest(
-        w_change, w_kind, w_id, w_version, w_parent, w_status, w_line, w_labels, w_created_at, w_updated_at,
-        w_expires_at, w_body
-      ) w (change, kind, id, version, parent, status, line, labels, created_at, updated_at, expires_at, body)
-      where not w.change = any (refused)
-      on conflict (workspace_id, kind, id) do update set version = excluded.version, parent = excluded.parent,
-        status = excluded.status, line = excluded.line, labels = excluded.labels, created_at = excluded.created_at,
-        updated_at = excluded.updated_at, expires_at = excluded.expires_at, body = excluded.body;
+      update quotewire.record r set version = w_version[i], parent = w_parent[i], status = w_status[i], line = w_line[i],
+        labels = coalesce(string_to_array(w_labels[i], E'\\n'), '{}'), created_at = w_created_at[i],
+        updated_at = w_updated_at[i], expires_at = w_expires_at[i], body = w_body[i]
+      from unnest(w_change) with ordinality p (value, i)
+      where r.workspace_id = workspaces[c_home[w_change[i]]] and r.kind = w_kind[i] and r.id = w_id[i]
+        and w_version[i] > 1 and not w_change[i] = any (refused);
     end if;
-
-    if cardinality(e_change) + cardinality(j_change) > 0 or moves then
-      with event as (
-        select c_workspace[e.change] as workspace_id, e.id, e.occurred_at, e.body,
-          row_number() over (partition by c_workspace[e.change] order by e.place) as place
-        from unnest(e_change, e_id, e_occurred_at, e_body) with ordinality e (change, id, occurred_at, body, place)
-        where not e.change = any (refused)
-      ), job as (
-        select c_workspace[j.change] as workspace_id, j.kind, j.due_at, j.lane, j.payload,
-          row_number() over (partition by c_workspace[j.change] order by j.place) as place
-        from unnest(j_change, j_kind, j_due_at, j_lane, j_payload)
-          with ordinality j (change, kind, due_at, lane, payload, place)
-        where not j.change = any (refused)
-      ), moved as (
-        select c.workspace_id, c.clock_offset_ms
-        from unnest(c_workspace, c_offset) with ordinality c (workspace_id, clock_offset_ms, change)
-        where c.clock_offset_ms is not null and not c.change = any (refused)
-      ), counted as (
-        update quotewire.workspace w set last_event = w.last_event + n.events, last_job = w.last_job + n.jobs,
-          clock_offset_ms = coalesce(n.clock_offset_ms, w.clock_offset_ms)
-        from (
-          select u.id as workspace_id, (select count(*) from event e where e.workspace_id = u.id) as events,
-            (select count(*) from job j where j.workspace_id = u.id) as jobs,
-            (select m.clock_offset_ms from moved m where m.workspace_id = u.id) as clock_offset_ms
-          from unnest(workspaces) u (id)
-        ) n
-        where w.workspace_id = n.workspace_id
-        returning w.workspace_id, w.last_event - n.events as before_events, w.last_job - n.jobs as before_jobs,
-          w.clock_offset_ms
-      ), numbered as (
-        insert into quotewire.event (workspace_id, number, id, occurred_at, body)
-        select e.workspace_id, c.before_events + e.place, e.id, e.occurred_at, e.body
-        from event e join counted c on c.workspace_id = e.workspace_id
-      )
-      insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
-      select j.workspace_id, c.before_jobs + j.place, j.kind, j.due_at, j.due_at - c.clock_offset_ms, j.lane, j.payload
-      from job j join counted c on c.workspace_id = j.workspace_id;
-    end if;
-
-    if finishes then
-      delete from quotewire.job j using unnest(c_holder, c_finish) with ordinality c (workspace_id, finish, change)
-      where j.workspace_id = c.workspace_id and j.number = c.finish and not c.change = any (refused);
+    if e_change <> '{}' then
+      insert into quotewire.event (workspace_id, number, id, occurred_at, body)
+      select workspaces[c_home[e_change[i]]], u_events[c_home[e_change[i]]] + e_place[i], e_id[i], e_occurred_at[i],
+        e_body[i]
+      from unnest(e_change) with ordinality p (value, i)
+      where not e_change[i] = any (refused);
     end if;
     if moves then
-      update quotewire.job j
-      set ready_at = greatest(j.due_at - w.clock_offset_ms, j.leased_until)
-      from unnest(c_workspace, c_offset) with ordinality c (workspace_id, moved, change)
-      join quotewire.workspace w on w.workspace_id = c.workspace_id
-      where c.moved is not null and not c.change = any (refused)
-        and j.workspace_id = c.workspace_id and j.lane is null;
+      for c in 1 .. cardinality(c_offset) loop
+        continue when c_offset[c] is null or c = any (refused);
+        update quotewire.workspace w set clock_offset_ms = c_offset[c] where w.workspace_id = workspaces[c_home[c]];
+        update quotewire.job j set ready_at = greatest(j.due_at - c_offset[c], j.leased_until)
+        where j.workspace_id = workspaces[c_home[c]] and j.lane is null;
+        u_ahead[c_home[c]] := c_offset[c];
+      end loop;
     end if;
-    if cardinality(l_name) > 0 then
+    if j_change <> '{}' then
+      insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
+      select workspaces[c_home[j_change[i]]], u_jobs[c_home[j_change[i]]] + j_place[i], j_kind[i], j_due_at[i],
+        j_due_at[i] - u_ahead[c_home[j_change[i]]], j_lane[i], j_payload[i]
+      from unnest(j_change) with ordinality p (value, i)
+      where not j_change[i] = any (refused);
+    end if;
+    if finishes then
+      delete from quotewire.job j using unnest(f_change) with ordinality p (value, i)
+      where j.workspace_id = f_workspace[i] and j.number = f_number[i] and not f_change[i] = any (refused);
+    end if;
+    if l_name is not null then
       perform quotewire.refresh_lanes_1(l_workspace, l_name);
       delete from quotewire.lane l using unnest(l_workspace, l_name) t (workspace_id, name)
       where l.workspace_id = t.workspace_id and l.name = t.name and l.ready_at is null and l.lapses_at is null;

@@ -1,7 +1,6 @@
 import { claim } from "./claim.ts"
 import { commit } from "./commit.ts"
 import { erase } from "./erase.ts"
-import { finishes } from "./finishes.ts"
 import { lanes } from "./lanes.ts"
 import { tables } from "./tables.ts"
 import { tally } from "./tally.ts"
@@ -26,8 +25,7 @@ export const migrations: ReadonlyArray<Migration> = [
     name: "begin",
     serves_from: 1,
     statements: [...tables, ...lanes, ...commit, ...claim, ...erase, ...tally]
-  },
-  { number: 2, name: "several_finishes", serves_from: 1, statements: finishes }
+  }
 ]
 
 /** The newest schema that this program knows, and the oldest that it can serve. */

@@ -35,7 +35,7 @@ export const tables: ReadonlyArray<string> = [
   ) with (fillfactor = 85)`,
   `create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null`,
   // Its condition always holds. Only who repeats it is planned by this index, so that it is never taken for the key.
-  `create index record_age on quotewire.record (workspace_id, kind, created_at, id) where ${hasAge}`,
+  `create index record_age on quotewire.record (workspace_id, kind, created_at) where ${hasAge}`,
   // The versions before the newest, of kinds that keep them.
   `create table quotewire.older_version (
     like quotewire.record,

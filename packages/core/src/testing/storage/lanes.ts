@@ -142,6 +142,44 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "a job that enters a lane with room can be claimed at once, and one that enters a full lane waits",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ jobs: [inLane(30)] }))
+      const [first] = yield* claimed(storage, 100)
+      yield* storage.commit(Sample.change({ jobs: [inLane(20), inLane(10)] }))
+      expectSame("the rest of the room", Sample.dueTimes(yield* claimed(storage, 100)), [10])
+      yield* storage.commit(Sample.change({ jobs: [inLane(5)] }))
+      expectSame("no room", yield* claimed(storage, 100), [])
+      yield* finish(storage, first)
+      expectSame("the earliest of all", Sample.dueTimes(yield* claimed(storage, 100)), [5])
+    })
+  ),
+  rule(
+    "the jobs of a change that is refused leave no trace in their lanes, also where others are stored beside it",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
+      const commits = Sample.range(1, 3).map((place) =>
+        storage.commit(
+          Sample.change({
+            writes: [Sample.request(place)],
+            jobs:
+              place === 1
+                ? [inLane(10), inLane(20, "gone"), urgent(30), Sample.timer(40)]
+                : [inLane(500), Sample.timer(600)]
+          })
+        )
+      )
+      const exits = yield* Effect.forEach(commits, Effect.exit, { concurrency: "unbounded" })
+      expectSame(
+        "one is refused",
+        exits.map(({ _tag }) => _tag),
+        ["Failure", "Success", "Success"]
+      )
+      expectSame("when to look", yield* storage.claim(Sample.claimAt(100)), { jobs: [], next_due_at: 500, busy: false })
+      expectSame("the others", Sample.dueTimes(yield* claimed(storage, 600)), [500, 500, 600, 600])
+    })
+  ),
+  rule(
     "a claim for the ordered work of one workspace sees no lanes",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [urgent(10), inLane(10), Sample.timer(20)] }))
