@@ -1,7 +1,8 @@
 import { type Change, Ids, Rounds } from "@quotewire/core"
 import { Effect, Option, Queue, Schema, type Scope } from "effect"
 import { texts } from "./columns.ts"
-import { type Database, inRealTime } from "./Database.ts"
+import type { Database } from "./Database.ts"
+import { inRealTime } from "./inRealTime.ts"
 
 /** The channel on which hosts tell each other of their commits. */
 export const channel = "quotewire"

@@ -1,8 +1,10 @@
 import { type PgConnection, PgPool } from "@effect/sql-pg"
 import type { Storage } from "@quotewire/core"
-import { Clock, Effect, Fiber, type Redacted, type Scope } from "effect"
+import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { types } from "./columns.ts"
+import * as Deadlines from "./Deadlines.ts"
+import { inRealTime } from "./inRealTime.ts"
 import { refused, unavailable } from "./StatementRefused.ts"
 
 /** Where the database is, and how much of it a process may take. */
@@ -47,9 +49,6 @@ export const connectionOf = (options: DatabaseOptions): PgConnection.Config => (
   maxMessageSize: 256 * 1_024 * 1_024
 })
 
-// The wire keeps real time, also where a test clock moves everything else.
-export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
-
 /** Opens pools; connections are made when they are needed, and made again when they are lost. */
 export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions
@@ -57,21 +56,30 @@ export const make = Effect.fnUntraced(function* (
   const connection = connectionOf(options)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
-  const call_ms = (options.call_seconds ?? 10) * 1_000
-  const scope = yield* Effect.scope
+  const deadlines = yield* Deadlines.make((options.call_seconds ?? 10) * 1_000)
+  const run = yield* inRealTime(FiberSet.makeRuntime())
 
-  const bounded = (
+  /**
+   * Runs a statement in a fiber of its own, so that nobody waits until it has been called off: it is when its time is over,
+   * and a read also when its caller has gone.
+   */
+  const send = (
     statement: Effect.Effect<PgConnection.Result, SqlError>,
-    giveUp: Effect.Effect<unknown>
-  ): Effect.Effect<Rows, Storage.StorageUnavailable> =>
-    Effect.timeoutOrElse(statement, {
-      duration: call_ms,
-      orElse: () => Effect.andThen(giveUp, Effect.fail(unavailable))
-    }).pipe(
-      Effect.map(({ rows }) => rows),
-      Effect.catchTag("SqlError", refused),
-      inRealTime
-    )
+    { isRead, giveUp }: { readonly isRead: boolean; readonly giveUp: Effect.Effect<void> }
+  ) =>
+    Effect.callback<Rows, SqlError | Storage.StorageUnavailable>((resume) => {
+      const fiber = run(statement)
+      const deadline = deadlines.begin(() => {
+        resume(Effect.fail(unavailable))
+        run(giveUp)
+        fiber.interruptUnsafe()
+      })
+      fiber.addObserver((exit) => {
+        deadlines.keep(deadline)
+        resume(answerOf(exit))
+      })
+      return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined
+    }).pipe(Effect.catchTag("SqlError", refused))
 
   return {
     read: (sql, params) =>
@@ -82,20 +90,21 @@ export const make = Effect.fnUntraced(function* (
           return connection.query(sql, params)
         })
         // The server ends a statement sooner than that: this connection is dead, and nobody else should get it.
-        return bounded(
-          statement,
-          Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
-        )
+        const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
+        return send(statement, { isRead: true, giveUp })
       }),
     write: (sql, params) =>
-      Effect.flatMap(
-        Effect.forkIn(
-          writes.use((connection) => connection.query(sql, params)),
-          scope,
-          { startImmediately: true }
-        ),
-        // Whoever gives up does not wait until the statement is called off, and the connection with it.
-        (fiber) => bounded(Fiber.join(fiber), Effect.forkIn(Fiber.interrupt(fiber), scope))
+      send(
+        writes.use((connection) => connection.query(sql, params)),
+        { isRead: false, giveUp: Effect.void }
       )
   }
 })
+
+/** The rows; a statement that was called off has none, since its storage is closed. */
+const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
+  Exit.isSuccess(exit)
+    ? Effect.succeed(exit.value.rows)
+    : Cause.hasInterruptsOnly(exit.cause)
+      ? Effect.fail(unavailable)
+      : Effect.failCause(exit.cause)

@@ -3,7 +3,7 @@ import { type Change, Rounds } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { channel, hear } from "./Announcer.ts"
-import { inRealTime } from "./Database.ts"
+import { inRealTime } from "./inRealTime.ts"
 
 const reconnect_ms = 1_000
 /** How often the connection is tried: one on which nothing comes may be dead, and nobody would know. */

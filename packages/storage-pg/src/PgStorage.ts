@@ -7,6 +7,7 @@ import * as Database from "./Database.ts"
 import * as DatabaseClock from "./DatabaseClock.ts"
 import { DatabaseRefused, refusalOf } from "./DatabaseRefused.ts"
 import { erase } from "./Eraser.ts"
+import { inRealTime } from "./inRealTime.ts"
 import { listen } from "./Listener.ts"
 import * as Reader from "./Reader.ts"
 import * as DatabaseSchema from "./Schema.ts"
@@ -131,7 +132,7 @@ const opened = <A>(
   options: Options,
   use: (made: Made) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>
 ): Effect.Effect<A, DatabaseRefused, Scope.Scope> =>
-  Effect.flatMap(Database.inRealTime(make(options)), use).pipe(
+  Effect.flatMap(inRealTime(make(options)), use).pipe(
     Effect.catchTags({
       SqlError: (error) => Effect.fail(refusalOf(options.url, error)),
       StorageUnavailable: () => Effect.fail(lostAtStart)

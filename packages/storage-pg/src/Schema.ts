@@ -1,8 +1,9 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { connectionOf, type DatabaseOptions, inRealTime } from "./Database.ts"
+import { connectionOf, type DatabaseOptions } from "./Database.ts"
 import { DatabaseRefused, refusalOf } from "./DatabaseRefused.ts"
+import { inRealTime } from "./inRealTime.ts"
 import { known, type Migration, migrations } from "./migrations/migrations.ts"
 
 /** How far a database's schema is, and what this program needs. */

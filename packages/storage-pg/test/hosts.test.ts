@@ -226,6 +226,8 @@ describe("a host that has closed its storage", () => {
       const storage = yield* Effect.scoped(open(options))
       const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         storage.commit(request("qreq_1")),
+        storage.get({ workspace_id: workspace(1), kind: "quote", id: "qt_1" }),
+        storage.feed({ workspace_id: workspace(1), after: 0, limit: 1 }),
         storage.page({
           workspace_id: workspace(1),
           kind: "quote",
