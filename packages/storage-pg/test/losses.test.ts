@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Change, type Storage } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Cause, Effect, Option, Redacted } from "effect"
+import { Cause, Deferred, Effect, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { PostgresServer } from "../../../test/support/PostgresServer.ts"
 import { statements } from "../../../test/support/TestDatabase.ts"
@@ -59,14 +59,15 @@ const insist = (storage: Port, change: Change.Change): Effect.Effect<number, Sto
 const writers = 12
 const versions = 60
 
-/** Many writers at once; answers how often one of them met a loss. */
-const load = (storage: Port) =>
+/** Many writers at once, whose last step waits for something; answers how often one of them met a loss. */
+const load = (storage: Port, before_last: Effect.Effect<void> = Effect.void) =>
   Effect.forEach(
     Array.from({ length: writers }, (_, writer) => writer),
     (writer) =>
       Effect.forEach(
         Array.from({ length: versions }, (_, version) => version + 1),
-        (version) => insist(storage, step(writer, version))
+        (version) =>
+          Effect.andThen(version < versions ? Effect.void : before_last, insist(storage, step(writer, version)))
       ),
     { concurrency: "unbounded" }
   ).pipe(Effect.map((losses) => losses.flat().reduce((sum, one) => sum + one, 0)))
@@ -141,9 +142,11 @@ describe("a host whose database crashes", () => {
       Effect.gen(function* () {
         const options = yield* fresh
         const [storage, other] = [yield* open(options), yield* open(options)]
+        const crashed = yield* Deferred.make<void>()
         const crash = Effect.gen(function* () {
           yield* Effect.sleep(100)
           yield* Effect.promise(() => server.stop("immediate"))
+          yield* Deferred.succeed(crashed, undefined)
           yield* unavailable(storage.ready)
           yield* unavailable(storage.commit(step(99, 1)))
           yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" }))
@@ -152,7 +155,9 @@ describe("a host whose database crashes", () => {
           yield* unavailable(storage.workspaces(null, 1))
           yield* Effect.promise(() => server.startAgain())
         })
-        const [losses] = yield* inRealTime(Effect.all([load(storage), crash], { concurrency: "unbounded" }))
+        const [losses] = yield* inRealTime(
+          Effect.all([load(storage, Deferred.await(crashed)), crash], { concurrency: "unbounded" })
+        )
         assert.isAbove(losses, 0)
         yield* eventually(storage.ready)
         yield* eventually(expectWhole(storage))
