@@ -44,8 +44,14 @@ if (isWanted("pending")) {
 }
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 if (isWanted("pg_starts")) {
-  const rows = await Databases.using(async ({ fresh }) => http.run(suites.startOnPg(await fresh()), facts, settings))
-  add(report.ofPeers("pg_starts", suites.startOnPg("").title, suites.startOnPg("").base, rows))
+  // The database writes together what comes together: it shows what it can do only where much does.
+  for (const connections of [settings.connections, suites.many_connections]) {
+    await Databases.using(async ({ fresh }) => {
+      const suite = suites.startOnPg(await fresh(), connections)
+      const rows = await http.run(suite, facts, { ...settings, connections })
+      add(report.ofPeers(suite.name, suite.title, suite.base, rows))
+    })
+  }
 }
 if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
 if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))

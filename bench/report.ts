@@ -119,6 +119,7 @@ export const order = [
   "pending",
   "pg_changes",
   "pg_starts",
+  "pg_starts_many",
   "pg_jobs",
   "pg_deliveries",
   "pg_reads",

@@ -83,11 +83,14 @@ export const mcp: Suite = {
   })
 }
 
+/** So many that a host never waits for a caller. */
+export const many_connections = 200
+
 /** Starts quote requests on PostgreSQL and in memory, by hosts that also work. */
-export const startOnPg = (database: string): Suite => ({
+export const startOnPg = (database: string, connections: number): Suite => ({
   ...start,
-  name: "pg_starts",
-  title: `POST /v1/quote-requests (${body.length} bytes) on PostgreSQL`,
+  name: connections === many_connections ? "pg_starts_many" : "pg_starts",
+  title: `POST /v1/quote-requests (${body.length} bytes) on PostgreSQL, ${connections} connections`,
   peers: [
     { ...quotewire, name: "Quotewire, in memory", args: ["--work"] },
     { ...quotewire, name: "Quotewire, on PostgreSQL", args: ["--work", "--database", database] }

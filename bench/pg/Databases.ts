@@ -14,13 +14,30 @@ export interface Databases {
  * What the server is started with besides its defaults: commits wait for the disk, as they do by default, but no
  * checkpoint comes in the middle of a round.
  */
-const settings = { shared_buffers: "1GB", max_wal_size: "16GB", checkpoint_timeout: "1h", autovacuum_naptime: "10s" }
+const settings = {
+  shared_buffers: "1GB",
+  min_wal_size: "4GB",
+  max_wal_size: "16GB",
+  checkpoint_timeout: "1h",
+  autovacuum_naptime: "10s"
+}
+
+/** Segments of the log that are there before anything is measured, as on a server that has run for a while. */
+const log_segments = 200
+
+const makeLog = `do $$ begin
+  for n in 1..${log_segments} loop
+    perform pg_logical_emit_message(false, 'quotewire', 'a segment is begun');
+    perform pg_switch_wal();
+  end loop;
+end $$`
 
 /** Starts a PostgreSQL whose commits wait for the disk, for as long as the work on it takes. */
 export const using = async <A>(work: (databases: Databases) => Promise<A>): Promise<A> => {
   const server = await PostgresServer.start({ durable: true, settings })
   try {
     const admin = server.url("postgres")
+    await statements(admin, makeLog, "checkpoint")
     await statements(admin, "create database model")
     await Effect.runPromise(PgStorage.migrate({ url: Redacted.make(server.url("model")) }))
     let made = 0

@@ -30,6 +30,7 @@ const waysOf = (rival: "pgbench" | "pg"): ReadonlyArray<Way> => [
   { name: "Quotewire, one hot workspace", by: "port", workspaces: 1, at_once },
   { name: `${rival}, one hot workspace`, by: rival, workspaces: 1, at_once: connections },
   { name: "Quotewire, one at a time", by: "port", workspaces, at_once: 1 },
+  { name: "Quotewire's statement by itself, one at a time", by: "statement", workspaces, at_once: 1 },
   { name: `${rival}, one at a time`, by: rival, workspaces, at_once: 1 },
   ...(rival === "pg" ? [] : [{ name: "pg, one at a time", by: "pg", workspaces, at_once: 1 } as const])
 ]

@@ -1,6 +1,9 @@
+import { PgConnection } from "@effect/sql-pg"
 import { type Change, Storage } from "@quotewire/core"
-import { Effect, ManagedRuntime } from "effect"
+import { Effect, ManagedRuntime, Redacted } from "effect"
 import { Client } from "pg"
+import * as changes from "../../packages/storage-pg/src/changes.ts"
+import { types } from "../../packages/storage-pg/src/columns.ts"
 import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
@@ -9,8 +12,11 @@ import { again } from "./start.ts"
 
 /** Asks for changes to be written. */
 export interface Writing {
-  /** Through the storage port, or each with one statement of `pg` on a connection of its own. */
-  readonly by: "port" | "pg"
+  /**
+   * Through the storage port, by the port's own statement on a connection with nothing around it, or each with one
+   * statement of `pg` on a connection of its own.
+   */
+  readonly by: "port" | "statement" | "pg"
   readonly url: string
   readonly sample: Change.Change
   readonly workspaces: number
@@ -57,6 +63,19 @@ const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: 
   return written
 }
 
+const byStatement = ({ url, sample, workspaces, seconds, from }: Writing): Promise<Written> =>
+  Effect.gen(function* () {
+    const connection = yield* PgConnection.make({ url: Redacted.make(url), types })
+    let n = from
+    return yield* Effect.promise(() =>
+      inLanes(1, seconds, () => {
+        n++
+        const change = again(sample, 1 + (n % workspaces), n)
+        return Effect.runPromise(connection.query(changes.statement, changes.parameters([change])))
+      })
+    )
+  }).pipe(Effect.scoped, Effect.runPromise)
+
 const throughPg = async ({ url, sample, workspaces, at_once, seconds }: Writing): Promise<Written> => {
   const clients = Array.from({ length: at_once }, () => new Client(url))
   await Promise.all(clients.map((client) => client.connect()))
@@ -71,5 +90,6 @@ const throughPg = async ({ url, sample, workspaces, at_once, seconds }: Writing)
 }
 
 if (import.meta.main) {
-  Child.answer((writing: Writing) => (writing.by === "port" ? throughPort(writing) : throughPg(writing)))
+  const ways = { port: throughPort, statement: byStatement, pg: throughPg }
+  Child.answer((writing: Writing) => ways[writing.by](writing))
 }
