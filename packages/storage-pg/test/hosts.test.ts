@@ -219,6 +219,24 @@ describe("two hosts on one database", () => {
   )
 })
 
+describe("two identifiers that are one in the database", () => {
+  it.effect("are one record: what is written beside the first of them is not held up", () =>
+    Effect.gen(function* () {
+      const { options } = yield* scopedDatabase
+      const storage = yield* open(options)
+      // Neither half of a pair can be sent as it is: both become the same character.
+      const commits = ["a\ud800", "b", "a\ud801"].map((id) => storage.commit(request(id)))
+      const results = yield* inRealTime(
+        Effect.timeout(Effect.forEach(commits, Effect.result, { concurrency: "unbounded" }), "5 seconds")
+      )
+      assert.deepStrictEqual(
+        results.map((result) => (result._tag === "Success" ? "stored" : result.failure._tag)),
+        ["stored", "stored", "VersionConflict"]
+      )
+    })
+  )
+})
+
 describe("a host that has closed its storage", () => {
   it.effect("is refused what it still asks for, and does not wait for it", () =>
     Effect.gen(function* () {

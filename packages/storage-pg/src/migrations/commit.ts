@@ -10,9 +10,9 @@ import { settings } from "./settings.ts"
  *
  * Locks come first, in one order for everybody: the workspaces, the lanes of the jobs, the jobs. Every statement after
  * them sees what they protect, so that whatever the guards say still holds when the change is written. What locks a
- * workspace counts its new events and jobs in it; those of refused changes are taken off again. First versions have no
- * guard but their key: only where one is taken is it looked up which. No two of the changes may write the same record,
- * finish the same job or move the same clock.
+ * workspace counts its new events and jobs in it; those of refused changes are taken off again. Where all writes are first
+ * versions they have no guard but their keys: only if one is taken, all of them are looked at. No two of the changes may
+ * write the same record, finish the same job or move the same clock.
  */
 export const commit: ReadonlyArray<string> = [
   `create function quotewire.commit_1(
@@ -129,11 +129,14 @@ export const commit: ReadonlyArray<string> = [
         where w_version[i] = 1 and not w_change[i] = any (refused);
         exit;
       exception when unique_violation then
+        if looks then
+          raise exception 'Two writes of one record in a call' using errcode = 'unique_violation';
+        end if;
         looks := true;
       end;
     end loop;
     if refused <> '{}' then
-      -- What is refused takes no numbers: those of the others close up. Its jobs enter no lane.
+      -- What is refused takes no numbers: those of the others close up. Its jobs make no lane due.
       update quotewire.workspace w set last_event = w.last_event - n.events, last_job = w.last_job - n.jobs
       from (
         select u.id, (

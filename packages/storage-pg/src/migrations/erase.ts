@@ -14,7 +14,7 @@ export const erase: ReadonlyArray<string> = [
     with old as (
       select r.kind, r.id from quotewire.record r
       where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before and r.${hasAge}
-      order by r.created_at limit most
+      order by r.created_at, r.id limit most
     ), doomed as (
       select o.kind, o.id from old o
       union

@@ -89,6 +89,16 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "of records that were created at one moment those with the first identifiers are erased first",
+    Effect.fnUntraced(function* (storage) {
+      for (const place of [3, 1, 2]) {
+        yield* storage.commit(Sample.change({ writes: [Sample.request(place, { created_at: 10 })] }))
+      }
+      expectSame("how many", (yield* eraseRequests(storage, 11, 2)).records, { quote_request: 2 })
+      expectSame("who is left", yield* requests(storage), [Sample.requestId(3)])
+    })
+  ),
+  rule(
     "records are erased that were created before a moment, the oldest first, up to the limit",
     Effect.fnUntraced(function* (storage) {
       const writes = [40, 10, 30, 20].map((created_at, index) => Sample.request(index + 1, { created_at }))
