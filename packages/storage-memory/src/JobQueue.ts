@@ -105,7 +105,7 @@ export class JobQueue {
   }
 
   claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.Claim {
-    const scope = workspace_id === undefined ? this.everywhere : this.only(workspace_id)
+    const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
     for (let lane = scope.lapses(); lane !== undefined && lane.lapses_at <= now; lane = scope.lapses()) {
       lane.lapse(now)
       this.refresh(lane)
@@ -191,7 +191,7 @@ export class JobQueue {
     return lane.named?.urgent === true ? this.urgent : this.ready
   }
 
-  private only(workspace_id: Ids.WorkspaceId): Scope {
+  private orderedOf(workspace_id: Ids.WorkspaceId): Scope {
     const lane = this.workspaces.get(workspace_id)?.ordered ?? undefined
     return {
       ready: () => (lane !== undefined && lane.ready_slot >= 0 ? lane : undefined),
