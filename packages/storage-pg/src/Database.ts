@@ -56,7 +56,7 @@ export const make = Effect.fnUntraced(function* (
   const connection = connectionOf(options)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
-  const deadlines = yield* Deadlines.make((options.call_seconds ?? 10) * 1_000)
+  const deadlines = yield* inRealTime(Deadlines.make((options.call_seconds ?? 10) * 1_000))
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /**
