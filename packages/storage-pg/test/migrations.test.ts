@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Redacted, type Scope } from "effect"
+import { Effect, Option, Redacted, type Scope } from "effect"
 import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
 import { known, migrations } from "../src/migrations/migrations.ts"
 import { open, workspace } from "./support/hosts.ts"
@@ -12,6 +12,25 @@ const steps = migrations.map(({ name }) => name)
 
 const sql = (database: TestDatabase, ...texts: ReadonlyArray<string>) =>
   Effect.promise(() => statements(database.url, ...texts))
+
+/** A version of a quote, with an event that tells of it and a job that is due at once. */
+const step = (version: number): Change.Change =>
+  Change.make(workspace(1), {
+    writes: [
+      Change.record({
+        kind: "quote",
+        id: "qt_1",
+        version,
+        body: `${version}`,
+        created_at: version,
+        updated_at: version
+      })
+    ],
+    events: [{ id: `evt_${version}`, occurred_at: version, body: "{}" }],
+    jobs: [
+      { kind: "collect", due_at: version, ordered: false, lane: { name: "a", limit: 2, urgent: false }, payload: "{}" }
+    ]
+  })
 
 const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scope.Scope>) =>
   Effect.flip(Effect.scoped(program))
@@ -130,10 +149,36 @@ describe("a host", () => {
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
-      yield* sql(database, `insert into quotewire.migration values (${known + 1}, 'added', ${known})`)
-      const storage = yield* open(database.options)
-      yield* storage.ready
-      yield* storage.commit(Change.make(workspace(1), { events: [{ id: "evt_1", occurred_at: 1, body: "{}" }] }))
+      const before = yield* open(database.options)
+      yield* before.commit(step(1))
+      const addTo = (table: string) => `alter table quotewire.${table} add column added text`
+      yield* sql(
+        database,
+        ...["workspace", "record", "older_version", "event", "job", "lane", "tally"].map(addTo),
+        "create function quotewire.commit_2() returns void language sql as ''",
+        `insert into quotewire.migration values (${known + 1}, 'added', ${known})`
+      )
+      const after = yield* open(database.options)
+      for (const [version, storage] of [
+        [2, before],
+        [3, after],
+        [4, before]
+      ] as const) {
+        yield* storage.ready
+        yield* storage.commit(step(version))
+        const { jobs } = yield* storage.claim({ now: version, lease_ms: 1_000, limit: 10 })
+        yield* storage.commit(Change.make(workspace(1), { finishes: jobs }))
+        const read = yield* storage.get({ workspace_id: workspace(1), kind: "quote", id: "qt_1", version: version - 1 })
+        assert.deepStrictEqual(
+          [jobs.length, Option.map(read, ({ body }) => body)],
+          [version === 2 ? 2 : 1, Option.some(`${version - 1}`)]
+        )
+      }
+      const { events } = yield* before.feed({ workspace_id: workspace(1), after: 0, limit: 10 })
+      assert.deepStrictEqual(
+        events.map(({ id, number }) => [id, number]),
+        [1, 2, 3, 4].map((number) => [`evt_${number}`, number])
+      )
     })
   )
 })
