@@ -45,7 +45,7 @@ if (isWanted("pending")) {
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 if (isWanted("pg_starts")) {
   // The database writes together what comes together: it shows what it can do only where much does.
-  for (const connections of [settings.connections, suites.many_connections]) {
+  for (const connections of new Set([settings.connections, suites.many_connections])) {
     await Databases.using(async ({ fresh }) => {
       const suite = suites.startOnPg(await fresh(), connections)
       const rows = await http.run(suite, facts, { ...settings, connections })

@@ -83,7 +83,7 @@ export const mcp: Suite = {
   })
 }
 
-/** So many that a host never waits for a caller. */
+/** So many that what comes together fills the batches of a host. */
 export const many_connections = 200
 
 /** Starts quote requests on PostgreSQL and in memory, by hosts that also work. */
