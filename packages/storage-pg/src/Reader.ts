@@ -1,4 +1,4 @@
-import { Page, type Storage } from "@quotewire/core"
+import { type Change, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
 import { int8Of } from "./columns.ts"
 import type { Database } from "./Database.ts"
@@ -6,7 +6,6 @@ import * as Lookups from "./Lookups.ts"
 import * as pages from "./pages.ts"
 import { recordColumns, records, workspaces } from "./rows.ts"
 import { obstacle, readStatus, statusStatement } from "./Schema.ts"
-import * as SharedPages from "./SharedPages.ts"
 import { unavailable } from "./StatementRefused.ts"
 
 type Port = Storage.Storage["Service"]
@@ -58,50 +57,48 @@ const isFiltered = (query: Page.RecordQuery): boolean =>
 const IdRow = Schema.Struct({ id: Schema.String })
 const decodeIds = Schema.decodeUnknownSync(Schema.Array(IdRow))
 
-const readPage = (database: Database): SharedPages.Read =>
-  Effect.fnUntraced(function* (query) {
-    const { matching, last } = pages.statementsOf(query)
-    const found = records(yield* database.read(matching, [...pages.place(query), ...pages.filters(query)]))
-    const taken = found.slice(0, query.limit)
-    if (found.length > query.limit) {
-      const page: Page.RecordPage = { records: taken, next: taken.at(-1)?.id ?? query.after }
-      return page
-    }
-    if (!isFiltered(query) && query.limit < Page.page_scan_records) return { records: taken, next: null }
-    // Short of what was asked for: because the list has ended, or because no more may be looked at?
-    const [looked, behind] = decodeIds(yield* database.read(last, pages.place(query)))
-    return { records: taken, next: behind === undefined ? null : (looked?.id ?? null) }
-  })
+/** A page of what was found where one record more than asked for was looked for. */
+const cut = ({ after, limit }: Page.RecordQuery, found: ReadonlyArray<Change.StoredRecord>): Page.RecordPage => {
+  const taken = found.slice(0, limit)
+  return { records: taken, next: found.length > limit ? (taken.at(-1)?.id ?? after) : null }
+}
 
-const makePage = (database: Database): Effect.Effect<Port["page"], never, Scope.Scope> => {
-  const read = readPage(database)
-  return Effect.map(
-    SharedPages.make(read),
-    (shared) => (query) => (query.parent === undefined || isFiltered(query) ? read(query) : shared(query))
-  )
+const readPage = Effect.fnUntraced(function* (database: Database, query: Page.RecordQuery) {
+  const { matching, last } = pages.statementsOf(query)
+  const page = cut(query, records(yield* database.read(matching, [...pages.place(query), ...pages.filters(query)])))
+  if (page.next !== null || (!isFiltered(query) && query.limit < Page.page_scan_records)) return page
+  // Short of what was asked for: because the list has ended, or because no more may be looked at?
+  const [looked, behind] = decodeIds(yield* database.read(last, pages.place(query)))
+  return { ...page, next: behind === undefined ? null : (looked?.id ?? null) }
+})
+
+/** What a page asks for that can be looked up together with others: nothing filters it but its parent. */
+const childrenOf = (query: Page.RecordQuery): Lookups.Children | null => {
+  const { workspace_id, kind, parent, after, limit, order } = query
+  return parent === undefined || order !== "oldest" || isFiltered(query) || limit >= Page.page_scan_records
+    ? null
+    : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
 }
 
 type Reading = Pick<Port, "get" | "page" | "feed" | "workspaces" | "ready">
 
 /** The reading half of the port. */
 export const make = (database: Database): Effect.Effect<Reading, never, Scope.Scope> =>
-  Effect.map(Effect.all([Lookups.make(database), makePage(database)]), ([lookUp, page]) =>
-    reading(database, lookUp, page)
-  )
+  Effect.map(Lookups.make(database), (lookUp) => reading(database, lookUp))
 
-const reading = (
-  database: Database,
-  lookUp: (key: Lookups.Key) => ReturnType<Port["get"]>,
-  page: Port["page"]
-): Reading => ({
+const reading = (database: Database, lookUp: Lookups.LookUp): Reading => ({
   get: ({ workspace_id, kind, id, version }) =>
-    version === undefined
-      ? lookUp({ workspace_id, kind, id })
-      : Effect.map(database.read(named, [workspace_id, kind, id, version]), (rows) =>
-          Option.fromUndefinedOr(records(rows)[0])
-        ),
+    Effect.map(
+      version === undefined
+        ? lookUp({ workspace_id, kind, id })
+        : Effect.map(database.read(named, [workspace_id, kind, id, version]), records),
+      ([found]) => Option.fromUndefinedOr(found)
+    ),
 
-  page,
+  page: (query) => {
+    const children = childrenOf(query)
+    return children === null ? readPage(database, query) : Effect.map(lookUp(children), (found) => cut(query, found))
+  },
 
   feed: ({ workspace_id, after, limit }) =>
     Effect.map(database.read(feed, [workspace_id, int8Of(after), limit]), readFeed),

@@ -141,15 +141,20 @@ interface Means {
 const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }: Means) {
   const signal = yield* wokenByJobs(storage, undefined)
   const running = new Set<ClaimedJob>()
-  const outside = waitingOutside(signal.wake)
-  const losses = restingAfterLosses()
+  // Whether the last claim took all that there was room for: then room is a reason to look again.
+  let isFull = false
+  const makeRoom = () => {
+    if (isFull) signal.wake()
+  }
+  const outside = waitingOutside(makeRoom)
+  const losses = restingAfterLosses(signal.wake)
   const fibers = yield* FiberSet.make()
 
   const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
     Effect.ensuring(
       Effect.sync(() => {
         for (const job of jobs) running.delete(job)
-        signal.wake()
+        makeRoom()
       })
     )
   const runOne = (job: ClaimedJob) => losses.watching(run(job)).pipe(leaving([job]))
@@ -169,11 +174,13 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
     const asked_at = yield* Clock.currentTimeMillis
     const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
     if (room > 0) yield* measure(claimed, running.size - outside.count())
+    isFull = claimed.jobs.length >= room
     for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
-    if (claimed.jobs.length > 0) return
-    const now = yield* Clock.currentTimeMillis
     const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
-    yield* signal.next(next_due_at <= asked_at ? not_given_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
+    const isLeft = next_due_at <= asked_at
+    if (isLeft && claimed.jobs.length > 0) return
+    const now = yield* Clock.currentTimeMillis
+    yield* signal.next(isLeft ? not_given_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
   }).pipe(Effect.provideService(Place, outside.place))
 
   const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
@@ -254,11 +261,12 @@ const waitingOutside = (left: () => void) => {
  * Such a job is as due as it was. Where it can be claimed and its outcome cannot be stored, on a full disk, it would go
  * round and round, and its webhook be sent each time.
  */
-const restingAfterLosses = () => {
+const restingAfterLosses = (begin: () => void) => {
   let isLost = false
   let rest_ms = poll_ms
   const lost = Effect.sync(() => {
     isLost = true
+    begin()
   })
   const done = Effect.sync(() => {
     rest_ms = poll_ms
