@@ -1,7 +1,7 @@
 import { type Change, Hints, Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import * as Announcer from "./Announcer.ts"
-import * as claims from "./claims.ts"
+import * as Claimer from "./Claimer.ts"
 import { int4s, int8Of, int8s, texts } from "./columns.ts"
 import * as Database from "./Database.ts"
 import * as DatabaseClock from "./DatabaseClock.ts"
@@ -85,7 +85,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         write(change),
         Effect.suspend(() => tell(Hints.hintsOf(change)))
       ),
-    claim: (query) => Effect.map(database.write(claims.statement, claims.parameters(query)), claims.read),
+    claim: Claimer.make(database),
     release: makeRelease(database),
     erase: (erasure) => {
       const { what, workspace_id } = erasure
