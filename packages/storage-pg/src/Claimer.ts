@@ -2,7 +2,6 @@ import type { Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as claims from "./claims.ts"
 import type { Database } from "./Database.ts"
-import { inRealTime } from "./inRealTime.ts"
 
 /**
  * How long nobody asks for work after a claim that found none. Every commit of a job is a reason to ask: on a busy host
@@ -10,29 +9,30 @@ import { inRealTime } from "./inRealTime.ts"
  */
 const rest_ms = 5
 
-/** Claims due jobs. */
-export const make = (database: Database): Storage.Storage["Service"]["claim"] => {
-  let found_nothing_at = Number.NEGATIVE_INFINITY
-  const now = inRealTime(Clock.currentTimeMillis)
+/** Claims due jobs. Only claims over all workspaces rest, by the clock that this is made under. */
+export const make = Effect.fnUntraced(function* (
+  database: Pick<Database, "write">
+): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
+  const clock = yield* Clock.Clock
+  const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  let rests_until_ms = now_ms()
 
-  const rest = Effect.flatMap(now, (at) => {
-    // At most as long as it is, also where the clock of this host is set back.
-    const left_ms = Math.min(rest_ms, found_nothing_at + rest_ms - at)
-    return left_ms > 0 ? inRealTime(Effect.sleep(left_ms)) : Effect.void
+  const rest = Effect.suspend(() => {
+    const left_ms = rests_until_ms - now_ms()
+    return left_ms > 0 ? Effect.provideService(Effect.sleep(left_ms), Clock.Clock, clock) : Effect.void
   })
 
   const claim = (query: Storage.ClaimQuery) =>
     Effect.map(database.write(claims.statement, claims.parameters(query)), claims.read)
 
-  return (query) =>
-    query.workspace_id === undefined
-      ? Effect.andThen(
-          rest,
-          Effect.tap(claim(query), ({ jobs }) =>
-            Effect.map(now, (at) => {
-              found_nothing_at = jobs.length === 0 ? at : Number.NEGATIVE_INFINITY
-            })
-          )
-        )
-      : claim(query)
-}
+  const claimAnywhere = (query: Storage.ClaimQuery) =>
+    Effect.andThen(
+      rest,
+      Effect.map(claim(query), (claimed) => {
+        rests_until_ms = claimed.jobs.length === 0 ? now_ms() + rest_ms : now_ms()
+        return claimed
+      })
+    )
+
+  return (query) => (query.workspace_id === undefined ? claimAnywhere(query) : claim(query))
+})

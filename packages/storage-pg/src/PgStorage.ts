@@ -85,7 +85,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         write(change),
         Effect.suspend(() => tell(Hints.hintsOf(change)))
       ),
-    claim: Claimer.make(database),
+    claim: yield* Claimer.make(database),
     release: makeRelease(database),
     erase: (erasure) => {
       const { what, workspace_id } = erasure

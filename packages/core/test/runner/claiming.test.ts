@@ -70,6 +70,34 @@ describe("a runner", () => {
   )
 
   {
+    let claims = 0
+    story(
+      "asks once for what is due, and again when it is told of more",
+      Effect.gen(function* () {
+        yield* work
+        yield* pass(100)
+        claims = 0
+        const { id } = yield* start({}, live)
+        yield* pass(0)
+        assert.strictEqual(yield* reasonOf(id), "quotes_ready")
+        // At the start, when the carriers are to be asked, and when they have answered.
+        assert.strictEqual(claims, 3)
+      }),
+      {
+        around: (storage) => ({
+          ...storage,
+          claim: (query: ClaimQuery) =>
+            Effect.suspend(() => {
+              claims++
+              return storage.claim(query)
+            })
+        }),
+        carriers
+      }
+    )
+  }
+
+  {
     const claims: Array<ClaimQuery> = []
     story(
       "asks only now and then for work that is due and is not given, since another host has it",

@@ -1,0 +1,80 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import * as Claimer from "../src/Claimer.ts"
+import { workspace } from "./support/hosts.ts"
+
+const query = { now: 0, lease_ms: 30_000, limit: 10 }
+
+const nothing = {
+  workspace_id: null,
+  number: null,
+  kind: null,
+  due_at: null,
+  lane: null,
+  max_leased: null,
+  urgent: null,
+  payload: null,
+  lease: null,
+  lapses: null,
+  next_due_at: null,
+  busy: false
+}
+
+const job = {
+  ...nothing,
+  workspace_id: workspace(1),
+  number: 1,
+  kind: "collect",
+  due_at: 0,
+  payload: "{}",
+  lease: 1,
+  lapses: 0
+}
+
+/** A database that answers claims with these rows, and notes when it was asked. */
+const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job) {
+  const asked_at: Array<number> = []
+  const claim = yield* Claimer.make({
+    write: () =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        asked_at.push(now)
+        return [row]
+      })
+  })
+  return { asked_at, claim }
+})
+
+describe("claims, one right after the other", () => {
+  it.effect("rest a moment where the one before found nothing", () =>
+    Effect.gen(function* () {
+      const { asked_at, claim } = yield* answering(nothing)
+      yield* claim(query)
+      const second = yield* Effect.forkChild(claim(query))
+      yield* TestClock.adjust(4)
+      assert.deepStrictEqual(asked_at, [0])
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(second)
+      assert.deepStrictEqual(asked_at, [0, 5])
+      yield* TestClock.adjust(100)
+      yield* claim(query)
+      assert.deepStrictEqual(asked_at, [0, 5, 105])
+    })
+  )
+
+  it.effect("do not rest where it found something, or where they are for one workspace", () =>
+    Effect.gen(function* () {
+      const busy = yield* answering(job)
+      assert.strictEqual((yield* busy.claim(query)).jobs.length, 1)
+      yield* busy.claim(query)
+      assert.deepStrictEqual(busy.asked_at, [0, 0])
+
+      const idle = yield* answering(nothing)
+      yield* idle.claim({ ...query, workspace_id: workspace(1) })
+      yield* idle.claim({ ...query, workspace_id: workspace(1) })
+      yield* idle.claim(query)
+      yield* idle.claim({ ...query, workspace_id: workspace(1) })
+      assert.deepStrictEqual(idle.asked_at, [0, 0, 0, 0])
+    })
+  )
+})
