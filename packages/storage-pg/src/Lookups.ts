@@ -49,8 +49,9 @@ const nameOf = (wanted: Wanted): string =>
     ? [wanted.workspace_id, wanted.kind, wanted.id].join(" ")
     : [wanted.workspace_id, wanted.kind, wanted.parent, wanted.after, wanted.most].join("\n")
 
-// About what a record takes.
+// About what a record takes, and a page: most are asked for with room for many more records than there are.
 const record_bytes = 4_000
+const page_bytes = 80_000
 
 /**
  * Looks records up, by their keys or by their parent: one by itself, and together those that come in the same turn of the
@@ -98,7 +99,7 @@ export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Sco
     Gatherer.make<Wanted, Found>(1, {
       queueOf: () => 0,
       claimsOf: () => [],
-      sizeOf: (wanted) => record_bytes * (isKey(wanted) ? 1 : wanted.most),
+      sizeOf: (wanted) => (isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)),
       send: (wanted) => {
         const [first] = wanted
         return wanted.length === 1 && first !== undefined && isKey(first)

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as Claimer from "../src/Claimer.ts"
+import { int8Of } from "../src/columns.ts"
 import { workspace } from "./support/hosts.ts"
 
 const query = { now: 0, lease_ms: 30_000, limit: 10 }
@@ -35,20 +36,22 @@ const job = {
 /** A database that answers claims with these rows, and notes when it was asked. */
 const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job) {
   const asked_at: Array<number> = []
+  const asked_for: Array<unknown> = []
   const claim = yield* Claimer.make({
-    write: () =>
+    write: (_, [moment]) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         asked_at.push(now)
+        asked_for.push(moment)
         return [row]
       })
   })
-  return { asked_at, claim }
+  return { asked_at, asked_for, claim }
 })
 
 describe("claims, one right after the other", () => {
   it.effect("rest a moment where the one before found nothing", () =>
     Effect.gen(function* () {
-      const { asked_at, claim } = yield* answering(nothing)
+      const { asked_at, asked_for, claim } = yield* answering(nothing)
       yield* claim(query)
       const second = yield* Effect.forkChild(claim(query))
       yield* TestClock.adjust(4)
@@ -56,6 +59,8 @@ describe("claims, one right after the other", () => {
       yield* TestClock.adjust(1)
       yield* Fiber.join(second)
       assert.deepStrictEqual(asked_at, [0, 5])
+      // What came due in the meantime is not left for the next one.
+      assert.deepStrictEqual(asked_for, [int8Of(0), int8Of(5)])
       yield* TestClock.adjust(100)
       yield* claim(query)
       assert.deepStrictEqual(asked_at, [0, 5, 105])

@@ -3,6 +3,7 @@ import { Change } from "@quotewire/core"
 import { Effect, Option } from "effect"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
 import { PgStorage } from "../src/index.ts"
+import * as Lookups from "../src/Lookups.ts"
 import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
@@ -82,6 +83,26 @@ describe("many that look records up at once", () => {
         yield* Effect.forEach(ids, rewrite, { concurrency: "unbounded" }),
         ids.map((id) => `"${id} 2"`)
       )
+    })
+  )
+})
+
+describe("records and pages that are read at once", () => {
+  it.effect("go in one statement, however many records a page has room for", () =>
+    Effect.gen(function* () {
+      let statements = 0
+      const read = () =>
+        Effect.sync(() => {
+          statements++
+          return []
+        })
+      const lookUp = yield* Lookups.make({ read, write: read })
+      const wanted = Array.from({ length: 30 }, (_, index) => [
+        { workspace_id: workspace(1), kind: "quote", parent: `request ${index}`, after: "", most: 1_001 } as const,
+        { workspace_id: workspace(1), kind: "quote_request", id: `request ${index}` } as const
+      ]).flat()
+      yield* Effect.forEach(wanted, lookUp, { concurrency: "unbounded", discard: true })
+      assert.strictEqual(statements, 1)
     })
   )
 })

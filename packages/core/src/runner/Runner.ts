@@ -171,6 +171,7 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
   const round = Effect.gen(function* () {
     yield* losses.rest
     const room = Math.min(max_running - (running.size - outside.count()), max_held - running.size)
+    isFull = room <= 0
     const asked_at = yield* Clock.currentTimeMillis
     const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
     if (room > 0) yield* measure(claimed, running.size - outside.count())
