@@ -17,22 +17,18 @@ export const make = Effect.fnUntraced(function* (
   const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   let rests_until_ms = now_ms()
 
-  /** Rests if it must; answers for how many milliseconds. */
   const rest = Effect.suspend(() => {
-    const left_ms = Math.ceil(rests_until_ms - now_ms())
-    return left_ms > 0
-      ? Effect.as(Effect.provideService(Effect.sleep(left_ms), Clock.Clock, clock), left_ms)
-      : Effect.succeed(0)
+    const left_ms = rests_until_ms - now_ms()
+    return left_ms > 0 ? Effect.provideService(Effect.sleep(left_ms), Clock.Clock, clock) : Effect.void
   })
 
   const claim = (query: Storage.ClaimQuery) =>
     Effect.map(database.write(claims.statement, claims.parameters(query)), claims.read)
 
   const claimAnywhere = (query: Storage.ClaimQuery) =>
-    rest.pipe(
-      // What came due during the rest is found as well.
-      Effect.flatMap((rested_ms) => claim({ ...query, now: query.now + rested_ms })),
-      Effect.map((claimed) => {
+    Effect.andThen(
+      rest,
+      Effect.map(claim(query), (claimed) => {
         rests_until_ms = claimed.jobs.length === 0 ? now_ms() + rest_ms : now_ms()
         return claimed
       })
