@@ -260,7 +260,7 @@ const waitingOutside = (left: () => void) => {
  * Rests before the next claim where a job has found storage away, longer from time to time until a job is done again.
  *
  * Such a job is as due as it was. Where it can be claimed and its outcome cannot be stored, on a full disk, it would go
- * round and round, and its webhook be sent each time.
+ * round and round, and its webhook be sent each time. `begin` wakes who looks for work, so that the rest begins at once.
  */
 const restingAfterLosses = (begin: () => void) => {
   let isLost = false
