@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
-import { type Change, Ids, Signature, Storage, WebhookSender } from "@quotewire/core"
+import { Change, Ids, Signature, Storage, WebhookSender } from "@quotewire/core"
 import { Delivery, Publishing, Revisions, Workspaces } from "@quotewire/core/testing"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -151,7 +151,7 @@ const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveri
     while (published - progress.over > max_open) yield* Effect.sleep(1)
     const at = Date.now()
     const events = subscribed.slice(0, deliveries - published).map((type) => eventOf(ids.event(), type, at))
-    yield* storage.commit({ workspace_id, writes: [], events, jobs: [], finishes: [], clock_offset_ms: null })
+    yield* storage.commit(Change.make(workspace_id, { events }))
     published += events.length
   }
   while (progress.over < deliveries) yield* Effect.sleep(1)

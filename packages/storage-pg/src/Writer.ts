@@ -11,18 +11,20 @@ type Outcome = Effect.Effect<void, Storage.VersionConflict | Storage.LeaseLost |
 const RefusedRow = Schema.Struct({
   change: Schema.Int,
   write: Schema.NullOr(Schema.Int),
-  finish: Schema.NullOr(Schema.Int)
+  finish: Schema.NullOr(Schema.Int),
+  seen: Schema.NullOr(Schema.Int)
 })
 const decodeRefused = Schema.decodeUnknownSync(Schema.Array(RefusedRow))
 
-/** Reads what refuses which change; writes and leases are counted over all changes. */
+/** Reads what refuses which change; writes, leases and what was seen are counted over all changes. */
 const outcomesOf = (batch: ReadonlyArray<Change.Change>, rows: ReadonlyArray<unknown>): ReadonlyArray<Outcome> => {
   const outcomes = batch.map((): Outcome => Effect.void)
   if (rows.length === 0) return outcomes
   const writes = batch.flatMap((change) => change.writes)
   const leases = batch.flatMap((change) => change.finishes)
-  for (const { change, write, finish } of decodeRefused(rows)) {
-    const record = write === null ? undefined : writes[write - 1]
+  const { seen } = changes.restsOf(batch)
+  for (const { change, write, finish, seen: place } of decodeRefused(rows)) {
+    const record = write !== null ? writes[write - 1] : place !== null ? seen[place - 1] : undefined
     const lost = finish === null ? undefined : leases[finish - 1]
     if (record !== undefined) {
       outcomes[change - 1] = Effect.fail(new Storage.VersionConflict({ kind: record.kind, id: record.id }))

@@ -3,7 +3,7 @@ import { bools, filled, int4s, int8s, texts } from "./columns.ts"
 import { laneLimit, laneName, laneUrgency } from "./laneName.ts"
 
 /** Stores changes, each whole or not at all; a row for each that is refused. */
-export const statement = `select change, write, finish from quotewire.commit_1(${Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ")})`
+export const statement = `select change, write, finish, seen from quotewire.commit_1(${Array.from({ length: 41 }, (_, index) => `$${index + 1}`).join(", ")})`
 
 /** What a change has for itself among those that are sent together: records, jobs, a clock. */
 export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Change.Change): ReadonlyArray<string> => {
@@ -51,10 +51,32 @@ const numberedOf = <A>(
   return { rows, counts: [...counts.values()] }
 }
 
+/** A record as changes of its workspace have seen it. */
+interface SeenIn extends Change.Seen {
+  readonly workspace_id: Change.Change["workspace_id"]
+}
+
+/** What changes rest on: each record once, as most have seen the same, and the places among them that each change names. */
+export const restsOf = (changes: ReadonlyArray<Change.Change>) => {
+  const places = new Map<string, number>()
+  const seen: Array<SeenIn> = []
+  const placeOf = (workspace_id: SeenIn["workspace_id"], { kind, id, version }: Change.Seen): number => {
+    const name = `${workspace_id} ${kind} ${version} ${id}`
+    const known = places.get(name)
+    if (known !== undefined) return known
+    const place = seen.push({ workspace_id, kind, id, version })
+    places.set(name, place)
+    return place
+  }
+  const named = rowsOf(changes, ({ workspace_id, rests_on }) => rests_on.map((one) => placeOf(workspace_id, one)))
+  return { seen, named }
+}
+
 /** The parameters of the statement, a column each. */
 export const parameters = (changes: ReadonlyArray<Change.Change>) => {
   const workspaces = [...new Set(changes.flatMap(workspacesOf))].sort()
   const finishes = rowsOf(changes, ({ finishes }) => finishes)
+  const { seen, named } = restsOf(changes)
   const writes = rowsOf(changes, ({ writes }) => writes)
   const events = numberedOf(changes, workspaces, ({ events }) => events)
   const jobs = numberedOf(changes, workspaces, ({ jobs }) => jobs)
@@ -68,6 +90,12 @@ export const parameters = (changes: ReadonlyArray<Change.Change>) => {
     filled(texts, finishes, ({ item }) => item.workspace_id),
     filled(int8s, finishes, ({ item }) => item.number),
     filled(int4s, finishes, ({ item }) => item.lease),
+    filled(int4s, named, ({ change }) => change),
+    filled(int4s, named, ({ item }) => item),
+    filled(int4s, seen, ({ workspace_id }) => workspaces.indexOf(workspace_id) + 1),
+    filled(texts, seen, ({ kind }) => kind),
+    filled(texts, seen, ({ id }) => id),
+    filled(int4s, seen, ({ version }) => version),
     filled(int4s, writes, ({ change }) => change),
     filled(texts, writes, ({ item }) => item.kind),
     filled(texts, writes, ({ item }) => item.id),

@@ -88,6 +88,13 @@ export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): Stor
 
 const none: ReadonlyArray<never> = []
 
+/** A record as somebody who decides has seen it: the version that was the newest then, 0 where there was none. */
+export interface Seen {
+  readonly kind: RecordKind
+  readonly id: string
+  readonly version: number
+}
+
 /** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
 export interface NewEvent {
   readonly id: string
@@ -105,6 +112,11 @@ export interface Change {
   readonly workspace_id: WorkspaceId
   /** Each needs the version before it in store, version 1 the absence of the record: else `VersionConflict`. */
   readonly writes: ReadonlyArray<StoredRecord>
+  /**
+   * What was decided by, without being written: each must be as it was seen, else `VersionConflict`. So a decision can be
+   * made by what a process remembers, and is never stored where that has changed.
+   */
+  readonly rests_on: ReadonlyArray<Seen>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /** The jobs that this change is the outcome of; each lease must still be held, else `LeaseLost` names the first lost one. */
@@ -117,6 +129,7 @@ export interface Change {
 export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
   workspace_id,
   writes: parts.writes ?? [],
+  rests_on: parts.rests_on ?? [],
   events: parts.events ?? [],
   jobs: parts.jobs ?? [],
   finishes: parts.finishes ?? [],

@@ -7,7 +7,7 @@ import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 /** Where organizations and keys are kept: what must be found before a caller's workspace is known. */
 export const directory: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
-/** A write did not follow the version in store: read again and decide again. */
+/** A write did not follow the version in store, or what the change rests on has changed: read again and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
   readonly kind: RecordKind
   readonly id: string
@@ -97,8 +97,9 @@ export interface Tally {
  * One way to write (`commit`), and one way to find work (`claim`). Everything belongs to a workspace. Real time comes in
  * as an argument, so that one suite under a test clock checks every storage alike (`@quotewire/core/testing`).
  *
- * 1. Version rule: a write of version n needs version n - 1 in store. It is the only rule of concurrency, and what makes
- *    an answer to a repeated key unique: the answer is a record whose first version can be written once.
+ * 1. Version rule: a write of version n needs version n - 1 in store, and what a change rests on the version that was
+ *    seen. It is the only rule of concurrency, and what makes an answer to a repeated key unique: the answer is a record
+ *    whose first version can be written once.
  * 2. Fence: a change that finishes jobs needs every lease of them still held.
  * 3. Feed order: events are numbered in commit order without gaps; no reader can pass a number that is committed later.
  * 4. Clock: jobs are due in workspace time; a change that moves the workspace's clock moves its waiting jobs.

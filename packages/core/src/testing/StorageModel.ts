@@ -77,6 +77,10 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     writes: step.writes.map((write) =>
       recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
     ),
+    rests_on: step.rests_on.map(({ kind, place, step }) => {
+      const id = idOf(kind, place)
+      return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
+    }),
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
     // The payload tells jobs apart: a storage's own numbers are known from claims only.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),

@@ -2,11 +2,12 @@ import { settings } from "./settings.ts"
 
 /**
  * Stores changes, each whole or not at all. It answers those that are refused: the place of the change, and that of the
- * first write that does not follow, or of the first lease that is lost.
+ * first write that does not follow, of the first lease that is lost, or of the first record that is not as it was seen.
  *
  * The rows of a change are columns. One of them is unnested and the others are read by its places, at a fraction of what
  * `unnest` of them all costs; of a column that is null every row is null. `c_home` is the place of a change's workspace
- * among the workspaces, and `e_place` and `j_place` count a workspace's events and jobs.
+ * among the workspaces, and `e_place` and `j_place` count a workspace's events and jobs. What changes rest on is mostly the
+ * same: `s_home` to `s_version` name each record once as it was seen, and `r_change` rests on the one at `r_seen`.
  *
  * Locks come first, in one order for everybody: the workspaces, the lanes of the jobs, the jobs. Every statement after
  * them sees what they protect, so that whatever the guards say still holds when the change is written. What locks a
@@ -18,13 +19,14 @@ export const commit: ReadonlyArray<string> = [
   `create function quotewire.commit_1(
     workspaces text[], n_events integer[], n_jobs integer[], c_home integer[], c_offset bigint[],
     f_change integer[], f_workspace text[], f_number bigint[], f_lease integer[],
+    r_change integer[], r_seen integer[], s_home integer[], s_kind text[], s_id text[], s_version integer[],
     w_change integer[], w_kind text[], w_id text[], w_version integer[], w_keeps boolean[], w_parent text[],
     w_status text[], w_line text[], w_labels text[], w_created_at bigint[], w_updated_at bigint[],
     w_expires_at bigint[], w_body text[],
     e_change integer[], e_place integer[], e_id text[], e_occurred_at bigint[], e_body text[],
     j_change integer[], j_place integer[], j_kind text[], j_due_at bigint[], j_lane text[], j_max_leased integer[],
     j_urgent boolean[], j_payload text[]
-  ) returns table (change integer, write integer, finish integer)
+  ) returns table (change integer, write integer, finish integer, seen integer)
   language plpgsql ${settings} as $body$
   #variable_conflict use_column
   declare
@@ -99,10 +101,29 @@ export const commit: ReadonlyArray<string> = [
         order by j.workspace_id, j.number for update of j
       );
       if cardinality(places) < cardinality(f_change) then
-        return query select p.value, null::integer, min(i)::integer
+        return query select p.value, null::integer, min(i)::integer, null::integer
         from unnest(f_change) with ordinality p (value, i) where not i = any (places) group by 1;
         refused := array(
           select p.value from unnest(f_change) with ordinality p (value, i) where not i = any (places)
+        );
+      end if;
+    end if;
+    if r_change <> '{}' then
+      -- What is not as it was seen.
+      places := array(
+        select i from unnest(s_home) with ordinality p (value, i)
+        where s_version[i] <> coalesce((
+          select r.version from quotewire.record r
+          where r.workspace_id = workspaces[s_home[i]] and r.kind = s_kind[i] and r.id = s_id[i]
+        ), 0)
+      );
+      if places <> '{}' then
+        -- In the order of its own that a change names them in.
+        return query select p.value, null::integer, null::integer, r_seen[min(i)]
+        from unnest(r_change) with ordinality p (value, i)
+        where r_seen[i] = any (places) and not p.value = any (refused) group by 1;
+        refused := refused || array(
+          select p.value from unnest(r_change) with ordinality p (value, i) where r_seen[i] = any (places)
         );
       end if;
     end if;
@@ -117,7 +138,7 @@ export const commit: ReadonlyArray<string> = [
           ), 0)
         );
         if places <> '{}' then
-          return query select w_change[p.place], min(p.place), null::integer from unnest(places) p (place) group by 1;
+          return query select w_change[p.place], min(p.place), null::integer, null::integer from unnest(places) p (place) group by 1;
           refused := refused || array(select w_change[p.place] from unnest(places) p (place));
         end if;
       end if;

@@ -25,6 +25,14 @@ const Commit = Schema.TaggedStruct("commit", {
       updated_at: moment
     })
   ).check(Schema.isMaxLength(3)),
+  rests_on: Schema.Array(
+    Schema.Struct({
+      kind,
+      place,
+      /** The version from the one in store: mostly the same, sometimes one that is over or to come. */
+      step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
+    })
+  ).check(Schema.isMaxLength(2)),
   events: Schema.Array(moment).check(Schema.isMaxLength(3)),
   jobs: Schema.Array(
     Schema.Struct({

@@ -4,6 +4,7 @@ import {
   keepsHistory,
   type NewEvent,
   type RecordKind,
+  type Seen,
   type StoredRecord,
   survivesReset
 } from "../../storage/Change.ts"
@@ -64,10 +65,13 @@ export class Model {
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
+    const stored = ({ kind, id }: Seen) => this.newest(change.workspace_id, kind, id)?.version ?? 0
+    const changed = change.rests_on.find((seen) => stored(seen) !== seen.version)
+    if (changed !== undefined) return { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
     for (const [index, write] of change.writes.entries()) {
       const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
-      const stored = this.newest(change.workspace_id, write.kind, write.id)?.version ?? 0
-      if (repeated || stored !== write.version - 1) return { _tag: "VersionConflict", kind: write.kind, id: write.id }
+      if (repeated || stored(write) !== write.version - 1)
+        return { _tag: "VersionConflict", kind: write.kind, id: write.id }
     }
     return null
   }

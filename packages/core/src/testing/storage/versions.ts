@@ -15,6 +15,12 @@ const read = (storage: StorageService, id: string, version?: number) =>
     Option.getOrNull
   )
 
+const seen = (place: number, version: number): Change.Seen => ({
+  kind: "quote_request",
+  id: Sample.requestId(place),
+  version
+})
+
 /** The version rule, and that a change is stored whole or not at all. */
 export const versions: ReadonlyArray<Case> = [
   rule(
@@ -104,6 +110,125 @@ export const versions: ReadonlyArray<Case> = [
       const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
       const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
       expectSame("the error", error, { _tag: "VersionConflict", kind: "quote", id: Sample.quoteId(5) })
+    })
+  ),
+  rule(
+    "what a change rests on needs the version that was seen",
+    Effect.fnUntraced(function* (storage) {
+      const resting = (version: number, event: number) =>
+        storage.commit(
+          Sample.change({
+            rests_on: [seen(1, version)],
+            writes: [Sample.request(10 + event)],
+            events: [Sample.event(event)]
+          })
+        )
+      for (const version of [0, 1, 2]) {
+        for (const other of [0, 1, 2, 3]) {
+          if (other === version) continue
+          const error = yield* expectRefusal(resting(other, 9), "VersionConflict")
+          expectSame("the error", error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(1) })
+        }
+        yield* resting(version, version)
+        yield* storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] }))
+      }
+      expectSame("what was refused", yield* read(storage, Sample.requestId(19)), null)
+      const { events } = yield* storage.feed(Sample.feedOf())
+      expectSame(
+        "the events",
+        events.map(({ number, id }) => [number, id]),
+        [0, 1, 2].map((event) => [event + 1, Sample.event(event).id])
+      )
+    })
+  ),
+  rule(
+    "a change rests on records of its own workspace and of the kinds it names",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1)] }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { id: Sample.requestId(1) })] }))
+      yield* storage.commit(Sample.change({ rests_on: [seen(1, 0)], events: [Sample.event(1)] }))
+      yield* expectRefusal(storage.commit(Sample.change({ rests_on: [seen(1, 1)] })), "VersionConflict")
+    })
+  ),
+  rule(
+    "a change can write what it rests on",
+    Effect.fnUntraced(function* (storage) {
+      const step = (from: number) =>
+        storage.commit(Sample.change({ rests_on: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
+      yield* step(0)
+      yield* step(1)
+      yield* expectRefusal(step(1), "VersionConflict")
+      expectSame("the newest", (yield* read(storage, Sample.requestId(1)))?.version, 2)
+    })
+  ),
+  rule(
+    "a lost lease is told before what a change rests on, and that before its writes, in their order",
+    Effect.fnUntraced(function* (storage) {
+      const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
+      const change = Sample.change({
+        rests_on: [seen(1, 0), seen(3, 1), seen(2, 1)],
+        writes: [Sample.request(4, { version: 2 })]
+      })
+      yield* expectRefusal(storage.commit({ ...change, finishes: [lease] }), "LeaseLost")
+      const error = yield* expectRefusal(storage.commit(change), "VersionConflict")
+      expectSame("the error", error, { _tag: "VersionConflict", kind: "quote_request", id: Sample.requestId(3) })
+    })
+  ),
+  rule(
+    "of many changes at once only those are refused that rest on something else",
+    Effect.fnUntraced(function* (storage) {
+      yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.request(2)] }))
+      const place = (version: number) => (version === 1 ? 1 : 2)
+      const stored = yield* Effect.forEach(
+        Sample.range(1, 40),
+        (writer) =>
+          storage
+            .commit(
+              Sample.change({
+                workspace_id: writer % 4 === 3 ? Sample.elsewhere : Sample.home,
+                rests_on: [seen(1, 1), seen(place(writer % 2), writer % 2)],
+                events: [Sample.event(writer)]
+              })
+            )
+            .pipe(
+              Effect.as([writer]),
+              Effect.catchTag("VersionConflict", () => Effect.succeed([]))
+            ),
+        { concurrency: "unbounded" }
+      )
+      const expected = Sample.range(1, 40).filter((writer) => writer % 4 === 1)
+      expectSame("those that are stored", stored.flat(), expected)
+      const { events } = yield* storage.feed(Sample.feedOf())
+      expectSame(
+        "the numbers",
+        events.map(({ number }) => number),
+        Sample.range(1, expected.length)
+      )
+    })
+  ),
+  rule(
+    "what is stored after a write rests on it",
+    Effect.fnUntraced(function* (storage) {
+      // Who rests on a version and comes back after the write of the next has been refused.
+      for (const version of Sample.range(0, 9)) {
+        const order: Array<string> = []
+        const write = Effect.andThen(
+          storage.commit(Sample.change({ writes: [Sample.request(1, { version: version + 1 })] })),
+          Effect.sync(() => order.push("written"))
+        )
+        const rest = Effect.suspend(() => {
+          const isOver = order.includes("written")
+          return storage.commit(Sample.change({ rests_on: [seen(1, version)], events: [Sample.event(1)] })).pipe(
+            Effect.as("stored"),
+            Effect.catchTag("VersionConflict", () => Effect.succeed("refused")),
+            Effect.map((outcome) => !(isOver && outcome === "stored"))
+          )
+        })
+        const rests = Effect.forEach(Sample.range(1, 5), () => rest)
+        const [, first, second] = yield* Effect.all([write, rests, rests], { concurrency: "unbounded" })
+        const last = yield* rest
+        expectSame("rests before and after the write", [...first, ...second, last].includes(false), false)
+      }
     })
   ),
   rule(
