@@ -20,6 +20,3 @@ export const ofTest = (id: SubscriptionId, key: string | null): string => `test 
 /** Of a replay that was handed over: the same. */
 export const ofReplay = (id: SubscriptionId, event_id: string, key: string | null): string =>
   `replay ${id} ${event_id} ${key}`
-
-/** Of no call and empty: who takes a place among the active subscriptions writes it, and so meets who else does. */
-export const active_subscriptions = "active subscriptions"

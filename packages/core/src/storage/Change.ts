@@ -16,6 +16,7 @@ export const recordKinds = [
   "quote_request",
   "quote",
   "subscription",
+  "receivers",
   "endpoint_health",
   "delivery",
   "api_request",
@@ -33,6 +34,7 @@ const surviving: ReadonlySet<RecordKind> = new Set([
   "workspace",
   "answer",
   "subscription",
+  "receivers",
   "api_request",
   "feedback",
   "pin"

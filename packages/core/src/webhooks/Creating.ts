@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import * as ApiError from "../ApiError.ts"
 import type { Seal } from "../access/Seal.ts"
@@ -12,6 +12,7 @@ import type { Storage } from "../storage/Storage.ts"
 import * as Beginnings from "./Beginnings.ts"
 import { dropJob } from "./DeliveryJob.ts"
 import * as Subscription from "./EventSubscription.ts"
+import * as Receivers from "./Receivers.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
 import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
@@ -52,7 +53,9 @@ export const create = Effect.fnUntraced(function* (means: Means, call: Call, inp
   if (looked === "unavailable") return yield* Refusals.nameServerDown
   const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
   const beside =
-    looked === "refused" ? Beginnings.toStored(Beginnings.undone(beginning), now) : yield* place(means, call)
+    looked === "refused"
+      ? Beginnings.toStored(Beginnings.undone(beginning), now)
+      : yield* place(means.storage, workspace.id, now)
   yield* commit(means.storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
   if (looked === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
   return yield* shown(means, finished, now)
@@ -61,7 +64,7 @@ export const create = Effect.fnUntraced(function* (means: Means, call: Call, inp
 /** The first step: nothing is sent to the subscription yet, and no list shows it. */
 const begin = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput, before: Beginnings.Beginning) {
   const { workspace, now } = call.moment
-  yield* checkCap(means, workspace.id)
+  yield* checkCap(means.storage, workspace.id)
   const id = means.ids.subscription()
   const subscription = Subscription.begin({
     id,
@@ -92,27 +95,14 @@ export const shown = Effect.fnUntraced(function* (
   return Json.encode(Subscription.viewOf(subscription, yield* SigningSecrets.openNewest(seal, subscription), now))
 })
 
-const checkCap = Effect.fnUntraced(function* ({ storage }: Means, workspace_id: WorkspaceId) {
+const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
   const active = yield* activeSubscriptions(storage, workspace_id)
   if (active.length >= Subscription.max_active) return yield* Refusals.capReached
 })
 
-/** A place among the active ones. Whoever takes one writes the same record: of two at once, one looks again. */
-const place = Effect.fnUntraced(function* (means: Means, call: Call) {
-  const { workspace, now } = call.moment
-  const stored = yield* means.storage.get({
-    workspace_id: workspace.id,
-    kind: "answer",
-    id: AnswerName.active_subscriptions
-  })
-  yield* checkCap(means, workspace.id)
-  const record: Change.StoredRecord = Change.record({
-    kind: "answer",
-    id: AnswerName.active_subscriptions,
-    version: Option.match(stored, { onNone: () => 1, onSome: ({ version }) => version + 1 }),
-    body: "{}",
-    created_at: now,
-    updated_at: now
-  })
-  return record
+/** A place among the active ones. Whoever takes one says so: of two at once, one looks again. */
+const place = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
+  const taken = yield* Receivers.changed(storage, workspace_id, at)
+  yield* checkCap(storage, workspace_id)
+  return taken
 })

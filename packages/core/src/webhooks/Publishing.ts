@@ -4,13 +4,14 @@ import type { Revisions } from "../access/Revisions.ts"
 import type { Event } from "../events/Event.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import * as Json from "../Json.ts"
+import { keepNewest } from "../keepNewest.ts"
 import type { Workspaces } from "../sandbox/Workspaces.ts"
 import type { Change, NewEvent } from "../storage/Change.ts"
-import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { type Storage, VersionConflict } from "../storage/Storage.ts"
 import * as Delivery from "./Delivery.ts"
 import { attemptJob } from "./DeliveryJob.ts"
-import * as EventSubscription from "./EventSubscription.ts"
-import { activeSubscriptions } from "./SubscriptionStore.ts"
+import type * as EventSubscription from "./EventSubscription.ts"
+import * as Receivers from "./Receivers.ts"
 
 type StorageService = Storage["Service"]
 
@@ -20,22 +21,27 @@ type StorageService = Storage["Service"]
  * Whoever commits an event need not know of subscriptions: the delivery log shows a delivery the moment its event can
  * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of
  * its workspace, if no call did (api.md, Versioning 3).
+ *
+ * Who receives a workspace's events is remembered. Every event rests on it, and every change of a subscription says that
+ * it is no more so: what was decided by an old memory, of whatever process, is refused and decided again.
  */
 export const publishing = (
   storage: StorageService,
   revisions: Revisions["Service"],
   workspaces: Workspaces["Service"]
 ): StorageService => {
-  const withDeliveries = Effect.fnUntraced(function* (change: Change) {
-    const subscriptions = yield* receivers(storage, change.workspace_id)
+  const remembered = new Map<WorkspaceId, Receivers.Receivers>()
+
+  const deliver = Effect.fnUntraced(function* (change: Change, { subscriptions, seen }: Receivers.Receivers) {
+    const resting = { ...change, rests_on: [...change.rests_on, seen] }
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
-    if (wanted.length === 0) return change
+    if (wanted.length === 0) return yield* storage.commit(resting)
     const revision = yield* revisions.pin(change.workspace_id)
     const handed = wanted.flatMap((event) => handOver(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
     const ahead_ms = isSandbox ? yield* wayToGo(workspaces, change.workspace_id) : 0
-    return {
-      ...change,
+    yield* storage.commit({
+      ...resting,
       writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
       jobs: [
         ...change.jobs,
@@ -43,27 +49,60 @@ export const publishing = (
           attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
         )
       ]
-    }
+    })
   })
+
+  const deliverAnew = (change: Change) =>
+    Effect.flatMap(Receivers.load(storage, change.workspace_id), (receivers) => {
+      keepNewest(remembered, max_remembered, change.workspace_id, receivers)
+      return deliver(change, receivers)
+    })
+
+  const publish = (change: Change) =>
+    Effect.suspend(() => {
+      const receivers = remembered.get(change.workspace_id)
+      const first = receivers === undefined ? deliverAnew(change) : deliver(change, receivers)
+      return whereReceiversChange(first, deliverAnew(change))
+    })
+
+  const commit = (change: Change) => (change.events.length === 0 ? storage.commit(change) : publish(change))
+
+  const tell = (change: Change, at: number) =>
+    Effect.flatMap(Receivers.changed(storage, change.workspace_id, at), (told) =>
+      commit({ ...change, writes: [...change.writes, told] })
+    )
+
   return {
     ...storage,
-    commit: (change) =>
-      change.events.length === 0 ? storage.commit(change) : Effect.flatMap(withDeliveries(change), storage.commit)
+    commit: (change) => {
+      const subscription = change.writes.find(({ kind }) => kind === "subscription")
+      if (subscription === undefined || Receivers.isToldBy(change)) return commit(change)
+      const telling = tell(change, subscription.updated_at)
+      return whereReceiversChange(telling, telling)
+    }
   }
 }
+
+const max_remembered = 10_000
+
+/** So often it is tried again where somebody else has changed who receives: that takes a call of the owner each time. */
+const max_retries = 20
+
+/** Does something else, and again, where somebody else was faster in changing who receives. */
+const whereReceiversChange = <A, E, R>(
+  first: Effect.Effect<A, E | VersionConflict, R>,
+  then: Effect.Effect<A, E | VersionConflict, R>
+): Effect.Effect<A, E | VersionConflict, R> =>
+  Effect.catchIf(first, isOfReceivers, () => Effect.retry(then, { times: max_retries, while: isOfReceivers }))
+
+const isOfReceivers = (error: unknown): error is VersionConflict =>
+  error instanceof VersionConflict && Receivers.areOthers(error)
 
 /** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
 const wayToGo = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
   Effect.map(workspaces.moment(workspace_id), ({ workspace: { clock_offset_ms, clock_target_ms } }) =>
     Math.max(0, clock_target_ms - clock_offset_ms)
   )
-
-/** The subscriptions of a workspace that receive events now. */
-export const receivers = (
-  storage: StorageService,
-  workspace_id: WorkspaceId
-): Effect.Effect<ReadonlyArray<EventSubscription.KeptSubscription>, StorageUnavailable> =>
-  Effect.map(activeSubscriptions(storage, workspace_id), (active) => active.filter(EventSubscription.receives))
 
 /** An event that is to be delivered, and to whom. */
 interface Wanted {

@@ -10,7 +10,8 @@ import { minute_ms } from "../Timestamp.ts"
 import * as Delivery from "./Delivery.ts"
 import { replayJob } from "./DeliveryJob.ts"
 import type { KeptSubscription } from "./EventSubscription.ts"
-import { payloadOf, receivers } from "./Publishing.ts"
+import { payloadOf } from "./Publishing.ts"
+import * as Receivers from "./Receivers.ts"
 import { loadDelivery } from "./SubscriptionStore.ts"
 
 /** The ways in which a sandbox sends its events again. */
@@ -59,7 +60,7 @@ export const replayEvents = Effect.fnUntraced(function* (
 ) {
   const { storage } = means
   const events = arrange(code, yield* newestEvents(storage, workspace_id))
-  const subscriptions = yield* receivers(storage, workspace_id)
+  const { subscriptions } = yield* Receivers.load(storage, workspace_id)
   const when: When = { now, due_at: code === "delayed" ? now + delay_ms : now }
   let deliveries = 0
   for (const subscription of subscriptions) {
