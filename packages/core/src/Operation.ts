@@ -44,7 +44,7 @@ export interface Authority {
 /** A call as an operation's `run` sees it: everything about it has been checked but the input's meaning. */
 export interface Call {
   readonly caller: Caller
-  /** The caller's workspace, and its time when the call arrived. */
+  /** The caller's workspace, and its time when the call arrived; as it is remembered where the operation says so. */
   readonly moment: Moment
   /** The `Idempotency-Key` that came with the call, if any. */
   readonly idempotency_key: string | null
@@ -69,6 +69,11 @@ export interface Definition<Name extends string, Input, Output, R> {
   readonly idempotent: boolean
   /** The field of the answer that is a secret: it is shown once, never kept, and null where a repeat is answered. */
   readonly shown_once?: string
+  /**
+   * Says that `run` stores nothing by the call's moment that does not rest on it, and looks again where it answers by it:
+   * then nothing is read for the moment.
+   */
+  readonly moment?: "remembered"
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
@@ -267,9 +272,10 @@ const perform = Effect.fnUntraced(function* <Output, R>(course: Course<Output, R
   const sent = yield* first ?? entering
   course.input = Revision.input(revision, operation.name, sent)
   // A slow body takes its time: the call happens when it is there.
-  const moment = yield* Context.get(services, Workspaces).moment(caller.workspace_id)
+  const workspaces = Context.get(services, Workspaces)
+  const moment = yield* workspaces[operation.moment ?? "moment"](caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
-  const running = yield* prepare(operation, call, course.input)
+  const running = yield* prepare(operation, call, course.input, workspaces)
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
   const newest = revisions.current.date
   const { shown_once } = operation
@@ -299,13 +305,19 @@ const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failu
 const prepare = <Output, R>(
   { alsoWrong, idempotent, prepare }: Operation<string, unknown, Output, R>,
   call: Call,
-  input: unknown
+  input: unknown,
+  workspaces: Workspaces["Service"]
 ) => {
   const key = idempotent ? keyErrors(call.idempotency_key) : []
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
-  const others = alsoWrong === undefined ? Effect.succeed([]) : alsoWrong(call, input, refused)
+  const others =
+    alsoWrong === undefined
+      ? Effect.succeed([])
+      : Effect.flatMap(workspaces.moment(call.caller.workspace_id), (moment) =>
+          alsoWrong({ ...call, moment }, input, refused)
+        )
   return Effect.flatMap(others, (others) => Effect.fail(ApiError.invalidInput([...refused, ...others])))
 }
 

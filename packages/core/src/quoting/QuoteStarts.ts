@@ -8,6 +8,7 @@ import type { Call } from "../Operation.ts"
 import { fingerprintLike } from "../requests/Fingerprint.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
+import { seenAt, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -47,22 +48,24 @@ export class QuoteStarts extends Context.Service<
     ) => Effect.Effect<Json.Json<StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
   }
 >()("@quotewire/core/QuoteStarts") {
-  static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Seal | Ids | CarrierAdapters> = Layer.effect(
-    QuoteStarts,
-    Effect.gen(function* () {
-      const seal = yield* Seal
-      const means: Means = {
-        storage: yield* Storage,
-        needs: needsOfAll(yield* CarrierAdapters),
-        seal,
-        ids: yield* Ids,
-        disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
-      }
-      return QuoteStarts.of({
-        start: (call, input) => start(means, call, input)
+  static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Workspaces | Seal | Ids | CarrierAdapters> =
+    Layer.effect(
+      QuoteStarts,
+      Effect.gen(function* () {
+        const seal = yield* Seal
+        const means: Means = {
+          storage: yield* Storage,
+          workspaces: yield* Workspaces,
+          needs: needsOfAll(yield* CarrierAdapters),
+          seal,
+          ids: yield* Ids,
+          disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+        }
+        return QuoteStarts.of({
+          start: (call, input) => start(means, call, input)
+        })
       })
-    })
-  )
+    )
 }
 
 /** What the functions below work with. */
@@ -70,33 +73,39 @@ interface Means {
   /** The facts that every carrier of an environment needs for a line. */
   readonly needs: CommonNeeds
   readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
   readonly seal: Seal["Service"]
   readonly ids: Ids["Service"]
   readonly disclosure: Disclosure.QuoteDisclosure
 }
 
-type Checked = ReturnType<typeof Starting.check>
-
 /**
- * Most keys are new: where nothing speaks against a start it is stored without looking, and the key is one more record that
- * may not be there yet. Everybody else looks what is kept under the key first.
+ * Most keys are new, and most workspaces as they were: where nothing speaks against a start it is stored without looking.
+ * The key is one more record that may not be there yet, and the workspace one that may not have changed since the moment
+ * that is remembered. Everybody else looks what is kept under the key first, and what time it is.
  */
 const start = (means: Means, call: Call, input: StartInput) =>
   Effect.suspend(() => {
-    const needs = means.needs[call.caller.environment][input.line]
-    const checked = Starting.check(input, call.caller, call.moment, means.disclosure, needs)
+    const checked = check(means, call, input)
     // Whoever loses the race for a key finds the winner's request when it looks again.
-    const looking = deciding(startLooking(means, call, input, checked))
+    const looking = deciding(
+      Effect.flatMap(means.workspaces.moment(call.caller.workspace_id), (moment) =>
+        startLooking(means, { ...call, moment }, input)
+      )
+    )
     if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
     return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
   })
 
+const check = (means: Means, { caller, moment }: Call, input: StartInput) =>
+  Starting.check(input, caller, moment, means.disclosure, means.needs[caller.environment][input.line])
+
 const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
   Effect.flatMap(fingerprintLike(means.seal, null, Json.canonical(call.sent)), (fingerprint) =>
-    accept(means, call, checked, { version: 1, fingerprint })
+    accept(means, call, checked, { version: 1, fingerprint, rests_on: [seenAt(call.moment)] })
   )
 
-const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput, checked: Checked) {
+const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput) {
   const { storage, seal } = means
   const workspace_id = call.caller.workspace_id
   const stored = yield* storage.get({ workspace_id, kind: "request_key", id: keyOf(call, input) })
@@ -106,7 +115,7 @@ const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, inpu
   if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 
-  const sound = yield* Effect.fromResult(checked)
+  const sound = yield* Effect.fromResult(check(means, call, input))
   if (sound.scenario === "internal_error") return yield* ApiError.make("internal_error")
   const refusal = firstRefusal(sound.scenario, kept, call.moment.now)
   if (refusal !== null) {
@@ -117,14 +126,19 @@ const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, inpu
     }
     return yield* refusal
   }
-  return yield* accept(means, call, sound, { version, fingerprint })
+  return yield* accept(means, call, sound, { version, fingerprint, rests_on: [] })
 })
+
+/** How a start is kept under its key, and what it was decided by. */
+interface Kept extends Pick<KeptStart, "fingerprint">, Pick<Change.Change, "rests_on"> {
+  readonly version: number
+}
 
 const accept = Effect.fnUntraced(function* (
   means: Means,
   call: Call,
   checked: Starting.CheckedStart,
-  { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
+  { version, fingerprint, rests_on }: Kept
 ) {
   const { ids } = means
   const { caller, moment } = call
@@ -148,6 +162,7 @@ const accept = Effect.fnUntraced(function* (
         ApplicationRecord.consentRecord(application, receipts, moment.now),
         keptRecord(call, checked.input, version, { fingerprint, quote_request_id: step.request.id, refused_at: null })
       ],
+      rests_on,
       events: [requestEvent(ids, step, moment.now)],
       jobs: [
         JobPayload.make(

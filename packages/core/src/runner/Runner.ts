@@ -73,7 +73,7 @@ export class Runner extends Context.Service<
       const momentOf = (job: ClaimedJob) =>
         job.ordered
           ? Effect.succeed(job.due_at)
-          : Effect.map(workspaces.now(job.workspace_id), (now) => Math.max(now, job.due_at))
+          : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
       /**
        * Runs one job; answers whether it was done. Unless storage is away the runner goes on: a job that was not finished

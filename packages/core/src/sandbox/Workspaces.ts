@@ -5,7 +5,7 @@ import { keepNewest } from "../keepNewest.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import type { Workspace } from "./Workspace.ts"
+import { timeOf, type Workspace } from "./Workspace.ts"
 
 /** A workspace and its time at the moment of a call, in milliseconds. */
 export interface Moment {
@@ -17,10 +17,13 @@ export interface Moment {
 export class Workspaces extends Context.Service<
   Workspaces,
   {
-    /** The workspace and its time now. A workspace that a key names exists; its absence is a defect. */
+    /**
+     * The workspace and its time now. A workspace that a key names exists; its absence is a defect. A live one never
+     * changes, so it is read once.
+     */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The time of a workspace now. A live one has real time for ever, so it is looked up once. */
-    readonly now: (id: WorkspaceId) => Effect.Effect<number, StorageUnavailable>
+    /** The same by the workspace as this process knows it, which may be over: what is decided by it rests on `seenAt`. */
+    readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** Reads, decides and saves, again while others are faster. */
     readonly update: (
       id: WorkspaceId,
@@ -33,47 +36,54 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const clock = yield* Clock.Clock
-      const decoded = new Map<string, { readonly version: number; readonly workspace: Workspace }>()
+      const known = new Map<string, Workspace>()
+      const remember = (workspace: Workspace) => keepNewest(known, max_known, workspace.id, workspace)
+      const at = (workspace: Workspace): Moment => ({
+        workspace,
+        now: timeOf(workspace, clock.currentTimeMillisUnsafe())
+      })
 
-      const load = (record: Change.StoredRecord): Workspace => {
-        const known = decoded.get(record.id)
-        if (known !== undefined && known.version === record.version) return known.workspace
-        const workspace = Json.decode(Json.fromText<Workspace>(record.body))
-        keepNewest(decoded, max_decoded, record.id, { version: record.version, workspace })
-        return workspace
-      }
-
-      const moment = (id: WorkspaceId) =>
+      const read = (id: WorkspaceId) =>
         Effect.flatMap(storage.get({ workspace_id: id, kind: "workspace", id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
-          const workspace = load(record.value)
-          return Effect.succeed({ workspace, now: clock.currentTimeMillisUnsafe() + workspace.clock_offset_ms })
+          const before = known.get(id)
+          if (before !== undefined && before.version === record.value.version) return Effect.succeed(at(before))
+          const workspace = Json.decode(Json.fromText<Workspace>(record.value.body))
+          remember(workspace)
+          return Effect.succeed(at(workspace))
         })
 
-      const live = new Set<WorkspaceId>()
-      const now = (id: WorkspaceId) => {
-        if (live.has(id)) return Clock.currentTimeMillis
-        return Effect.map(moment(id), (found) => {
-          if (live.size >= max_decoded) live.clear()
-          if (found.workspace.environment === "live") live.add(id)
-          return found.now
-        })
+      const remembered = (id: WorkspaceId) => {
+        const workspace = known.get(id)
+        return workspace === undefined ? read(id) : Effect.succeed(at(workspace))
       }
+
+      const moment = (id: WorkspaceId) => (known.get(id)?.environment === "live" ? remembered(id) : read(id))
 
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
         const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
-        return Effect.as(commit(storage, changeOf(workspace)), workspace)
+        return Effect.map(commit(storage, changeOf(workspace)), () => {
+          remember(workspace)
+          return workspace
+        })
       }
 
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
         deciding(Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))))
 
-      return Workspaces.of({ moment, now, update })
+      return Workspaces.of({ moment, remembered, update })
     })
   )
 }
 
-const max_decoded = 10_000
+const max_known = 10_000
+
+/** What a change rests on that was decided at a moment: the workspace has not changed since. */
+export const seenAt = ({ workspace }: Moment): Change.Seen => ({
+  kind: "workspace",
+  id: workspace.id,
+  version: workspace.version
+})
 
 /** The change that stores a version of a workspace, and moves its clock where that has changed. */
 export const changeOf = (workspace: Workspace): Change.Change =>
