@@ -88,11 +88,7 @@ const start = (means: Means, call: Call, input: StartInput) =>
   Effect.suspend(() => {
     const checked = check(means, call, input)
     // Whoever loses the race for a key finds the winner's request when it looks again.
-    const looking = deciding(
-      Effect.flatMap(means.workspaces.moment(call.caller.workspace_id), (moment) =>
-        startLooking(means, { ...call, moment }, input)
-      )
-    )
+    const looking = Effect.suspend(() => deciding(startLooking(means, call, input)))
     if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
     return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
   })
@@ -105,9 +101,10 @@ const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
     accept(means, call, checked, { version: 1, fingerprint, rests_on: [seenAt(call.moment)] })
   )
 
-const startLooking = Effect.fnUntraced(function* (means: Means, call: Call, input: StartInput) {
+const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, input: StartInput) {
   const { storage, seal } = means
-  const workspace_id = call.caller.workspace_id
+  const workspace_id = before.caller.workspace_id
+  const call: Call = { ...before, moment: yield* means.workspaces.moment(workspace_id) }
   const stored = yield* storage.get({ workspace_id, kind: "request_key", id: keyOf(call, input) })
   const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
