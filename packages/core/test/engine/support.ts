@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Exit, Fiber, identity, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, identity, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { ApiError } from "../../src/ApiError.ts"
 import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
@@ -187,3 +187,21 @@ export const outcomes = (id: string) =>
   Effect.map(read(id, live), ({ quote_request }) =>
     quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
   )
+
+/** A core of its own on the same storage, as another host has it: what it is asked to do, it does there. */
+export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = {}) {
+  const storage = yield* Storage
+  const { keys } = yield* World
+  const services = yield* Layer.build(
+    Layer.fresh(World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, ...options }))
+  )
+  return <A, E>(call: Effect.Effect<A, E, World | Services | Storage>) => {
+    const there = Context.get(services, World)
+    const asHere: World["Service"] = {
+      ...there,
+      call: (operation, input, options = {}) =>
+        there.call(operation, input, { key: keys[options.environment ?? "sandbox"].server, ...options })
+    }
+    return Effect.provide(call, Context.add(services, World, asHere))
+  }
+})

@@ -1,0 +1,123 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Storage } from "../../src/storage/Storage.ts"
+import {
+  advance,
+  anotherHost,
+  beginning,
+  forceExpiry,
+  live,
+  pathsOf,
+  read,
+  refusal,
+  reset,
+  runDue,
+  select,
+  smallest,
+  start,
+  story
+} from "../engine/support.ts"
+
+const day = 86_400
+
+const dayAfter = (days: number): string => new Date(beginning + days * day * 1_000).toISOString().slice(0, 10)
+
+/** A start for a policy that begins so many days after the test. */
+const startingIn = (days: number, changes: object = {}) =>
+  start({ ...changes, application: { ...smallest.renters, effective_date: dayAfter(days) } })
+
+/** How often a workspace was read. */
+const reads = { count: 0 }
+const counting = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  get: (key) => {
+    if (key.kind === "workspace") reads.count++
+    return storage.get(key)
+  }
+})
+
+describe("a start", () => {
+  story(
+    "happens at the time to which another host has moved the workspace's clock",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      yield* start()
+      for (const days of [1, 2, 3]) {
+        yield* elsewhere(advance(day))
+        const { created_at } = yield* start()
+        assert.strictEqual(created_at, new Date(beginning + days * day * 1_000).toISOString())
+      }
+    })
+  )
+
+  story(
+    "is checked by that time: a day that was today is over, and one that was too far ahead is not",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      yield* startingIn(0)
+      const { field_errors } = yield* refusal(startingIn(400))
+      const most = Number(field_errors?.[0]?.message.match(/(\d+) days/)?.[1])
+      yield* elsewhere(advance(day))
+      yield* startingIn(most + 1)
+      yield* elsewhere(advance(day))
+      assert.deepStrictEqual(pathsOf(yield* refusal(startingIn(0))), ["application.effective_date"])
+      yield* elsewhere(advance(day))
+      // Also where another field is refused for its form.
+      const both = yield* refusal(startingIn(2, { request_key: 7 }))
+      assert.deepStrictEqual(pathsOf(both), ["request_key", "application.effective_date"])
+    })
+  )
+
+  story(
+    "plays the scenario that another host has selected, and none after a reset",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      yield* start()
+      yield* elsewhere(select("zero_quotes"))
+      const { id } = yield* start()
+      yield* advance(60)
+      assert.deepStrictEqual((yield* read(id)).quotes, [])
+      yield* elsewhere(reset())
+      const { id: other } = yield* start()
+      yield* advance(60)
+      assert.isNotEmpty((yield* read(other)).quotes)
+    })
+  )
+
+  story(
+    "reads nothing of its workspace, unless that has changed",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      yield* start()
+      reads.count = 0
+      for (let i = 0; i < 3; i++) yield* start()
+      assert.strictEqual(reads.count, 0)
+      // What this host has changed it knows.
+      yield* forceExpiry()
+      reads.count = 0
+      yield* start()
+      assert.strictEqual(reads.count, 0)
+      yield* elsewhere(advance(1))
+      reads.count = 0
+      yield* start()
+      assert.isAbove(reads.count, 0)
+    }),
+    { around: counting }
+  )
+})
+
+describe("a live workspace", () => {
+  story(
+    "is read once",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, live)
+      reads.count = 0
+      yield* read(id, live)
+      yield* start({}, live)
+      yield* runDue
+      yield* read(id, live)
+      assert.strictEqual(reads.count, 0)
+    }),
+    { around: counting }
+  )
+})

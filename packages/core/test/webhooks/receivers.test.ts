@@ -1,0 +1,103 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Storage } from "../../src/storage/Storage.ts"
+import { anotherHost, feed, start } from "../engine/support.ts"
+import { create, disable, log, only, tale, update } from "./support.ts"
+
+const other_url = "https://hooks.acme.dev/other"
+
+/** What was read of who receives. */
+const reads: Array<string> = []
+const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  get: (key) => {
+    if (key.kind === "receivers") reads.push(key.kind)
+    return storage.get(key)
+  },
+  page: (query) => {
+    if (query.kind === "subscription") reads.push(query.kind)
+    return storage.page(query)
+  }
+})
+
+/** How many commits, from now on, meet somebody who changes a subscription just before them. */
+const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
+const racing = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  commit: (change) =>
+    Effect.suspend(() => {
+      if (races.left === 0 || change.events.length === 0) return storage.commit(change)
+      races.left--
+      return Effect.andThen(races.before, storage.commit(change))
+    })
+})
+
+describe("an event", () => {
+  tale("is delivered to a subscription that another host has made since this one knew who receives", ({ layer }) =>
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost({ webhooks: layer })
+      yield* start()
+      const { id } = yield* elsewhere(create())
+      yield* start()
+      assert.strictEqual((yield* only(id)).event_id, (yield* feed()).at(-1)?.id)
+    })
+  )
+
+  tale("is not delivered to one that another host has disabled, or told to receive other events", ({ layer }) =>
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost({ webhooks: layer })
+      const { id: disabled } = yield* create()
+      const { id: changed } = yield* create({ url: other_url })
+      yield* start()
+      yield* elsewhere(disable(disabled))
+      yield* elsewhere(update(changed, { event_types: ["quote.created"] }))
+      yield* start()
+      assert.lengthOf(yield* log(disabled), 1)
+      assert.lengthOf(yield* log(changed), 1)
+    })
+  )
+
+  tale(
+    "reads nothing of who receives once that is known, until it changes",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* start()
+        reads.length = 0
+        for (let i = 0; i < 3; i++) yield* start()
+        assert.deepStrictEqual(reads, [])
+        yield* update(id, { url: other_url })
+        yield* start()
+        assert.include(reads, "receivers")
+        reads.length = 0
+        yield* start()
+        assert.deepStrictEqual(reads, [])
+        assert.lengthOf(yield* log(id), 6)
+      }),
+    {},
+    { around: readingOf }
+  )
+
+  tale(
+    "finds its receivers however often they change while it is stored",
+    ({ layer }) =>
+      Effect.gen(function* () {
+        const elsewhere = yield* anotherHost({ webhooks: layer })
+        const { id } = yield* create()
+        yield* start()
+        let turn = 0
+        races.before = Effect.suspend(() =>
+          elsewhere(update(id, { event_types: turn++ % 2 === 0 ? ["quote.created"] : ["quote_request.queued"] }))
+        ).pipe(Effect.orDie)
+        for (const times of [1, 2, 9]) {
+          races.left = times
+          yield* start()
+          assert.strictEqual(races.left, 0)
+        }
+        // The first, and the last, which came after as many changes as have turned it on again.
+        assert.lengthOf(yield* log(id), 2)
+      }),
+    {},
+    { around: racing }
+  )
+})
