@@ -22,6 +22,12 @@ export interface Endpoint {
   readonly health: EndpointHealth.KeptHealth
 }
 
+/** What attempts come to. */
+export interface Concluded extends Pick<Change, "writes" | "jobs"> {
+  /** How the endpoint stands when this is stored. */
+  readonly endpoint: Endpoint
+}
+
 /** What follows from one attempt. */
 interface Step extends Endpoint {
   readonly delivery: Delivery.KeptDelivery
@@ -59,7 +65,7 @@ const step = ({ subscription, health: before }: Endpoint, { turn, delivery, outc
  *
  * `stored` is what stands in storage; each written version follows it.
  */
-export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Pick<Change, "writes" | "jobs"> => {
+export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Concluded => {
   let { subscription, health }: Endpoint = stored
   let at = 0
   const deliveries = new Map<string, { readonly last: Delivery.KeptDelivery; readonly record: StoredRecord }>()
@@ -76,9 +82,11 @@ export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Pick
     jobs.push(...after.jobs)
   }
   const writes = [...deliveries.values()].map(({ record }) => record)
-  writes.push(EndpointHealth.toStored({ ...health, version: stored.health.version + 1 }, subscription, at))
+  health = { ...health, version: stored.health.version + 1 }
+  writes.push(EndpointHealth.toStored(health, subscription, at))
   if (subscription !== stored.subscription) {
-    writes.push(Subscription.toStored({ ...subscription, version: stored.subscription.version + 1 }))
+    subscription = { ...subscription, version: stored.subscription.version + 1 }
+    writes.push(Subscription.toStored(subscription))
   }
-  return { writes, jobs }
+  return { writes, jobs, endpoint: { subscription, health } }
 }

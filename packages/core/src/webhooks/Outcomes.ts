@@ -1,4 +1,5 @@
 import { Cause, Effect, Exit, FiberSet, Option, type Scope } from "effect"
+import { keepNewest } from "../keepNewest.ts"
 import * as Change from "../storage/Change.ts"
 import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
@@ -43,6 +44,7 @@ const max_races = 20
 export const make = Effect.fnUntraced(function* (storage: StorageService): Effect.fn.Return<Write, never, Scope.Scope> {
   // Who writes for others is a fiber of its own, so that nobody's end takes the outcomes of others with it.
   const run = yield* FiberSet.makeRuntime()
+  const means: Means = { storage, conclude: concluding(storage) }
   const lines = new Map<string, Array<Waiting>>()
 
   const goOn = (name: string, line: Array<Waiting>) =>
@@ -55,7 +57,7 @@ export const make = Effect.fnUntraced(function* (storage: StorageService): Effec
     Effect.gen(function* () {
       while (line.length > 0) {
         const batch = line.splice(0, max_together)
-        yield* Effect.onInterrupt(writeAll(storage, batch), () => Effect.sync(() => answer(batch, Effect.interrupt)))
+        yield* Effect.onInterrupt(writeAll(means, batch), () => Effect.sync(() => answer(batch, Effect.interrupt)))
       }
     }).pipe(
       Effect.ensuring(
@@ -78,32 +80,42 @@ export const make = Effect.fnUntraced(function* (storage: StorageService): Effec
 
   return (outcome) =>
     Effect.uninterruptibleMask((restore) => {
-      const name = `${outcome.job.workspace_id} ${outcome.subscription.id}`
+      const name = nameOf(outcome)
       const line = lines.get(name)
       if (line !== undefined) return restore(wait(line, outcome))
       const begun: Array<Waiting> = []
       lines.set(name, begun)
-      return Effect.ensuring(restore(writeOne(storage, outcome)), goOn(name, begun))
+      return Effect.ensuring(restore(writeOne(means, outcome)), goOn(name, begun))
     })
 })
+
+/** What the functions below work with. */
+interface Means {
+  readonly storage: StorageService
+  /** Writes outcomes of one endpoint as one change. */
+  readonly conclude: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, Refused>
+}
+
+/** Names the endpoint. */
+const nameOf = ({ job, subscription }: Outcome): string => `${job.workspace_id} ${subscription.id}`
 
 const answer = (batch: ReadonlyArray<Waiting>, written: Effect.Effect<void, Refused>): void => {
   for (const { resume } of batch) resume(written)
 }
 
 /** What has been sent is never sent again because somebody else was faster in writing. */
-const writeOne = (storage: StorageService, outcome: Outcome): Effect.Effect<void, Refused> =>
-  Effect.catchTag(conclude(storage, [outcome]), "VersionConflict", () => deciding(concludeAnew(storage, outcome)))
+const writeOne = (means: Means, outcome: Outcome): Effect.Effect<void, Refused> =>
+  Effect.catchTag(means.conclude([outcome]), "VersionConflict", () => deciding(concludeAnew(means, outcome)))
 
 /** Writes a batch as one change; where that is refused, each by itself, so that one does not fail its neighbours. */
-const writeAll = Effect.fnUntraced(function* (storage: StorageService, batch: ReadonlyArray<Waiting>) {
+const writeAll = Effect.fnUntraced(function* (means: Means, batch: ReadonlyArray<Waiting>) {
   if (batch.length > 1) {
     const outcomes = batch.map(({ outcome }) => outcome)
-    const decided = Effect.retry(conclude(storage, outcomes), { times: max_races, while: isRace })
+    const decided = Effect.retry(means.conclude(outcomes), { times: max_races, while: isRace })
     const together = yield* Effect.exit(decided)
     if (!isRefused(together)) return answer(batch, together)
   }
-  for (const waiting of batch) answer([waiting], yield* Effect.exit(writeOne(storage, waiting.outcome)))
+  for (const waiting of batch) answer([waiting], yield* Effect.exit(writeOne(means, waiting.outcome)))
 })
 
 /** Whether another process has written to the same endpoint at the same moment: nothing that is wrong with any of these. */
@@ -114,30 +126,56 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
 
 /** Concludes over whatever stands there now. */
-const concludeAnew = Effect.fnUntraced(function* (storage: StorageService, outcome: Outcome) {
+const concludeAnew = Effect.fnUntraced(function* ({ storage, conclude }: Means, outcome: Outcome) {
   const { job, subscription, delivery } = outcome
   const found = yield* loadDelivery(storage, job.workspace_id, subscription.id, delivery.event_id)
-  if (found !== null) return yield* conclude(storage, [{ ...outcome, delivery: found }])
+  if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
   // A reset has erased it.
   yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
 })
 
+/** An endpoint as this process has last written it. */
+interface Written {
+  readonly endpoint: Conclusion.Endpoint
+  /** Whether nobody else had written to it since the time before: then it is taken as it stands here. */
+  readonly isOurs: boolean
+}
+
+const max_remembered = 10_000
+
 /**
  * Writes outcomes of one endpoint as one change.
  *
- * Their deliveries are taken as the attempts have found them: the version rule tells if one is not so any more. Whether the
- * endpoint still receives is read anew, since no write says so.
+ * Their deliveries are taken as the attempts have found them, and the endpoint as it is remembered while no other process
+ * writes to it: the version rule tells if one of them is not so any more.
  */
-const conclude = Effect.fnUntraced(function* (storage: StorageService, outcomes: ReadonlyArray<Outcome>) {
-  const [first] = outcomes
-  if (first === undefined) return
-  const { workspace_id } = first.job
-  const { id } = first.subscription
-  const [subscription, health] = yield* Effect.all(
-    [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
-    { concurrency: 2 }
-  )
-  const endpoint = { subscription: subscription ?? first.subscription, health }
-  const finishes = outcomes.map(({ job }) => job)
-  yield* storage.commit(Change.make(workspace_id, { ...Conclusion.conclude(endpoint, outcomes), finishes }))
-})
+const concluding = (storage: StorageService): Means["conclude"] => {
+  const remembered = new Map<string, Written>()
+
+  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription: { id } }: Outcome) {
+    const [subscription, health] = yield* Effect.all(
+      [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
+      { concurrency: 2 }
+    )
+    const endpoint: Conclusion.Endpoint | null = subscription === null ? null : { subscription, health }
+    return endpoint
+  })
+
+  return Effect.fnUntraced(function* (outcomes) {
+    const [first] = outcomes
+    if (first === undefined) return
+    const name = nameOf(first)
+    const last = remembered.get(name)
+    const before = last?.isOurs === true ? last.endpoint : yield* load(first)
+    const { workspace_id } = first.job
+    const finishes = outcomes.map(({ job }) => job)
+    if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
+    const { endpoint, writes, jobs } = Conclusion.conclude(before, outcomes)
+    const { id, version } = before.subscription
+    const rests_on = [{ kind: "subscription", id, version }] as const
+    const change = Change.make(workspace_id, { writes, rests_on, jobs, finishes })
+    yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
+    const isOurs = before.health.version === last?.endpoint.health.version
+    keepNewest(remembered, max_remembered, name, { endpoint, isOurs })
+  })
+}

@@ -5,12 +5,13 @@ import { SubscriptionId, WorkspaceId } from "../../src/Ids.ts"
 import * as Change from "../../src/storage/Change.ts"
 import type { ClaimedJob } from "../../src/storage/Job.ts"
 import { Storage } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
 import * as Delivery from "../../src/webhooks/Delivery.ts"
 import { manualJob } from "../../src/webhooks/DeliveryJob.ts"
 import * as Subscription from "../../src/webhooks/EventSubscription.ts"
 import * as Outcomes from "../../src/webhooks/Outcomes.ts"
 import { pass, start, work } from "../engine/support.ts"
-import { create, health, log, tale } from "./support.ts"
+import { answered, confirmed, create, health, kept, log, sendTest, tale } from "./support.ts"
 
 const live = { environment: "live" } as const
 
@@ -138,6 +139,69 @@ describe("outcomes of an endpoint that end at one moment", () => {
           ? Effect.andThen(storage.release(change.finishes.slice(2, 3)), storage.commit(change))
           : storage.commit(change)
     )
+  )
+})
+
+describe("the endpoint of an outcome", () => {
+  const reads = { count: 0 }
+  const counting = (storage: StorageService): StorageService => ({
+    ...storage,
+    get: (key) => {
+      if (key.kind === "endpoint_health") reads.count++
+      return storage.get(key)
+    }
+  })
+
+  tale(
+    "is read no more while no other process writes to it, and again where one has",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create({}, live)
+        yield* work
+        const deliverOne = Effect.andThen(start({}, live), pass(1_000))
+        for (let i = 0; i < 3; i++) yield* deliverOne
+        reads.count = 0
+        for (let i = 0; i < 3; i++) yield* deliverOne
+        assert.strictEqual(reads.count, 0)
+        // A test is noted in the health of its endpoint.
+        yield* sendTest(id, live)
+        yield* pass(1_000)
+        yield* deliverOne
+        assert.isAbove(reads.count, 0)
+        const all = yield* log(id, live)
+        assert.deepStrictEqual(
+          all.map(({ status, attempts }) => [status, attempts.length]),
+          Array.from({ length: 8 }, () => ["succeeded", 1])
+        )
+        assert.strictEqual((yield* health(id, live)).last_attempt?.attempted_at, all[0]?.attempts[0]?.attempted_at)
+      }),
+    {},
+    { around: counting }
+  )
+
+  tale(
+    "is not the remembered one where another host has disabled it during the attempt: no retry is left",
+    () =>
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const { id } = yield* create({}, live)
+        yield* work
+        for (let i = 0; i < 4; i++) {
+          yield* start({}, live)
+          yield* pass(1_000)
+        }
+        // Another host has died before it could cancel what was to come.
+        const stored = (yield* kept("active"))[0] ?? assert.fail("no subscription")
+        const disabled = Subscription.change(Subscription.fromStored(stored), { status: "disabled" }, 0)
+        const { organization } = yield* World
+        const change = Change.make(organization.workspaces.live, { writes: [Subscription.toStored(disabled)] })
+        yield* storage.commit(change)
+        yield* pass(1_000)
+        const [last, ...others] = yield* log(id, live)
+        assert.deepStrictEqual([last?.status, last?.next_attempt_at, last?.attempts.length], ["cancelled", null, 1])
+        for (const { status } of others) assert.strictEqual(status, "succeeded")
+      }),
+    { send: (_, nth) => (nth === 4 ? answered(500) : confirmed), send_takes_ms: (nth) => (nth === 4 ? 1_500 : 0) }
   )
 })
 
