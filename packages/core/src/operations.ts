@@ -79,7 +79,7 @@ export const startQuoteRequest = Operation.make({
   authority: { callers: everyone },
   cost: { start: 1 },
   idempotent: false,
-  moment: "remembered",
+  remembers: true,
   input: StartInput,
   output: StartedQuoteRequest,
   alsoWrong: ({ caller, moment }, input, refused) => Effect.succeed(Starting.alsoWrong(input, refused, caller, moment)),

@@ -6,6 +6,8 @@ export interface Gathering<A, R> {
   readonly queueOf: (item: A) => number
   /** What an item has for itself: two that claim the same are never in one batch. */
   readonly claimsOf: (item: A) => ReadonlyArray<string>
+  /** What an item needs unclaimed: it goes behind a batch in which one before it claims that. */
+  readonly needsOf?: (item: A) => ReadonlyArray<string>
   /** About how many bytes an item takes. */
   readonly sizeOf: (item: A) => number
   /** Sends a batch, and answers for each item, in order. It does not fail. */
@@ -17,6 +19,7 @@ export interface Gathering<A, R> {
 interface Waiting<A, R> {
   readonly item: A
   readonly claims: ReadonlyArray<string>
+  readonly needs: ReadonlyArray<string>
   readonly size: number
   readonly resume: (answer: R) => void
 }
@@ -45,7 +48,7 @@ const max_waiting = 5_000
  */
 export const make = Effect.fnUntraced(function* <A, R>(
   count: number,
-  { queueOf, claimsOf, sizeOf, send, refusal }: Gathering<A, R>
+  { queueOf, claimsOf, needsOf = () => [], sizeOf, send, refusal }: Gathering<A, R>
 ): Effect.fn.Return<(item: A) => Effect.Effect<R>, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
   const queues = Array.from({ length: count }, (): Queue<A, R> => ({ waiting: [], busy: false }))
@@ -82,6 +85,7 @@ export const make = Effect.fnUntraced(function* <A, R>(
       const waiting = {
         item,
         claims: claimsOf(item),
+        needs: needsOf(item),
         size: sizeOf(item),
         resume: (given: R) => resume(Effect.succeed(given))
       }
@@ -103,10 +107,11 @@ const takeBatch = <A, R>(queue: Queue<A, R>): ReadonlyArray<Waiting<A, R>> => {
   const batch: Array<Waiting<A, R>> = []
   const left: Array<Waiting<A, R>> = []
   const claimed = new Set<string>()
+  const isUnclaimed = (name: string) => !claimed.has(name)
   let bytes = 0
   for (const waiting of queue.waiting) {
     const fits = batch.length < max_batch && (batch.length === 0 || bytes + waiting.size <= max_bytes)
-    const isFree = waiting.claims.every((claim) => !claimed.has(claim))
+    const isFree = waiting.claims.every(isUnclaimed) && waiting.needs.every(isUnclaimed)
     // Also what is left behind keeps its claims: items with the same go in the order in which they came.
     for (const claim of waiting.claims) claimed.add(claim)
     if (fits && isFree) {

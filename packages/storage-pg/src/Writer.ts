@@ -69,6 +69,7 @@ export const make = Effect.fnUntraced(function* (
   const gather = yield* Gatherer.make<Change.Change, Outcome>(lanes, {
     queueOf: ({ workspace_id }) => Gatherer.queueOf(workspace_id),
     claimsOf: changes.claimsOf,
+    needsOf: changes.needsOf,
     sizeOf,
     send,
     refusal: Effect.fail(unavailable)

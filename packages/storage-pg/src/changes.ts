@@ -13,6 +13,13 @@ export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Ch
   return claims
 }
 
+/**
+ * What must not be written by a change before it among those that are sent together: it rests on it. So the order in
+ * which they came is one in which they could have been written one after the other.
+ */
+export const needsOf = ({ workspace_id, rests_on }: Change.Change): ReadonlyArray<string> =>
+  rests_on.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
+
 /** A second write of the same record in one change follows nothing: no version is behind it. */
 const followsNothing = 0
 

@@ -8,7 +8,7 @@ import type { Call } from "../Operation.ts"
 import { fingerprintLike } from "../requests/Fingerprint.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Scenario from "../sandbox/Scenario.ts"
-import { seenAt, Workspaces } from "../sandbox/Workspaces.ts"
+import { restsOn, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, deciding } from "../storage/deciding.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -98,7 +98,7 @@ const check = (means: Means, { caller, moment }: Call, input: StartInput) =>
 
 const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
   Effect.flatMap(fingerprintLike(means.seal, null, Json.canonical(call.sent)), (fingerprint) =>
-    accept(means, call, checked, { version: 1, fingerprint, rests_on: [seenAt(call.moment)] })
+    accept(means, call, checked, { version: 1, fingerprint })
   )
 
 const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, input: StartInput) {
@@ -119,23 +119,18 @@ const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, in
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
       const record = keptRecord(call, input, version, refused)
-      yield* commit(storage, Change.make(workspace_id, { writes: [record] }))
+      yield* commit(storage, Change.make(workspace_id, { writes: [record], rests_on: restsOn(call.moment) }))
     }
     return yield* refusal
   }
-  return yield* accept(means, call, sound, { version, fingerprint, rests_on: [] })
+  return yield* accept(means, call, sound, { version, fingerprint })
 })
-
-/** How a start is kept under its key, and what it was decided by. */
-interface Kept extends Pick<KeptStart, "fingerprint">, Pick<Change.Change, "rests_on"> {
-  readonly version: number
-}
 
 const accept = Effect.fnUntraced(function* (
   means: Means,
   call: Call,
   checked: Starting.CheckedStart,
-  { version, fingerprint, rests_on }: Kept
+  { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
 ) {
   const { ids } = means
   const { caller, moment } = call
@@ -159,7 +154,7 @@ const accept = Effect.fnUntraced(function* (
         ApplicationRecord.consentRecord(application, receipts, moment.now),
         keptRecord(call, checked.input, version, { fingerprint, quote_request_id: step.request.id, refused_at: null })
       ],
-      rests_on,
+      rests_on: restsOn(moment),
       events: [requestEvent(ids, step, moment.now)],
       jobs: [
         JobPayload.make(

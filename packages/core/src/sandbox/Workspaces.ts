@@ -22,7 +22,7 @@ export class Workspaces extends Context.Service<
      * changes, so it is read once.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The same by the workspace as this process knows it, which may be over: what is decided by it rests on `seenAt`. */
+    /** The same by the workspace as this process knows it, which may be over: what is decided by it `restsOn` it. */
     readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** Reads, decides and saves, again while others are faster. */
     readonly update: (
@@ -55,7 +55,7 @@ export class Workspaces extends Context.Service<
 
       const remembered = (id: WorkspaceId) => {
         const workspace = known.get(id)
-        return workspace === undefined ? read(id) : Effect.succeed(at(workspace))
+        return workspace === undefined ? read(id) : Effect.sync(() => at(workspace))
       }
 
       const moment = (id: WorkspaceId) => (known.get(id)?.environment === "live" ? remembered(id) : read(id))
@@ -69,7 +69,7 @@ export class Workspaces extends Context.Service<
       }
 
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
-        deciding(Effect.flatMap(moment(id), (now) => save(now.workspace, change(now))))
+        deciding(Effect.flatMap(read(id), (now) => save(now.workspace, change(now))))
 
       return Workspaces.of({ moment, remembered, update })
     })
@@ -78,12 +78,9 @@ export class Workspaces extends Context.Service<
 
 const max_known = 10_000
 
-/** What a change rests on that was decided at a moment: the workspace has not changed since. */
-export const seenAt = ({ workspace }: Moment): Change.Seen => ({
-  kind: "workspace",
-  id: workspace.id,
-  version: workspace.version
-})
+/** What a change rests on that was decided at a moment: the workspace has not changed since. A live one never does. */
+export const restsOn = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
+  environment === "live" ? [] : [{ kind: "workspace", id, version }]
 
 /** The change that stores a version of a workspace, and moves its clock where that has changed. */
 export const changeOf = (workspace: Workspace): Change.Change =>

@@ -188,7 +188,7 @@ export const toStored = (subscription: KeptSubscription): StoredRecord =>
     updated_at: subscription.updated_at
   })
 
-/** Records that were read before, where a storage gives the same ones again: every event and attempt reads them. */
+/** Records that were read before, where a storage gives the same ones again: every attempt reads them. */
 const decoded = new WeakMap<StoredRecord, KeptSubscription>()
 
 /** Reads what `toStored` has written. */

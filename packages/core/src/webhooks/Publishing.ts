@@ -32,6 +32,10 @@ export const publishing = (
 ): StorageService => {
   const remembered = new Map<WorkspaceId, Receivers.Receivers>()
 
+  const forget = (workspace_id: WorkspaceId): void => {
+    remembered.delete(workspace_id)
+  }
+
   const deliver = Effect.fnUntraced(function* (change: Change, { subscriptions, seen }: Receivers.Receivers) {
     const resting = { ...change, rests_on: [...change.rests_on, seen] }
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
@@ -61,31 +65,34 @@ export const publishing = (
   const publish = (change: Change) =>
     Effect.suspend(() => {
       const receivers = remembered.get(change.workspace_id)
-      const first = receivers === undefined ? deliverAnew(change) : deliver(change, receivers)
-      return whereReceiversChange(first, deliverAnew(change))
+      const anew = Effect.suspend(() => deliverAnew(change))
+      return whereReceiversChange(receivers === undefined ? anew : deliver(change, receivers), anew)
     })
 
   const commit = (change: Change) => (change.events.length === 0 ? storage.commit(change) : publish(change))
 
   const tell = (change: Change, at: number) =>
-    Effect.flatMap(Receivers.changed(storage, change.workspace_id, at), (told) =>
-      commit({ ...change, writes: [...change.writes, told] })
+    Effect.suspend(() =>
+      Effect.flatMap(Receivers.changed(storage, change.workspace_id, at), (told) =>
+        commit({ ...change, writes: [...change.writes, told] })
+      )
     )
 
   return {
     ...storage,
     commit: (change) => {
       const subscription = change.writes.find(({ kind }) => kind === "subscription")
-      if (subscription === undefined || Receivers.isToldBy(change)) return commit(change)
+      if (subscription === undefined) return commit(change)
       const telling = tell(change, subscription.updated_at)
-      return whereReceiversChange(telling, telling)
+      const told = Receivers.isToldBy(change) ? commit(change) : whereReceiversChange(telling, telling)
+      return Effect.map(told, () => forget(change.workspace_id))
     }
   }
 }
 
 const max_remembered = 10_000
 
-/** So often it is tried again where somebody else has changed who receives: that takes a call of the owner each time. */
+/** So often it is tried again where somebody else has changed who receives, which is rare. */
 const max_retries = 20
 
 /** Does something else, and again, where somebody else was faster in changing who receives. */

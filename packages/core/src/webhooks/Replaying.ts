@@ -9,10 +9,9 @@ import type { Storage } from "../storage/Storage.ts"
 import { minute_ms } from "../Timestamp.ts"
 import * as Delivery from "./Delivery.ts"
 import { replayJob } from "./DeliveryJob.ts"
-import type { KeptSubscription } from "./EventSubscription.ts"
+import { type KeptSubscription, receives } from "./EventSubscription.ts"
 import { payloadOf } from "./Publishing.ts"
-import * as Receivers from "./Receivers.ts"
-import { loadDelivery } from "./SubscriptionStore.ts"
+import { activeSubscriptions, loadDelivery } from "./SubscriptionStore.ts"
 
 /** The ways in which a sandbox sends its events again. */
 const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", "gap"] as const
@@ -60,7 +59,7 @@ export const replayEvents = Effect.fnUntraced(function* (
 ) {
   const { storage } = means
   const events = arrange(code, yield* newestEvents(storage, workspace_id))
-  const { subscriptions } = yield* Receivers.load(storage, workspace_id)
+  const subscriptions = (yield* activeSubscriptions(storage, workspace_id)).filter(receives)
   const when: When = { now, due_at: code === "delayed" ? now + delay_ms : now }
   let deliveries = 0
   for (const subscription of subscriptions) {

@@ -67,6 +67,7 @@ export const startOf = (changes: { readonly line?: Line; readonly [field: string
   }
 }
 let keys = 0
+let keys_elsewhere = 0
 
 /** Starts a request with this very input. */
 export const startWith = (input: unknown, options?: CallOptions) =>
@@ -200,7 +201,11 @@ export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = 
     const asHere: World["Service"] = {
       ...there,
       call: (operation, input, options = {}) =>
-        there.call(operation, input, { key: keys[options.environment ?? "sandbox"].server, ...options })
+        there.call(operation, input, {
+          key: keys[options.environment ?? "sandbox"].server,
+          ...(operation.idempotent && { idempotency_key: `elsewhere-${++keys_elsewhere}` }),
+          ...options
+        })
     }
     return Effect.provide(call, Context.add(services, World, asHere))
   }

@@ -1,12 +1,15 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { Workspaces } from "../../src/sandbox/Workspaces.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
 import {
   advance,
   anotherHost,
   beginning,
   forceExpiry,
   live,
+  pass,
   pathsOf,
   read,
   refusal,
@@ -106,7 +109,52 @@ describe("a start", () => {
   )
 })
 
+/** What happens before the next commits of a start, one after the other. */
+const races: Array<Effect.Effect<unknown, unknown>> = []
+const racing = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  commit: (change) =>
+    Effect.suspend(() => {
+      const before = change.writes.some(({ kind }) => kind === "application") ? races.shift() : undefined
+      return before === undefined
+        ? storage.commit(change)
+        : Effect.andThen(Effect.orDie(before), storage.commit(change))
+    })
+})
+
+describe("a start that is overtaken again and again", () => {
+  story(
+    "is stored as the workspace is then, and not as it was in between",
+    Effect.gen(function* () {
+      const elsewhere = yield* anotherHost()
+      yield* start()
+      yield* advance(30 * day)
+      races.push(elsewhere(advance(1)), elsewhere(select("zero_quotes")), elsewhere(reset()))
+      const { id, created_at } = yield* start()
+      assert.deepStrictEqual(races, [])
+      assert.strictEqual(created_at, new Date(beginning).toISOString())
+      yield* advance(60)
+      const { quote_request, quotes } = yield* read(id)
+      assert.strictEqual(quote_request.status, "completed")
+      assert.isNotEmpty(quotes)
+    }),
+    { around: racing }
+  )
+})
+
 describe("a live workspace", () => {
+  story(
+    "has the time of when it is asked for",
+    Effect.gen(function* () {
+      const { organization } = yield* World
+      const workspaces = yield* Workspaces
+      yield* workspaces.moment(organization.workspaces.live)
+      const moment = workspaces.moment(organization.workspaces.live)
+      yield* pass(60_000)
+      assert.strictEqual((yield* moment).now, beginning + 60_000)
+    })
+  )
+
   story(
     "is read once",
     Effect.gen(function* () {

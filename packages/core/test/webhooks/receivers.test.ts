@@ -20,6 +20,17 @@ const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
   }
 })
 
+/** What became of commits. */
+const outcomes: Array<string> = []
+const watching = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  commit: (change) =>
+    storage.commit(change).pipe(
+      Effect.tapError(({ _tag }) => Effect.sync(() => outcomes.push(_tag))),
+      Effect.tap(() => Effect.sync(() => outcomes.push("stored")))
+    )
+})
+
 /** How many commits, from now on, meet somebody who changes a subscription just before them. */
 const races = { left: 0, before: Effect.void as Effect.Effect<unknown> }
 const racing = (storage: Storage["Service"]): Storage["Service"] => ({
@@ -76,6 +87,24 @@ describe("an event", () => {
       }),
     {},
     { around: readingOf }
+  )
+
+  tale(
+    "is stored at once where this host has changed itself who receives",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* start()
+        for (const event_types of [["quote.created"], ["quote_request.queued"]]) {
+          yield* update(id, { event_types })
+          outcomes.length = 0
+          yield* start()
+          assert.deepStrictEqual(outcomes, ["stored"])
+        }
+        assert.lengthOf(yield* log(id), 2)
+      }),
+    {},
+    { around: watching }
   )
 
   tale(

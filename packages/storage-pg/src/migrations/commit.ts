@@ -13,7 +13,7 @@ import { settings } from "./settings.ts"
  * them sees what they protect, so that whatever the guards say still holds when the change is written. What locks a
  * workspace counts its new events and jobs in it; those of refused changes are taken off again. Where all writes are first
  * versions they have no guard but their keys: only if one is taken, all of them are looked at. No two of the changes may
- * write the same record, finish the same job or move the same clock.
+ * write the same record, finish the same job or move the same clock, nor may one rest on what another before it writes.
  */
 export const commit: ReadonlyArray<string> = [
   `create function quotewire.commit_1(

@@ -207,6 +207,37 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "two changes at once that rest on what the other writes are not both stored",
+    Effect.fnUntraced(function* (storage) {
+      const crossed = (from: number, to: number) =>
+        storage.commit(Sample.change({ rests_on: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
+          Effect.as(1),
+          Effect.catchTag("VersionConflict", () => Effect.succeed(0))
+        )
+      for (const place of Sample.range(1, 9)) {
+        const both = [crossed(place, place + 10), crossed(place + 10, place)]
+        const stored = yield* Effect.all(both, { concurrency: "unbounded" })
+        expectSame("one is stored", stored.toSorted(), [0, 1])
+      }
+    })
+  ),
+  rule(
+    "an event stands in the feed before those of the change that has written what it rests on",
+    Effect.fnUntraced(function* (storage) {
+      for (const version of Sample.range(0, 9)) {
+        const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
+        const written = storage.commit(Sample.change(change))
+        const resting = storage.commit(Sample.change({ rests_on: [seen(1, version)], events: [Sample.event(1, 2)] }))
+        const refused = Effect.catchTag(resting, "VersionConflict", () => Effect.void)
+        const { events: before } = yield* storage.feed(Sample.feedOf())
+        yield* Effect.all([refused, written, refused], { concurrency: "unbounded" })
+        const { events } = yield* storage.feed(Sample.feedOf())
+        const last = events.slice(before.length).map(({ occurred_at }) => occurred_at)
+        expectSame("the event of the write comes last", last.at(-1), 1)
+      }
+    })
+  ),
+  rule(
     "what is stored after a write rests on it",
     Effect.fnUntraced(function* (storage) {
       // Who rests on a version and comes back after the write of the next has been refused.
