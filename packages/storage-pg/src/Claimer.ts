@@ -2,6 +2,7 @@ import type { Storage } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as claims from "./claims.ts"
 import type { Database } from "./Database.ts"
+import { monotonicMs } from "./monotonicMs.ts"
 
 /**
  * How long nobody asks for work after a claim that found none. Every commit of a job is a reason to ask: on a busy host
@@ -14,7 +15,7 @@ export const make = Effect.fnUntraced(function* (
   database: Pick<Database, "write">
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {
   const clock = yield* Clock.Clock
-  const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const now_ms = () => monotonicMs(clock)
   let rests_until_ms = now_ms()
 
   const rest = Effect.suspend(() => {

@@ -27,6 +27,8 @@ type Rows = ReadonlyArray<PgConnection.Row>
 
 /** Statements to one database: each answers, or fails with `StorageUnavailable`, within a bound. */
 export interface Database {
+  /** The longest that a statement takes, or waits. */
+  readonly call_ms: number
   /** A statement that only reads; many share a connection. */
   readonly read: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
   /** A statement that has a connection of its own while it runs. */
@@ -56,7 +58,8 @@ export const make = Effect.fnUntraced(function* (
   const connection = connectionOf(options)
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
-  const deadlines = yield* inRealTime(Deadlines.make((options.call_seconds ?? 10) * 1_000))
+  const call_ms = (options.call_seconds ?? 10) * 1_000
+  const deadlines = yield* inRealTime(Deadlines.make(call_ms))
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /**
@@ -82,6 +85,7 @@ export const make = Effect.fnUntraced(function* (
     }).pipe(Effect.catchTag("SqlError", refused))
 
   return {
+    call_ms,
     read: (sql, params) =>
       Effect.suspend(() => {
         let used: PgConnection.PgConnection | null = null

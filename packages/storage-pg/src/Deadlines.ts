@@ -1,4 +1,5 @@
 import { Clock, Effect, FiberSet, type Scope } from "effect"
+import { monotonicMs } from "./monotonicMs.ts"
 
 /** Something that has to end in time. */
 export interface Deadline {
@@ -17,7 +18,7 @@ export interface Deadlines {
 export const make = Effect.fnUntraced(function* (after_ms: number): Effect.fn.Return<Deadlines, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   const run = yield* FiberSet.makeRuntime()
-  const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const now_ms = () => monotonicMs(clock)
   const open = new Set<Deadline>()
   let isWatched = false
 

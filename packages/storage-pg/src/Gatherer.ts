@@ -1,4 +1,5 @@
-import { Effect, FiberSet, type Scope } from "effect"
+import { Clock, Effect, FiberSet, type Scope } from "effect"
+import { monotonicMs } from "./monotonicMs.ts"
 
 /** What a gatherer has to know of its items. */
 export interface Gathering<A, R> {
@@ -8,11 +9,16 @@ export interface Gathering<A, R> {
   readonly claimsOf: (item: A) => ReadonlyArray<string>
   /** What an item needs unclaimed: it goes behind a batch in which one before it claims that. */
   readonly needsOf?: (item: A) => ReadonlyArray<string>
+  /** The longest that an item waits in its queue before it is sent. */
+  readonly max_wait_ms: number
   /** About how many bytes an item takes. */
   readonly sizeOf: (item: A) => number
   /** Sends a batch, and answers for each item, in order. It does not fail. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<R>>
-  /** The answer to an item that finds its queue full, that was not sent to the end when the scope closes, or that comes later. */
+  /**
+   * The answer to an item that finds its queue full or has waited in it for too long, that was not sent to the end when the
+   * scope closes, or that comes later.
+   */
   readonly refusal: R
 }
 
@@ -21,6 +27,7 @@ interface Waiting<A, R> {
   readonly claims: ReadonlyArray<string>
   readonly needs: ReadonlyArray<string>
   readonly size: number
+  readonly since_ms: number
   readonly resume: (answer: R) => void
 }
 
@@ -48,9 +55,10 @@ const max_waiting = 5_000
  */
 export const make = Effect.fnUntraced(function* <A, R>(
   count: number,
-  { queueOf, claimsOf, needsOf = () => [], sizeOf, send, refusal }: Gathering<A, R>
+  { queueOf, claimsOf, needsOf = () => [], max_wait_ms, sizeOf, send, refusal }: Gathering<A, R>
 ): Effect.fn.Return<(item: A) => Effect.Effect<R>, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
+  const clock = yield* Clock.Clock
   const queues = Array.from({ length: count }, (): Queue<A, R> => ({ waiting: [], busy: false }))
   let closed = false
   // Before those end that send: from then on nobody is left to send anything.
@@ -65,6 +73,7 @@ export const make = Effect.fnUntraced(function* <A, R>(
       // Whoever else wants to send something in this turn of the process comes along.
       yield* Effect.yieldNow
       while (true) {
+        answer(takeLate(queue, monotonicMs(clock) - max_wait_ms), [])
         const batch = takeBatch(queue)
         if (batch.length === 0) return
         const answers = yield* Effect.onInterrupt(send(batch.map(({ item }) => item)), () =>
@@ -87,6 +96,7 @@ export const make = Effect.fnUntraced(function* <A, R>(
         claims: claimsOf(item),
         needs: needsOf(item),
         size: sizeOf(item),
+        since_ms: monotonicMs(clock),
         resume: (given: R) => resume(Effect.succeed(given))
       }
       queue.waiting.push(waiting)
@@ -101,6 +111,12 @@ export const make = Effect.fnUntraced(function* <A, R>(
       })
     })
 })
+
+/** Takes those out of a queue that have come by then. They wait in the order in which they came. */
+const takeLate = <A, R>(queue: Queue<A, R>, by_ms: number): ReadonlyArray<Waiting<A, R>> => {
+  const first = queue.waiting.findIndex(({ since_ms }) => since_ms > by_ms)
+  return queue.waiting.splice(0, first < 0 ? queue.waiting.length : first)
+}
 
 /** Takes the next batch out of a queue: in order, but for items that claim what one before them claims. */
 const takeBatch = <A, R>(queue: Queue<A, R>): ReadonlyArray<Waiting<A, R>> => {

@@ -70,6 +70,7 @@ export const make = Effect.fnUntraced(function* (
     queueOf: ({ workspace_id }) => Gatherer.queueOf(workspace_id),
     claimsOf: changes.claimsOf,
     needsOf: changes.needsOf,
+    max_wait_ms: database.call_ms,
     sizeOf,
     send,
     refusal: Effect.fail(unavailable)
