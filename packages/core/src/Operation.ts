@@ -73,7 +73,7 @@ export interface Definition<Name extends string, Input, Output, R> {
    * Says that `run` stores nothing by the call's moment that does not rest on it, and looks again where it answers by it:
    * then nothing is read for the moment.
    */
-  readonly remembers?: true
+  readonly decides_by_memory?: true
   readonly input: Schema.Decoder<Input>
   readonly output: Schema.Encoder<Output>
   /**
@@ -273,7 +273,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(course: Course<Output, R
   course.input = Revision.input(revision, operation.name, sent)
   // A slow body takes its time: the call happens when it is there.
   const workspaces = Context.get(services, Workspaces)
-  const moment = yield* operation.remembers === true
+  const moment = yield* operation.decides_by_memory === true
     ? workspaces.remembered(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
@@ -305,7 +305,7 @@ const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failu
 
 /** Reads the input; where it or the key is wrong, every wrong field is named. */
 const prepare = <Output, R>(
-  { alsoWrong, idempotent, prepare, remembers }: Operation<string, unknown, Output, R>,
+  { alsoWrong, decides_by_memory, idempotent, prepare }: Operation<string, unknown, Output, R>,
   call: Call,
   input: unknown,
   workspaces: Workspaces["Service"]
@@ -314,7 +314,7 @@ const prepare = <Output, R>(
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
-  const now = remembers === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
+  const now = decides_by_memory === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
   const others =
     alsoWrong === undefined
       ? Effect.succeed([])

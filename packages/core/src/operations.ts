@@ -79,7 +79,7 @@ export const startQuoteRequest = Operation.make({
   authority: { callers: everyone },
   cost: { start: 1 },
   idempotent: false,
-  remembers: true,
+  decides_by_memory: true,
   input: StartInput,
   output: StartedQuoteRequest,
   alsoWrong: ({ caller, moment }, input, refused) => Effect.succeed(Starting.alsoWrong(input, refused, caller, moment)),

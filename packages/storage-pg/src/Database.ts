@@ -15,7 +15,7 @@ export interface DatabaseOptions {
   readonly read_connections?: number
   /** Connections for everything else; 6. */
   readonly write_connections?: number
-  /** The longest a call waits for the database, for a connection and an answer together; 10. */
+  /** The longest a statement waits for a connection and its answer together, and a call for its statement; 10. */
   readonly call_seconds?: number
   /** The longest the server works at a statement; 8. */
   readonly statement_seconds?: number

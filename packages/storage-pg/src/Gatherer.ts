@@ -8,7 +8,7 @@ export interface Gathering<A, R> {
   /** What an item has for itself: two that claim the same are never in one batch. */
   readonly claimsOf: (item: A) => ReadonlyArray<string>
   /** What an item needs unclaimed: it goes behind a batch in which one before it claims that. */
-  readonly needsOf?: (item: A) => ReadonlyArray<string>
+  readonly needsOf: (item: A) => ReadonlyArray<string>
   /** The longest that an item waits in its queue before it is sent. */
   readonly max_wait_ms: number
   /** About how many bytes an item takes. */
@@ -55,7 +55,7 @@ const max_waiting = 5_000
  */
 export const make = Effect.fnUntraced(function* <A, R>(
   count: number,
-  { queueOf, claimsOf, needsOf = () => [], max_wait_ms, sizeOf, send, refusal }: Gathering<A, R>
+  { queueOf, claimsOf, needsOf, max_wait_ms, sizeOf, send, refusal }: Gathering<A, R>
 ): Effect.fn.Return<(item: A) => Effect.Effect<R>, never, Scope.Scope> {
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
@@ -128,7 +128,8 @@ const takeBatch = <A, R>(queue: Queue<A, R>): ReadonlyArray<Waiting<A, R>> => {
   for (const waiting of queue.waiting) {
     const fits = batch.length < max_batch && (batch.length === 0 || bytes + waiting.size <= max_bytes)
     const isFree = waiting.claims.every(isUnclaimed) && waiting.needs.every(isUnclaimed)
-    // Also what is left behind keeps its claims: items with the same go in the order in which they came.
+    // Also what is left behind keeps its claims: items with the same go in the order in which they came. Who needs one may be
+    // overtaken by a later one that claims it.
     for (const claim of waiting.claims) claimed.add(claim)
     if (fits && isFree) {
       batch.push(waiting)

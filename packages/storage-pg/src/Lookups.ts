@@ -99,6 +99,7 @@ export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Sco
     Gatherer.make<Wanted, Found>(1, {
       queueOf: () => 0,
       claimsOf: () => [],
+      needsOf: () => [],
       max_wait_ms: database.call_ms,
       sizeOf: (wanted) => (isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)),
       send: (wanted) => {

@@ -52,18 +52,31 @@ export const make = Effect.fnUntraced(function* (
   const write = (batch: ReadonlyArray<Change.Change>) =>
     Effect.map(database.write(changes.statement, changes.parameters(batch)), (rows) => outcomesOf(batch, rows))
 
-  const writeOne = (change: Change.Change): Effect.Effect<Outcome> =>
+  const writeOne = (change: Change.Change): Effect.Effect<Outcome, Storage.StorageUnavailable> =>
     write([change]).pipe(
       Effect.map(([outcome]) => outcome ?? Effect.void),
-      Effect.catchTag("StorageUnavailable", (error) => Effect.succeed(Effect.fail(error))),
       Effect.catchDefect((defect) => Effect.succeed(Effect.die(defect)))
     )
+
+  /** Ends where storage is lost: else each of them would wait for it. */
+  const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<Outcome>> =>
+    Effect.suspend(() => {
+      let lost: Storage.StorageUnavailable | null = null
+      return Effect.forEach(batch, (change) =>
+        lost !== null
+          ? Effect.succeed(Effect.fail(lost))
+          : Effect.catchTag(writeOne(change), "StorageUnavailable", (error) => {
+              lost = error
+              return Effect.succeed(Effect.fail(error))
+            })
+      )
+    })
 
   const send = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<Outcome>> =>
     write(batch).pipe(
       Effect.catchTag("StorageUnavailable", (error) => Effect.succeed(batch.map(() => Effect.fail(error)))),
       // Nothing of the batch is stored. Who has caused it is found one by one; its neighbours are not to blame.
-      Effect.catchDefect(() => Effect.forEach(batch, writeOne))
+      Effect.catchDefect(() => writeOneByOne(batch))
     )
 
   const gather = yield* Gatherer.make<Change.Change, Outcome>(lanes, {

@@ -14,8 +14,8 @@ export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Ch
 }
 
 /**
- * What must not be written by a change before it among those that are sent together: it rests on it. So the order in
- * which they came is one in which they could have been written one after the other.
+ * What must not be written by a change before it among those that are sent together: it rests on it. So the changes
+ * of a statement could have been written one after the other, in their order.
  */
 export const needsOf = ({ workspace_id, rests_on }: Change.Change): ReadonlyArray<string> =>
   rests_on.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)

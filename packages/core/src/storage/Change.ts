@@ -115,7 +115,7 @@ export interface Change {
   /** Each needs the version before it in store, version 1 the absence of the record: else `VersionConflict`. */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
-   * What was decided by, without being written: each must be as it was seen, else `VersionConflict`. So a decision can be
+   * What was decided by: each of these records must be as it was seen, else `VersionConflict`. So a decision can be
    * made by what a process remembers, and is never stored where that has changed.
    */
   readonly rests_on: ReadonlyArray<Seen>

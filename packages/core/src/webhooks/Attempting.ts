@@ -66,7 +66,7 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     hung: sent.failure === "timeout",
     trigger: due.trigger
   }
-  yield* means.write({ job, turn: due.turn, delivery, subscription, outcome, now })
+  yield* means.write({ job, turn: due.turn, delivery, subscription_id: subscription.id, outcome, now })
 })
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {

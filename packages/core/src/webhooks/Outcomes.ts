@@ -1,11 +1,11 @@
 import { Cause, Effect, Exit, FiberSet, Option, type Scope } from "effect"
+import type { SubscriptionId } from "../Ids.ts"
 import { keepNewest } from "../keepNewest.ts"
 import * as Change from "../storage/Change.ts"
 import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { LeaseLost, Storage, StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as Conclusion from "./Conclusion.ts"
-import type { KeptSubscription } from "./EventSubscription.ts"
 import { loadDelivery, loadHealth, loadSubscription } from "./SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
@@ -13,8 +13,7 @@ type StorageService = Storage["Service"]
 /** An attempt that is over and is to be written, together with the end of its job. */
 export interface Outcome extends Conclusion.Ended {
   readonly job: ClaimedJob
-  /** The endpoint as the attempt has found it. */
-  readonly subscription: KeptSubscription
+  readonly subscription_id: SubscriptionId
 }
 
 /** Writes what came of an attempt; back when it is stored. */
@@ -97,7 +96,7 @@ interface Means {
 }
 
 /** Names the endpoint. */
-const nameOf = ({ job, subscription }: Outcome): string => `${job.workspace_id} ${subscription.id}`
+const nameOf = ({ job, subscription_id }: Outcome): string => `${job.workspace_id} ${subscription_id}`
 
 const answer = (batch: ReadonlyArray<Waiting>, written: Effect.Effect<void, Refused>): void => {
   for (const { resume } of batch) resume(written)
@@ -127,8 +126,8 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
 
 /** Concludes over whatever stands there now. */
 const concludeAnew = Effect.fnUntraced(function* ({ storage, conclude }: Means, outcome: Outcome) {
-  const { job, subscription, delivery } = outcome
-  const found = yield* loadDelivery(storage, job.workspace_id, subscription.id, delivery.event_id)
+  const { job, subscription_id, delivery } = outcome
+  const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
   if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
   // A reset has erased it.
   yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
@@ -137,8 +136,8 @@ const concludeAnew = Effect.fnUntraced(function* ({ storage, conclude }: Means, 
 /** An endpoint as this process has last written it. */
 interface Written {
   readonly endpoint: Conclusion.Endpoint
-  /** Whether nobody else had written to it since the time before: then it is taken as it stands here. */
-  readonly isOurs: boolean
+  /** Whether nobody had written to it since the time before: where others do, memories would be refused one after another. */
+  readonly isTrusted: boolean
 }
 
 const max_remembered = 10_000
@@ -146,13 +145,14 @@ const max_remembered = 10_000
 /**
  * Writes outcomes of one endpoint as one change.
  *
- * Their deliveries are taken as the attempts have found them, and the endpoint as it is remembered while no other process
- * writes to it: the version rule tells if one of them is not so any more.
+ * Their deliveries are taken as the attempts have found them, and the endpoint as it is remembered while nobody else
+ * writes to it: the version rule tells if one of them is not so any more. An endpoint of a sandbox is read each time, as a
+ * reset lets the versions of its health begin anew.
  */
 const concluding = (storage: StorageService): Means["conclude"] => {
   const remembered = new Map<string, Written>()
 
-  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription: { id } }: Outcome) {
+  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: Outcome) {
     const [subscription, health] = yield* Effect.all(
       [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
       { concurrency: 2 }
@@ -166,7 +166,7 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     if (first === undefined) return
     const name = nameOf(first)
     const last = remembered.get(name)
-    const before = last?.isOurs === true ? last.endpoint : yield* load(first)
+    const before = last?.isTrusted === true ? last.endpoint : yield* load(first)
     const { workspace_id } = first.job
     const finishes = outcomes.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
@@ -175,7 +175,8 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     const rests_on = [{ kind: "subscription", id, version }] as const
     const change = Change.make(workspace_id, { writes, rests_on, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
-    const isOurs = before.health.version === last?.endpoint.health.version
-    keepNewest(remembered, max_remembered, name, { endpoint, isOurs })
+    if (endpoint.subscription.environment === "sandbox") return
+    const isTrusted = before.health.version === last?.endpoint.health.version
+    keepNewest(remembered, max_remembered, name, { endpoint, isTrusted })
   })
 }

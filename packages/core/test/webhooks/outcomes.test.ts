@@ -153,7 +153,7 @@ describe("the endpoint of an outcome", () => {
   })
 
   tale(
-    "is read no more while no other process writes to it, and again where one has",
+    "is read no more while nobody else writes to it, and again where somebody has",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -165,15 +165,34 @@ describe("the endpoint of an outcome", () => {
         assert.strictEqual(reads.count, 0)
         // A test is noted in the health of its endpoint.
         yield* sendTest(id, live)
+        reads.count = 0
         yield* pass(1_000)
-        yield* deliverOne
         assert.isAbove(reads.count, 0)
+        yield* deliverOne
         const all = yield* log(id, live)
         assert.deepStrictEqual(
           all.map(({ status, attempts }) => [status, attempts.length]),
           Array.from({ length: 8 }, () => ["succeeded", 1])
         )
         assert.strictEqual((yield* health(id, live)).last_attempt?.attempted_at, all[0]?.attempts[0]?.attempted_at)
+      }),
+    {},
+    { around: counting }
+  )
+
+  tale(
+    "of a sandbox is read each time, since a reset begins its health anew",
+    () =>
+      Effect.gen(function* () {
+        const { id } = yield* create()
+        yield* work
+        for (let i = 0; i < 4; i++) {
+          reads.count = 0
+          yield* start()
+          yield* pass(1_000)
+          assert.strictEqual(reads.count, 1)
+        }
+        assert.lengthOf(yield* log(id), 4)
       }),
     {},
     { around: counting }
@@ -228,12 +247,13 @@ const outcome: Delivery.Outcome = {
   trigger: "manual"
 }
 
+const deliveryOf = (place: number) =>
+  Delivery.handOver({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
+
 /** Three attempts that are over, and a storage whose next commit waits for a gate. */
 const three = Effect.gen(function* () {
   const storage = yield* Storage
-  const deliveries = [1, 2, 3].map((place) =>
-    Delivery.handOver({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
-  )
+  const deliveries = [1, 2, 3].map(deliveryOf)
   const writes = [Subscription.toStored(subscription), ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))]
   yield* storage.commit(Change.make(workspace_id, { writes, jobs: deliveries.map(manualJob) }))
   const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
@@ -248,7 +268,7 @@ const three = Effect.gen(function* () {
   })
   const attempts = jobs.map((job: ClaimedJob, index) => {
     const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
-    return Effect.forkChild(write({ job, turn: 1, delivery, subscription, outcome, now: 1 }), {
+    return Effect.forkChild(write({ job, turn: 1, delivery, subscription_id, outcome, now: 1 }), {
       startImmediately: true
     })
   })
@@ -259,6 +279,36 @@ const three = Effect.gen(function* () {
     )
   ).pipe(Effect.map((all) => all.map(Option.getOrNull)))
   return { gate, commits, log, fibers: yield* Effect.all(attempts) }
+})
+
+describe("two hosts that write the outcomes of an endpoint in turn", () => {
+  it.effect("refuse each other nothing, and its health knows of all", () =>
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const places = [1, 2, 3, 4, 5, 6]
+      const deliveries = places.map(deliveryOf)
+      const writes = [
+        Subscription.toStored(subscription),
+        ...deliveries.map((delivery) => Delivery.toStored(delivery, 0))
+      ]
+      yield* storage.commit(Change.make(workspace_id, { writes, jobs: deliveries.map(manualJob) }))
+      const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
+      const refused: Array<string> = []
+      const watched: StorageService = {
+        ...storage,
+        commit: (change) => Effect.tapError(storage.commit(change), ({ _tag }) => Effect.sync(() => refused.push(_tag)))
+      }
+      const hosts = [yield* Outcomes.make(watched), yield* Outcomes.make(watched)]
+      for (const [index, job] of jobs.entries()) {
+        const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
+        const write = hosts[index % 2] ?? assert.fail("expected two hosts")
+        yield* write({ job, turn: 1, delivery, subscription_id, outcome, now: 1 })
+      }
+      assert.deepStrictEqual(refused, [])
+      const kept = yield* storage.get({ workspace_id, kind: "endpoint_health", id: subscription_id })
+      assert.strictEqual(Option.getOrNull(kept)?.version, places.length)
+    }).pipe(Effect.provide(MemoryStorage.layer), Effect.scoped)
+  )
 })
 
 describe("a host that stops while outcomes are written", () => {
