@@ -136,9 +136,12 @@ const concludeAnew = Effect.fnUntraced(function* ({ storage, conclude }: Means, 
 /** An endpoint as this process has last written it. */
 interface Written {
   readonly endpoint: Conclusion.Endpoint
-  /** Whether nobody had written to it since the time before: where others do, memories would be refused one after another. */
-  readonly isTrusted: boolean
+  /** How many writes in a row it was this process's alone. */
+  readonly alone: number
 }
+
+/** After so many it is taken as it is remembered. Where others write as well, memories would be refused one after another. */
+const enough_alone = 8
 
 const max_remembered = 10_000
 
@@ -166,7 +169,7 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     if (first === undefined) return
     const name = nameOf(first)
     const last = remembered.get(name)
-    const before = last?.isTrusted === true ? last.endpoint : yield* load(first)
+    const before = last !== undefined && last.alone >= enough_alone ? last.endpoint : yield* load(first)
     const { workspace_id } = first.job
     const finishes = outcomes.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
@@ -176,7 +179,7 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     const change = Change.make(workspace_id, { writes, rests_on, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return
-    const isTrusted = before.health.version === last?.endpoint.health.version
-    keepNewest(remembered, max_remembered, name, { endpoint, isTrusted })
+    const alone = before.health.version === last?.endpoint.health.version ? last.alone + 1 : 1
+    keepNewest(remembered, max_remembered, name, { endpoint, alone })
   })
 }

@@ -159,7 +159,7 @@ describe("the endpoint of an outcome", () => {
         const { id } = yield* create({}, live)
         yield* work
         const deliverOne = Effect.andThen(start({}, live), pass(1_000))
-        for (let i = 0; i < 3; i++) yield* deliverOne
+        for (let i = 0; i < 8; i++) yield* deliverOne
         reads.count = 0
         for (let i = 0; i < 3; i++) yield* deliverOne
         assert.strictEqual(reads.count, 0)
@@ -172,7 +172,7 @@ describe("the endpoint of an outcome", () => {
         const all = yield* log(id, live)
         assert.deepStrictEqual(
           all.map(({ status, attempts }) => [status, attempts.length]),
-          Array.from({ length: 8 }, () => ["succeeded", 1])
+          Array.from({ length: 13 }, () => ["succeeded", 1])
         )
         assert.strictEqual((yield* health(id, live)).last_attempt?.attempted_at, all[0]?.attempts[0]?.attempted_at)
       }),
@@ -186,13 +186,13 @@ describe("the endpoint of an outcome", () => {
       Effect.gen(function* () {
         const { id } = yield* create()
         yield* work
-        for (let i = 0; i < 4; i++) {
+        for (let i = 0; i < 10; i++) {
           reads.count = 0
           yield* start()
           yield* pass(1_000)
           assert.strictEqual(reads.count, 1)
         }
-        assert.lengthOf(yield* log(id), 4)
+        assert.lengthOf(yield* log(id), 10)
       }),
     {},
     { around: counting }
@@ -205,7 +205,7 @@ describe("the endpoint of an outcome", () => {
         const storage = yield* Storage
         const { id } = yield* create({}, live)
         yield* work
-        for (let i = 0; i < 4; i++) {
+        for (let i = 0; i < 10; i++) {
           yield* start({}, live)
           yield* pass(1_000)
         }
@@ -220,7 +220,7 @@ describe("the endpoint of an outcome", () => {
         assert.deepStrictEqual([last?.status, last?.next_attempt_at, last?.attempts.length], ["cancelled", null, 1])
         for (const { status } of others) assert.strictEqual(status, "succeeded")
       }),
-    { send: (_, nth) => (nth === 4 ? answered(500) : confirmed), send_takes_ms: (nth) => (nth === 4 ? 1_500 : 0) }
+    { send: (_, nth) => (nth === 10 ? answered(500) : confirmed), send_takes_ms: (nth) => (nth === 10 ? 1_500 : 0) }
   )
 })
 
