@@ -31,7 +31,8 @@ export const findSubscription = Effect.fnUntraced(function* (
 /**
  * The active subscriptions of a workspace, oldest first; there are at most ten.
  *
- * Whoever commits an event reads them where they have changed, so they are found by a parent: those that were disabled cost nothing.
+ * Whoever commits an event reads them where they have changed, so they are found by a parent: those that were disabled
+ * cost nothing.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<EventSubscription.KeptSubscription> = []
