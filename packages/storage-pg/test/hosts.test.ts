@@ -39,6 +39,30 @@ describe("two hosts on one database", () => {
     })
   )
 
+  it.effect("never both store what rests on the other's write", () =>
+    Effect.gen(function* () {
+      const { one, other } = yield* two
+      const crossed = (storage: Port, from: string, to: string) =>
+        storage.commit({ ...request(to), rests_on: [{ kind: "quote_request", id: from, version: 0 }] }).pipe(
+          Effect.as(1),
+          Effect.catchTag("VersionConflict", () => Effect.succeed(0))
+        )
+      const places = Array.from({ length: 40 }, (_, place) => `${place}`)
+      const stored = yield* Effect.forEach(
+        places,
+        (place) =>
+          Effect.all([crossed(one, `a${place}`, `b${place}`), crossed(other, `b${place}`, `a${place}`)], {
+            concurrency: "unbounded"
+          }),
+        { concurrency: 8 }
+      )
+      assert.deepStrictEqual(
+        stored.map(([first, second]) => first + second),
+        places.map(() => 1)
+      )
+    })
+  )
+
   it.effect("tell of hundreds of commits in a few notifications, and hear of each", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
