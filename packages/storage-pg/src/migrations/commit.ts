@@ -138,7 +138,8 @@ export const commit: ReadonlyArray<string> = [
           ), 0)
         );
         if places <> '{}' then
-          return query select w_change[p.place], min(p.place), null::integer, null::integer from unnest(places) p (place) group by 1;
+          return query select w_change[p.place], min(p.place), null::integer, null::integer
+          from unnest(places) p (place) group by 1;
           refused := refused || array(select w_change[p.place] from unnest(places) p (place));
         end if;
       end if;
