@@ -1,7 +1,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Answer, Host, type Keys } from "./host.ts"
+import { Host } from "./host.ts"
 import { onEveryHost } from "./hosts.ts"
+import type { Answer, Keys } from "./support/Call.ts"
 import { advance, askUntil, startRequest } from "./support/subscriber.ts"
 
 /*

@@ -7,6 +7,7 @@ import { Effect, Schedule } from "effect"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { statements } from "../test/support/TestDatabase.ts"
 import { Caller } from "./chaos/Caller.ts"
+import type { FeedEvent } from "./chaos/Feed.ts"
 import * as Follower from "./chaos/Follower.ts"
 import * as Receiver from "./chaos/Receiver.ts"
 import * as Service from "./chaos/Service.ts"
@@ -259,7 +260,7 @@ describe("hosts that are replaced one after the other", () => {
         yield* Effect.promise(() =>
           caller.call("/v1/sandbox/time", { ...advance(600), method: "POST", idempotency_key: "end" })
         )
-        const events: Array<Follower.FeedEvent> = []
+        const events: Array<FeedEvent> = []
         yield* Effect.promise(() => Follower.read(caller, events, null))
         const completed = events
           .filter(({ type }) => type === "quote_request.completed")

@@ -13,33 +13,9 @@ import {
 import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { agentRoutes, type Services } from "./agentRoutes.ts"
+import type { Call, Keys } from "./support/Call.ts"
 import * as Rest from "./support/rest.ts"
 import * as AsTools from "./support/tools.ts"
-
-/** What a journey says of a call beyond its input. */
-export interface CallOptions {
-  readonly key?: string
-  readonly read_handle?: string
-  readonly idempotency_key?: string
-}
-
-/** An answer as a journey sees it, whatever host gave it. */
-export interface Answer {
-  readonly status: number
-  // Journeys read answers as a program in another language would, by what the document says of them.
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is checked against the OpenAPI document
-  readonly body: any
-}
-
-/** The keys of an organization's sandbox. */
-export interface Keys {
-  readonly server: string
-  readonly widget: string
-  readonly platform: string
-}
-
-/** Calls an operation by its name, with the server key unless told. */
-export type Call = (keys: Keys, operation: string, input: object, options?: CallOptions) => Effect.Effect<Answer>
 
 /** Something that answers operations: the journeys are written once, and run on every host. */
 export class Host extends Context.Service<
@@ -85,7 +61,7 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
 // The same for every host of a process: some share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes).fill(7))] })
 
-// Receivers of the journeys listen on this machine.
+// Recipients of the journeys listen on this machine.
 const loopback: WebhookAddress.Policy = {
   allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
   own_addresses: []

@@ -1,8 +1,9 @@
 import { assert } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
-import { Host, type Keys } from "./host.ts"
+import { Host } from "./host.ts"
 import { onEveryHost } from "./hosts.ts"
+import type { Keys } from "./support/Call.ts"
 
 const start = (keys: Keys, request_key: string, more: object = {}, options = {}) =>
   Effect.flatMap(Host, (host) =>

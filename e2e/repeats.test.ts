@@ -3,8 +3,9 @@ import { operations } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
-import { Host, type Keys } from "./host.ts"
+import { Host } from "./host.ts"
 import { onEveryStorage } from "./hosts.ts"
+import type { Keys } from "./support/Call.ts"
 import { askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 /** How many callers send the same at once. */

@@ -4,9 +4,10 @@ import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, type Scope } from "effect"
-import { newer, older, two } from "../packages/core/test/access/inventedRevision.ts"
-import { Host, http, type Keys } from "./host.ts"
+import { newer, older, two } from "../packages/core/test/calls/inventedRevision.ts"
+import { Host, http } from "./host.ts"
 import { pgStorage } from "./hosts.ts"
+import type { Keys } from "./support/Call.ts"
 import { askUntil } from "./support/subscriber.ts"
 
 /** Runs a body against a host that serves these revisions, on the storage that all releases share. */

@@ -3,8 +3,9 @@ import { Line } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
-import { Host, type Keys } from "./host.ts"
+import { Host } from "./host.ts"
 import { onEveryHost } from "./hosts.ts"
+import type { Keys } from "./support/Call.ts"
 
 type Scenario = keyof typeof timelines.scenarios
 

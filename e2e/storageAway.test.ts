@@ -3,7 +3,8 @@ import { operations, Storage } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
-import { Host, http, type Keys } from "./host.ts"
+import { Host, http } from "./host.ts"
+import type { Keys } from "./support/Call.ts"
 import { advance, startRequest } from "./support/subscriber.ts"
 
 /*

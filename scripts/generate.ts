@@ -11,10 +11,10 @@ interface Schema {
   readonly items?: Schema
 }
 
-const data = new URL("../packages/core/src/quoting/data/", import.meta.url)
+const data = new URL("../packages/core/src/lines/data/", import.meta.url)
 
 /** The file that this script writes. */
-export const target = fileURLToPath(new URL("../packages/core/src/quoting/facts.types.ts", import.meta.url))
+export const target = fileURLToPath(new URL("../packages/core/src/lines/facts.types.ts", import.meta.url))
 
 const read = (name: string): Schema => JSON.parse(readFileSync(new URL(`${name}.json`, data), "utf8"))
 

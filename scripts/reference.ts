@@ -9,7 +9,7 @@ const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.u
 
 /** The files that this script writes. */
 export const targets = {
-  examples: path("packages/http/src/data/examples.json"),
+  examples: path("packages/http/src/documents/data/examples.json"),
   document: path("docs/reference/openapi.json"),
   readme: path("docs/reference/README.md")
 }

@@ -1,36 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { manifest, packages, read, type Source, sources } from "./support/sources.ts"
+import { finding, holds, without } from "./support/findings.ts"
+import { manifest, packages, read, sources } from "./support/sources.ts"
 
 /*
  * Who may import whom, and the style of the house, read off the sources. ARCHITECTURE.md tells the reasons.
  */
-
-/** What a rule has looked at, and what it has found wrong there. */
-interface Finding {
-  readonly at: string
-  readonly wrong: string | null
-}
-
-/** A rule that looks at nothing is no rule: it fails as well. */
-const holds = (findings: Iterable<Finding>): void => {
-  const all = [...findings]
-  assert.isAbove(all.length, 0, "The rule has looked at nothing")
-  const wrong = all.filter((finding) => finding.wrong !== null).map(({ at, wrong }) => `${at}: ${wrong}`)
-  assert.deepStrictEqual(wrong, [])
-}
-
-const finding = (at: string, isRight: boolean, wrong: string): Finding => ({ at, wrong: isRight ? null : wrong })
-
-/** A finding for each source, with every match of a pattern that must not occur in it. */
-const without = (
-  among: ReadonlyArray<Source>,
-  pattern: RegExp,
-  part: "code" | "text" = "code"
-): ReadonlyArray<Finding> =>
-  among.map((source) => {
-    const found = Array.from(source[part].matchAll(pattern), ([match]) => match)
-    return finding(source.path, found.length === 0, `contains ${found.join(", ")}`)
-  })
 
 const srcOf = (name: string) => sources(`packages/${name}/src`, ".ts")
 const core = srcOf("core").filter((source) => !source.path.startsWith("packages/core/src/testing/"))
@@ -166,21 +140,20 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "ApiError Input Json Page Timestamp",
-    "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Revision",
-    "carriers/Lineup carriers/RatePlan carriers/Rated carriers/VehicleSegment",
-    "carriers/autoCovers carriers/autoFees carriers/calendar carriers/fictionalOffer carriers/rateAuto",
-    "carriers/ratePet carriers/rateRenters carriers/script carriers/underwriting",
+    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money",
+    "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
+    "calls/AnswerName calls/HeldCalls calls/RequestLogEntry calls/Revision",
+    "lines/Application lines/Assume lines/Breed lines/Codes lines/Disclosed lines/FactCatalog lines/Facts",
+    "lines/JsonSchemaCheck lines/Line lines/State lines/Subject lines/Vin lines/factRules lines/facts.types",
+    "carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
+    "rating/RatePlan rating/Rated rating/VehicleSegment rating/autoCovers rating/autoFees rating/calendar",
+    "rating/rateAuto rating/ratePet rating/rateRenters rating/underwriting",
     "events/Event events/EventPage",
-    "quoting/Application quoting/Assume quoting/Breed quoting/CalendarDate quoting/Capabilities quoting/CarrierHealth",
-    "quoting/Codes quoting/Consent quoting/Disclosed quoting/Disclosure quoting/Eligibility quoting/FactCatalog",
-    "quoting/Facts quoting/JsonSchemaCheck quoting/Line quoting/Money quoting/Offer quoting/Quote",
-    "quoting/QuoteChange quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting",
-    "quoting/State quoting/StoredRecords quoting/Subject quoting/Vin quoting/factRules quoting/facts.types",
+    "quoting/Capabilities quoting/Consent quoting/Disclosure quoting/Quote quoting/QuoteChange",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/StoredRecords",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
-    "requests/AnswerName requests/HeldCalls requests/RequestLogEntry",
     "runner/JobPayload",
-    "sandbox/SandboxViews sandbox/Scenario sandbox/Workspace",
+    "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
     "storage/Change storage/Job storage/Page"
   ].flatMap((line) => line.split(" "))
 
@@ -212,8 +185,8 @@ describe("modules of the core", () => {
 
   it("that do services' work are handed the services", () => {
     const wiring = [
-      ...["index", "layer", "Missed", "operations", "Operation", "promise"],
-      ...["feedback/FeedbackOperations", "requests/RequestOperations", "webhooks/WebhookOperations"]
+      ...["index", "layer", "operations", "embed", "calls/Operation", "calls/UnroutedRequest"],
+      ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     holds(
       core
@@ -231,11 +204,11 @@ describe("modules of the core", () => {
     // What every service may stand on: ports, and those that know nothing of quoting.
     const ground = [
       ...[
-        "Ids",
-        "access/Revisions",
+        "wire/Ids",
         "access/Seal",
-        "quoting/Carrier",
-        "sandbox/Workspaces",
+        "access/Workspaces",
+        "calls/Revisions",
+        "carriers/Carrier",
         "storage/Storage",
         "storage/Waiters"
       ],
@@ -246,7 +219,7 @@ describe("modules of the core", () => {
       "sandbox/Sandbox -> runner/Runner",
       "sandbox/Sandbox -> runner/Retention",
       // Tests and replays have a limit of their own, which is counted where all others are.
-      "webhooks/Deliveries -> access/Allowance",
+      "webhooks/deliveries/Deliveries -> access/Allowance",
       // What a platform does to texts is for seals alone.
       "access/Seal -> access/TextCrypto"
     ]

@@ -44,7 +44,7 @@ export const again = (sample: Change.Change, workspace: number, n: number): Chan
   workspace_id: workspaceOf(workspace),
   writes: sample.writes.map((record) => ({ ...record, id: idOf(record.id, n) })),
   // What a start rests on is looked at all the same.
-  rests_on: sample.rests_on.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
+  expects: sample.expects.map(({ kind }) => ({ kind, id: workspaceOf(workspace), version: 0 })),
   events: sample.events.map((event) => ({ ...event, id: idOf(event.id, n) })),
   jobs: sample.jobs.map((job) => ({ ...job, ordered: false }))
 })

@@ -1,4 +1,4 @@
-import type { FeedEvent } from "./Follower.ts"
+import { type FeedEvent, isFinal } from "./Feed.ts"
 import type { Received } from "./Receiver.ts"
 
 /** What an organization was promised and what has come of it. */
@@ -12,13 +12,6 @@ export interface Outcome {
   readonly requests: ReadonlyMap<string, { readonly status: string; readonly version: number }>
   readonly received: Received
 }
-
-const final: ReadonlySet<string> = new Set(
-  ["completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`)
-)
-
-/** Whether an event is the last of its request. */
-export const isFinal = (type: string): boolean => final.has(type)
 
 const some = (all: ReadonlyArray<string>): string => `${all.slice(0, 3).join(", ")}${all.length > 3 ? ", …" : ""}`
 

@@ -1,14 +1,6 @@
-import { isFinal } from "./Audit.ts"
 import type { Caller } from "./Caller.ts"
+import { type FeedEvent, isFinal } from "./Feed.ts"
 import { after } from "./Hosts.ts"
-
-/** An event as the feed shows it. */
-export interface FeedEvent {
-  readonly id: string
-  readonly type: string
-  readonly occurred_at: string
-  readonly resource: { readonly type: string; readonly id: string; readonly version: number }
-}
 
 /** Reads the feed from its beginning, or on from a cursor, until it is empty. */
 export const read = async (caller: Caller, into: Array<FeedEvent>, from: string | null): Promise<string | null> => {

@@ -1,6 +1,7 @@
 import * as Audit from "./Audit.ts"
 import * as Chance from "./Chance.ts"
 import type { Fault } from "./Faults.ts"
+import { type FeedEvent, isFinal } from "./Feed.ts"
 import * as Follower from "./Follower.ts"
 import * as Hosts from "./Hosts.ts"
 import * as Organization from "./Organization.ts"
@@ -121,7 +122,7 @@ const settle = async (organization: Organization.Organization, receiver: OpenRec
   let looked = 0
   const final_at = await until(
     () => {
-      for (const { resource, type } of follower.events.slice(looked)) if (Audit.isFinal(type)) ended.add(resource.id)
+      for (const { resource, type } of follower.events.slice(looked)) if (isFinal(type)) ended.add(resource.id)
       looked = follower.events.length
       return [...accepted].every((id) => ended.has(id))
     },
@@ -133,7 +134,7 @@ const settle = async (organization: Organization.Organization, receiver: OpenRec
     () => followed.every(({ id }) => bodies.has(id)),
     () => bodies.size
   )
-  const feed: Array<Follower.FeedEvent> = []
+  const feed: Array<FeedEvent> = []
   await Follower.read(caller, feed, null)
   const requests = await readRequests(organization)
   return { accepted, followed, feed, requests, received: receiver.received, final_at, delivered_at }

@@ -1,5 +1,5 @@
 import fc from "fast-check"
-import { at, entries, list, type Node, text } from "../../packages/http/src/JsonNode.ts"
+import { at, entries, list, type Node, text } from "../../packages/http/src/documents/JsonNode.ts"
 import { type Known, known } from "./Known.ts"
 import { fitting, marker, unfitting, unsafe } from "./Values.ts"
 

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
 import fc from "fast-check"
-import { at, list, type Node, text } from "../../packages/http/src/JsonNode.ts"
+import { at, list, type Node, text } from "../../packages/http/src/documents/JsonNode.ts"
 
 /** What every refused text holds, so that an answer that repeats a refused value gives itself away. */
 export const marker = "zq7marker"

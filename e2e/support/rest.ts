@@ -2,7 +2,7 @@ import { operations } from "@quotewire/core"
 import { OpenApi } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Conforms from "../../packages/http/test/support/conforms.ts"
-import type { Answer, Call } from "../host.ts"
+import type { Answer, Call } from "./Call.ts"
 
 /** The operation of this name. */
 export const operationOf = (name: string) => {

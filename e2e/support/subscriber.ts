@@ -1,7 +1,8 @@
 import { Applications, type Receiver } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { Effect } from "effect"
-import { type CallOptions, Host, type Keys } from "../host.ts"
+import { Host } from "../host.ts"
+import type { CallOptions, Keys } from "./Call.ts"
 
 /** Every type that fires. */
 export const everyType: ReadonlyArray<string> = [

@@ -2,7 +2,7 @@ import { ApiError, operations } from "@quotewire/core"
 import { Tools } from "@quotewire/mcp"
 import { Effect } from "effect"
 import type { Services } from "../agentRoutes.ts"
-import type { Answer, Call } from "../host.ts"
+import type { Answer, Call } from "./Call.ts"
 import { operationOf } from "./rest.ts"
 
 const names = new Set(Tools.of<Services>(operations).map(({ name }) => name))

@@ -19,7 +19,7 @@ export interface Import {
 
 /** A text file of the repository. */
 export interface Source {
-  /** From the root of the repository, such as `packages/core/src/Json.ts`. */
+  /** From the root of the repository, such as `packages/core/src/wire/Json.ts`. */
   readonly path: string
   readonly text: string
   /** The text without comments. */

@@ -1,5 +1,6 @@
 /** What the operations take and answer, as schemas and their types: the resources of api.md by their names. */
 
+export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/RequestLogEntry.ts"
 export { EventPage } from "./events/EventPage.ts"
 export { FeedbackReport } from "./feedback/FeedbackReport.ts"
 export { Capabilities, CapabilitiesAnswer } from "./quoting/Capabilities.ts"
@@ -7,9 +8,14 @@ export { Quote } from "./quoting/Quote.ts"
 export { QuoteRequest } from "./quoting/QuoteRequest.ts"
 export { CancelResult, QuoteRequestPage, QuoteRequestWithQuotes } from "./quoting/QuoteRequestViews.ts"
 export { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
-export { ListedRequest, RequestLogEntry, RequestLogPage } from "./requests/RequestLogEntry.ts"
 export { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
-export { Delivery, DeliveryEntry } from "./webhooks/Delivery.ts"
-export { SubscriptionHealth } from "./webhooks/EndpointHealth.ts"
-export { EventSubscription } from "./webhooks/EventSubscription.ts"
-export { DeliveryPage, ReplayResult, SubscriptionPage, TestEvent, TestResult } from "./webhooks/SubscriptionViews.ts"
+export { Delivery, DeliveryEntry } from "./webhooks/deliveries/Delivery.ts"
+export { SubscriptionHealth } from "./webhooks/deliveries/EndpointHealth.ts"
+export { EventSubscription } from "./webhooks/subscriptions/EventSubscription.ts"
+export {
+  DeliveryPage,
+  ReplayResult,
+  SubscriptionPage,
+  TestEvent,
+  TestResult
+} from "./webhooks/subscriptions/SubscriptionViews.ts"

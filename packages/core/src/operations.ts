@@ -1,16 +1,16 @@
 import { Effect, Schema } from "effect"
 import type { CallerKind } from "./access/Caller.ts"
 import { Seal } from "./access/Seal.ts"
+import * as Operation from "./calls/Operation.ts"
+import * as Requests from "./calls/RequestOperations.ts"
+import { CarrierAdapters } from "./carriers/Carrier.ts"
+import { catalogue, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { Nothing, wholeNumber } from "./Input.ts"
-import * as Json from "./Json.ts"
-import * as Operation from "./Operation.ts"
+import { Line } from "./lines/Line.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
-import { CarrierAdapters } from "./quoting/Carrier.ts"
 import * as Disclosure from "./quoting/Disclosure.ts"
-import { Line } from "./quoting/Line.ts"
 import { Quote } from "./quoting/Quote.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import {
@@ -24,12 +24,12 @@ import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
 import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
 import * as Starting from "./quoting/Starting.ts"
-import * as Requests from "./requests/RequestOperations.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
-import { catalogue, namesOf } from "./sandbox/Scenario.ts"
-import { ReplayCode } from "./webhooks/Replaying.ts"
+import { ReplayCode } from "./webhooks/deliveries/Replaying.ts"
 import * as Webhooks from "./webhooks/WebhookOperations.ts"
+import { Nothing, wholeNumber } from "./wire/Input.ts"
+import * as Json from "./wire/Json.ts"
 
 const everyone: ReadonlyArray<CallerKind> = ["server", "widget", "platform", "keyless"]
 const withKey: ReadonlyArray<CallerKind> = ["server", "widget", "platform"]
@@ -79,10 +79,11 @@ export const startQuoteRequest = Operation.make({
   authority: { callers: everyone },
   cost: { start: 1 },
   idempotent: false,
-  decides_by_memory: true,
+  optimistic: true,
   input: StartInput,
   output: StartedQuoteRequest,
-  alsoWrong: ({ caller, moment }, input, refused) => Effect.succeed(Starting.alsoWrong(input, refused, caller, moment)),
+  validateRest: ({ caller, moment }, input, refused) =>
+    Effect.succeed(Starting.validateRest(input, refused, caller, moment)),
   about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))

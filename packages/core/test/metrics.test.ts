@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { noLimits } from "../src/access/Limits.ts"
-import { advance, list, live, pass, refusal, runDue, start, work } from "./engine/support.ts"
+import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
 import { answered, confirmed, create, sendTest, tale } from "./webhooks/support.ts"
 
 /** What is measured, as `name label=value` with its number; histograms are none of the core's. */

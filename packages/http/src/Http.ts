@@ -1,8 +1,8 @@
 import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
 import { Context, Data, Effect, Layer, type Scope } from "effect"
-import * as Api from "./Api.ts"
-import * as Handler from "./Handler.ts"
-import * as Server from "./Server.ts"
+import * as Api from "./host/Api.ts"
+import * as Handler from "./host/Handler.ts"
+import * as Server from "./host/Server.ts"
 
 /** The API inside somebody else's server. */
 export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}

@@ -4,8 +4,8 @@ import { OpenApi } from "@quotewire/http"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
 import { Predicate } from "effect"
-import type { Node } from "../src/JsonNode.ts"
-import * as JsonNode from "../src/JsonNode.ts"
+import type { Node } from "../src/documents/JsonNode.ts"
+import * as JsonNode from "../src/documents/JsonNode.ts"
 
 /*
  * The document of the whole contract, held against the texts of the specification and against itself.

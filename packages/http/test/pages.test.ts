@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ApiError, Event, type Quotewire } from "@quotewire/core"
 import { CarrierCallbacks, Go, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
-import * as Reference from "../src/Reference.ts"
+import * as Reference from "../src/documents/Reference.ts"
 import { start } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { operations, ServedRevisions } from "@quotewire/core"
 import { Effect, Layer } from "effect"
-import { newer, older, two } from "../../core/test/access/inventedRevision.ts"
+import { newer, older, two } from "../../core/test/calls/inventedRevision.ts"
 import { start, type TestAnswer } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
-import { together } from "../src/Together.ts"
+import { together } from "../src/host/Together.ts"
 
 const written = () => {
   const items: Array<number> = []

@@ -134,7 +134,7 @@ const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
 const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
-const note = (incoming: Incoming, via: Operation.Missed["via"], error_code: ApiError.ErrorCode | null) => {
+const note = (incoming: Incoming, via: Operation.UnroutedRequest["via"], error_code: ApiError.ErrorCode | null) => {
   const { credentials, request_id } = comingFrom(incoming)
   return Operation.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
 }

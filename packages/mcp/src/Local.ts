@@ -43,7 +43,7 @@ export const make = <R>(
     })
   })
 
-const viaOf = (client: Protocol.Client | null): Operation.Via => ({
+const viaOf = (client: Protocol.Client | null): Operation.Transport => ({
   method: "POST",
   route: path,
   status: 200,

@@ -34,7 +34,7 @@ export interface ToolCall {
   /** Where the documentation stands: `doc_url` of a refusal begins with it. */
   readonly docs_url: string
   /** How the call came in, for the request log. */
-  readonly via: Operation.Via
+  readonly via: Operation.Transport
   readonly args: Fields
 }
 

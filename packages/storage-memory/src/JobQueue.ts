@@ -16,7 +16,7 @@ const allOf = (lanes: Lanes): ReadonlyArray<Lane> =>
 interface Scope {
   /** The lane to claim from next, if its first job is due at that moment. */
   readonly ready: (now: number) => Lane | undefined
-  readonly lapses: () => Lane | undefined
+  readonly expired_leases: () => Lane | undefined
 }
 
 /**
@@ -32,7 +32,7 @@ export class JobQueue {
   private readonly ready = readyLanes()
   /** The lanes of urgent jobs, which come before all others. */
   private readonly urgent = readyLanes()
-  private readonly lapses = new Heap<Lane>({
+  private readonly expired_leases = new Heap<Lane>({
     before: (first, second) => first.lapses_at < second.lapses_at,
     place: (lane, slot) => {
       lane.lapses_slot = slot
@@ -43,7 +43,7 @@ export class JobQueue {
       const urgent = this.urgent.peek()
       return urgent !== undefined && urgent.ready_at <= now ? urgent : this.ready.peek()
     },
-    lapses: () => this.lapses.peek()
+    expired_leases: () => this.expired_leases.peek()
   }
   private last_number = 0
 
@@ -64,7 +64,7 @@ export class JobQueue {
         due_at,
         payload,
         lease: 0,
-        lapses: 0,
+        expired_leases: 0,
         lease_ends_at: 0,
         leased: false,
         slot: -1
@@ -106,7 +106,11 @@ export class JobQueue {
 
   claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.Claim {
     const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
-    for (let lane = scope.lapses(); lane !== undefined && lane.lapses_at <= now; lane = scope.lapses()) {
+    for (
+      let lane = scope.expired_leases();
+      lane !== undefined && lane.lapses_at <= now;
+      lane = scope.expired_leases()
+    ) {
       lane.lapse(now)
       this.refresh(lane)
     }
@@ -124,11 +128,11 @@ export class JobQueue {
     const next_due_at = earliest([
       scope.ready(now)?.ready_at ?? null,
       workspace_id === undefined ? (this.urgent.peek()?.ready_at ?? null) : null,
-      scope.lapses()?.lapses_at ?? null,
+      scope.expired_leases()?.lapses_at ?? null,
       ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
     ])
     for (const job of taken) {
-      if (this.held.has(job.number)) job.lapses += 1
+      if (this.held.has(job.number)) job.expired_leases += 1
       job.lane.lease(job, lease_ends_at)
       this.held.set(job.number, job)
       this.refresh(job.lane)
@@ -146,7 +150,7 @@ export class JobQueue {
       for (const job of lane.waiting.all) this.held.delete(job.number)
       for (const job of lane.leased.all) this.held.delete(job.number)
       this.leave(this.readyOf(lane), lane.ready_slot)
-      this.leave(this.lapses, lane.lapses_slot)
+      this.leave(this.expired_leases, lane.lapses_slot)
     }
     lanes.ordered = null
     lanes.unordered = null
@@ -195,7 +199,7 @@ export class JobQueue {
     const lane = this.workspaces.get(workspace_id)?.ordered ?? undefined
     return {
       ready: () => (lane !== undefined && lane.ready_slot >= 0 ? lane : undefined),
-      lapses: () => (lane !== undefined && lane.lapses_slot >= 0 ? lane : undefined)
+      expired_leases: () => (lane !== undefined && lane.lapses_slot >= 0 ? lane : undefined)
     }
   }
 
@@ -211,10 +215,10 @@ export class JobQueue {
     }
     const lapses_at = lane.leased.peek()?.lease_ends_at
     if (lapses_at === undefined) {
-      this.leave(this.lapses, lane.lapses_slot)
+      this.leave(this.expired_leases, lane.lapses_slot)
     } else if (lane.lapses_slot < 0 || lane.lapses_at !== lapses_at) {
       lane.lapses_at = lapses_at
-      this.enter(this.lapses, lane, lane.lapses_slot)
+      this.enter(this.expired_leases, lane, lane.lapses_slot)
     }
   }
 
@@ -243,7 +247,7 @@ const claimed = (job: StoredJob): Job.ClaimedJob => ({
   workspace_id: job.lane.workspace_id,
   number: job.number,
   lease: job.lease,
-  lapses: job.lapses,
+  expired_leases: job.expired_leases,
   kind: job.kind,
   due_at: job.due_at,
   ordered: job.lane.ordered,

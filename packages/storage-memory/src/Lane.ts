@@ -10,7 +10,7 @@ export interface StoredJob {
   readonly due_at: number
   readonly payload: string
   lease: number
-  lapses: number
+  expired_leases: number
   lease_ends_at: number
   leased: boolean
   slot: number

@@ -98,9 +98,9 @@ export class Store {
    * The first record that is not as it was seen, or else the first write that does not follow what is in store; a second
    * write of the same record never does.
    */
-  private firstConflict({ workspace_id, rests_on, writes }: Change.Change): Change.Seen | undefined {
+  private firstConflict({ workspace_id, expects, writes }: Change.Change): Change.Seen | undefined {
     const workspace = this.workspaces.get(workspace_id)
-    const changed = rests_on.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
+    const changed = expects.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
     if (changed !== undefined) return changed
     const seen = new Set<string>()
     return writes.find(({ kind, id, version }, at) => {

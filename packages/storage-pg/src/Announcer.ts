@@ -1,4 +1,4 @@
-import { type Change, Ids, Rounds } from "@quotewire/core"
+import { type Change, Ids, Supervise } from "@quotewire/core"
 import { Effect, Option, Queue, Schema, type Scope } from "effect"
 import { texts } from "./columns.ts"
 import type { Database } from "./Database.ts"
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
     )
     yield* Effect.sleep(every_ms)
   })
-  yield* Effect.forkScoped(inRealTime(Rounds.forever("Telling other hosts", announce, every_ms)))
+  yield* Effect.forkScoped(inRealTime(Supervise.forever("Telling other hosts", announce, every_ms)))
 
   return (hints) => {
     if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))

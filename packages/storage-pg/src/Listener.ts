@@ -1,5 +1,5 @@
 import { PgConnection } from "@effect/sql-pg"
-import { type Change, Rounds } from "@quotewire/core"
+import { type Change, Supervise } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { channel, hear } from "./Announcer.ts"
@@ -61,6 +61,6 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignoreCause({ log: "Error" })
   )
   yield* Effect.forkScoped(
-    inRealTime(Effect.andThen(follow, Rounds.forever("Hearing other hosts", again, reconnect_ms)))
+    inRealTime(Effect.andThen(follow, Supervise.forever("Hearing other hosts", again, reconnect_ms)))
   )
 })

@@ -17,8 +17,8 @@ export const claimsOf = ({ workspace_id, writes, finishes, clock_offset_ms }: Ch
  * What must not be written by a change before it among those that are sent together: it rests on it. So the changes
  * of a statement could have been written one after the other, in their order.
  */
-export const needsOf = ({ workspace_id, rests_on }: Change.Change): ReadonlyArray<string> =>
-  rests_on.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
+export const needsOf = ({ workspace_id, expects }: Change.Change): ReadonlyArray<string> =>
+  expects.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
 
 /** A second write of the same record in one change follows nothing: no version is behind it. */
 const followsNothing = 0
@@ -75,7 +75,7 @@ export const restsOf = (changes: ReadonlyArray<Change.Change>) => {
     places.set(name, place)
     return place
   }
-  const named = rowsOf(changes, ({ workspace_id, rests_on }) => rests_on.map((one) => placeOf(workspace_id, one)))
+  const named = rowsOf(changes, ({ workspace_id, expects }) => expects.map((one) => placeOf(workspace_id, one)))
   return { seen, named }
 }
 

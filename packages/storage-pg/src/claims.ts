@@ -20,7 +20,7 @@ const JobRow = Schema.Struct({
   workspace_id: Ids.WorkspaceId,
   number: Schema.Int,
   lease: Schema.Int,
-  lapses: Schema.Int,
+  expired_leases: Schema.Int,
   kind: Schema.Literals(Job.jobKinds),
   due_at: Schema.Int,
   lane: Schema.NullOr(Schema.String),

@@ -17,7 +17,7 @@ const nothing = {
   urgent: null,
   payload: null,
   lease: null,
-  lapses: null,
+  expired_leases: null,
   next_due_at: null,
   busy: false
 }
@@ -30,7 +30,7 @@ const job = {
   due_at: 0,
   payload: "{}",
   lease: 1,
-  lapses: 0
+  expired_leases: 0
 }
 
 /** A database that answers claims with these rows, and notes when it was asked. */

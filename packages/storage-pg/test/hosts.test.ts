@@ -43,7 +43,7 @@ describe("two hosts on one database", () => {
     Effect.gen(function* () {
       const { one, other } = yield* two
       const crossed = (storage: Port, from: string, to: string) =>
-        storage.commit({ ...request(to), rests_on: [{ kind: "quote_request", id: from, version: 0 }] }).pipe(
+        storage.commit({ ...request(to), expects: [{ kind: "quote_request", id: from, version: 0 }] }).pipe(
           Effect.as(1),
           Effect.catchTag("VersionConflict", () => Effect.succeed(0))
         )
@@ -196,13 +196,13 @@ describe("two hosts on one database", () => {
       const behind = yield* claim(200, { workspace_id: workspace(1) })
       assert.deepStrictEqual([behind.jobs, behind.busy], [[], true])
       assert.deepStrictEqual(
-        yield* sql("select distinct lease, lapses, held from quotewire.job where kind = 'newer'"),
-        [{ lease: 0, lapses: 0, held: false }]
+        yield* sql("select distinct lease, expired_leases, held from quotewire.job where kind = 'newer'"),
+        [{ lease: 0, expired_leases: 0, held: false }]
       )
       yield* sql("update quotewire.job set kind = 'refresh_quote' where kind = 'newer'")
       const later = yield* claim(300)
       assert.deepStrictEqual(
-        later.jobs.map(({ kind, lease, lapses }) => [kind, lease, lapses]),
+        later.jobs.map(({ kind, lease, expired_leases }) => [kind, lease, expired_leases]),
         [
           ["refresh_quote", 1, 0],
           ["refresh_quote", 1, 0],

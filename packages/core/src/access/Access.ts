@@ -1,18 +1,18 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as ApiError from "../ApiError.ts"
-import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../Ids.ts"
-import * as Workspace from "../sandbox/Workspace.ts"
-import { changeOf } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, deciding } from "../storage/deciding.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
 import { KnownKeys } from "./KnownKeys.ts"
 import type { Organization } from "./Organization.ts"
 import { Seal } from "./Seal.ts"
+import * as Workspace from "./Workspace.ts"
+import { changeOf } from "./Workspaces.ts"
 
 /** What a call brings along to say who calls. */
 export interface Credentials {
@@ -155,7 +155,7 @@ export class Access extends Context.Service<
         createKey,
         listOrganizations: Directory.organizations(storage),
         listKeys,
-        revokeKey: (key_id) => deciding(revokeKey(key_id)),
+        revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
         isStranger: ({ key }) => key !== null && !known.hasMet(key, clock.currentTimeMillisUnsafe()),
         authenticate: authenticating(storage, seal, clock, known)
       })

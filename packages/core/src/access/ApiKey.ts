@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { KeyId, OrganizationId, WorkspaceId } from "../Ids.ts"
+import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 
 /** What is stored of an API key: never the key, only its SHA-256, which is the id of the record. */

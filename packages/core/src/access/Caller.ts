@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { KeyId, OrganizationId, WorkspaceId } from "../Ids.ts"
+import type { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 
 /** The two environments; a key's prefix selects one (api.md, Authentication 1). */
 export const Environment = Schema.Literals(["sandbox", "live"])

@@ -1,8 +1,8 @@
 import { Effect, Result } from "effect"
 import { Base64Url } from "effect/encoding"
-import * as ApiError from "../ApiError.ts"
-import type { WorkspaceId } from "../Ids.ts"
-import * as Json from "../Json.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 

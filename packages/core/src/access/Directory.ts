@@ -1,10 +1,10 @@
 import { Effect, Option } from "effect"
-import type { KeyId, OrganizationId } from "../Ids.ts"
-import * as Json from "../Json.ts"
 import * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
 import type { RecordQuery } from "../storage/Page.ts"
 import { directory, type Storage } from "../storage/Storage.ts"
+import type { KeyId, OrganizationId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Organization } from "./Organization.ts"
 

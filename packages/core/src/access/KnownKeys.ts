@@ -1,5 +1,5 @@
-import type { KeyId } from "../Ids.ts"
-import { hour_ms } from "../Timestamp.ts"
+import type { KeyId } from "../wire/Ids.ts"
+import { hour_ms } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
 
 /** A key that was revoked elsewhere works for at most this long. */

@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import { reader } from "../Input.ts"
+import { reader } from "../wire/Input.ts"
 import type { Environment } from "./Caller.ts"
 
 /** What calls are counted as: each kind has an allowance of its own (api.md, Limits). */

@@ -1,4 +1,4 @@
-import type { OrganizationId, WorkspaceId } from "../Ids.ts"
+import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import type { Environment } from "./Caller.ts"
 
 /** An organization: one partner, with a workspace in each environment. */

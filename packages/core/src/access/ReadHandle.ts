@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import type { QuoteRequestId } from "../Ids.ts"
-import { day_ms } from "../Timestamp.ts"
+import type { QuoteRequestId } from "../wire/Ids.ts"
+import { day_ms } from "../wire/Timestamp.ts"
 import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
-import { inBlocks } from "../Chance.ts"
+import { inBlocks } from "../concurrency/RandomPool.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */

@@ -1,8 +1,8 @@
 import { Cause, Clock, Deferred, Effect, type Scope } from "effect"
-import type { WorkspaceId } from "../Ids.ts"
-import * as Signal from "../Signal.ts"
+import * as Signal from "../concurrency/Signal.ts"
 import type { Storage, Tally } from "../storage/Storage.ts"
-import { minute_ms, second_ms } from "../Timestamp.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
 /** What is counted here is told to the other hosts after this long at most. */
 const interval_ms = second_ms / 4

@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
 import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 

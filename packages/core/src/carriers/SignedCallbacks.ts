@@ -1,7 +1,7 @@
 import { Effect, Option, Result, Schema } from "effect"
 import type { Mac } from "effect/crypto"
 import { Hex } from "effect/encoding"
-import { type CarrierCallback, CarrierReply } from "../quoting/Carrier.ts"
+import { type CarrierCallback, CarrierReply } from "./Carrier.ts"
 
 /*
  * Callbacks of fictional carriers: a JSON body, and in a header its HMAC-SHA-256 over the raw bytes.

@@ -1,9 +1,9 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { EventId } from "../Ids.ts"
-import { Line } from "../quoting/Line.ts"
+import { Line } from "../lines/Line.ts"
 import type { NewEvent } from "../storage/Change.ts"
-import { fromMillis, Timestamp } from "../Timestamp.ts"
+import { EventId } from "../wire/Ids.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 
 /** When an event of each type is sent (api.md, Event types). New types can appear at any time. */
 export const meanings = {

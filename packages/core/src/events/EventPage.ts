@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { pageFields } from "../Page.ts"
+import { pageFields } from "../wire/Page.ts"
 import { Event } from "./Event.ts"
 
 /** Which events to read, oldest first. */

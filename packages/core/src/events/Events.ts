@@ -1,11 +1,11 @@
 import { Context, Effect, Layer } from "effect"
-import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import * as Json from "../Json.ts"
-import type { Call } from "../Operation.ts"
-import { default_limit } from "../Page.ts"
+import type { Call } from "../calls/Call.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import * as Json from "../wire/Json.ts"
+import { default_limit } from "../wire/Page.ts"
 import type { EventPage, FeedInput } from "./EventPage.ts"
 
 /** The pull feed (api.md, Event feed). */

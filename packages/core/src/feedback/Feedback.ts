@@ -1,13 +1,13 @@
 import { Context, Effect, Layer, Option } from "effect"
-import * as ApiError from "../ApiError.ts"
-import { Ids, type WorkspaceId } from "../Ids.ts"
-import * as Json from "../Json.ts"
-import type { Call } from "../Operation.ts"
-import { Workspaces } from "../sandbox/Workspaces.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import type { Call } from "../calls/Call.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, deciding } from "../storage/deciding.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { toMillis } from "../Timestamp.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { toMillis } from "../wire/Timestamp.ts"
 import {
   type Decision,
   decide,
@@ -101,7 +101,8 @@ export class Feedback extends Context.Service<
           Effect.map(storage.page({ workspace_id, kind: "feedback", order: "oldest", after, limit }), ({ records }) =>
             records.map(keptOf)
           ),
-        decide: (workspace_id, id, status, public_note) => deciding(decideOnce(workspace_id, id, status, public_note))
+        decide: (workspace_id, id, status, public_note) =>
+          retryOnConflict(decideOnce(workspace_id, id, status, public_note))
       })
     })
   )

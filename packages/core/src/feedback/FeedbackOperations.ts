@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import * as Operation from "../Operation.ts"
+import * as Operation from "../calls/Operation.ts"
 import { Feedback } from "./Feedback.ts"
 import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
 
@@ -20,7 +20,7 @@ export const sendFeedback = Operation.make({
   input: SendInput,
   output: FeedbackReport,
   offered,
-  alsoWrong: (_, input, refused) =>
+  validateRest: (_, input, refused) =>
     Effect.succeed(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path))),
   errors: [],
   run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))

@@ -1,10 +1,10 @@
 import { Predicate, Schema } from "effect"
-import type { FieldError } from "../ApiError.ts"
 import type { CallerKind } from "../access/Caller.ts"
-import { FeedbackId, type KeyId, RequestId } from "../Ids.ts"
-import { isLonger, textUpTo } from "../Input.ts"
 import { record, type StoredRecord } from "../storage/Change.ts"
-import { fromMillis, Timestamp } from "../Timestamp.ts"
+import type { FieldError } from "../wire/ApiError.ts"
+import { FeedbackId, type KeyId, RequestId } from "../wire/Ids.ts"
+import { isLonger, textUpTo } from "../wire/Input.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as PersonalNumber from "./PersonalNumber.ts"
 
 /** What a report can be about (api.md, Feedback report). */

@@ -1,22 +1,23 @@
 import { Effect } from "effect"
 import type { Seal } from "../access/Seal.ts"
 import { goTokens } from "../access/Token.ts"
-import type { Ids, QuoteId, WorkspaceId } from "../Ids.ts"
+import type { CarrierAsk, CarrierOffer, CarrierReply } from "../carriers/Carrier.ts"
+import type { Candidate } from "../carriers/Eligibility.ts"
+import * as Offer from "../carriers/Offer.ts"
+import { stateOf } from "../lines/Application.ts"
+import type { Assumed } from "../lines/Assume.ts"
+import { subjectsOf } from "../lines/Subject.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { JobKind, NewJob } from "../storage/Job.ts"
-import { day_ms, second_ms } from "../Timestamp.ts"
-import { type Assumed, stateOf } from "./Application.ts"
-import type { CarrierAsk, CarrierOffer, CarrierReply } from "./Carrier.ts"
-import type { Candidate } from "./Eligibility.ts"
-import * as Offer from "./Offer.ts"
+import type { Ids, QuoteId, WorkspaceId } from "../wire/Ids.ts"
+import { day_ms, second_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 import { offered, type Part, requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { storedRequest } from "./StoredRecords.ts"
-import { subjectsOf } from "./Subject.ts"
 
 /** An ask whose answer is awaited: everything that a reply is weighed against. */
-export interface Awaited {
+export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
   readonly candidate: Candidate
@@ -46,9 +47,9 @@ const max_offers = 10
  *
  * `repeat_pause_ms` is the pause before the only repeat of this ask; null where it may not be repeated.
  */
-export const weigh = (
+export const applyReply = (
   naming: Naming,
-  awaited: Awaited,
+  awaited: PendingAsk,
   reply: CarrierReply,
   now: number,
   repeat_pause_ms: number | null
@@ -77,7 +78,7 @@ const nothing: Part = { writes: [], events: [], jobs: [] }
 /** The step that an outcome makes, and what comes with it; nothing where the answer is not awaited any more. */
 const answered = (
   naming: Naming,
-  awaited: Awaited,
+  awaited: PendingAsk,
   outcome: QuoteRequest.Outcome,
   now: number,
   before: ReadonlyArray<Part> = []
@@ -92,7 +93,7 @@ const answered = (
 
 const questioned = (
   naming: Naming,
-  awaited: Awaited,
+  awaited: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
   now: number
 ): Part => {
@@ -107,7 +108,7 @@ const questioned = (
 
 const quoted = Effect.fnUntraced(function* (
   naming: Naming,
-  awaited: Awaited,
+  awaited: PendingAsk,
   offers: ReadonlyArray<CarrierOffer>,
   now: number
 ) {
@@ -143,7 +144,7 @@ const joined = (parts: ReadonlyArray<Part>): Part => ({
 
 /** The offers, cleaned; null where there is none, or one of them cannot be trusted. */
 export const checkOffers = (
-  awaited: Awaited,
+  awaited: PendingAsk,
   offers: ReadonlyArray<CarrierOffer>,
   now: number
 ): ReadonlyArray<CarrierOffer> | null => {
@@ -162,7 +163,7 @@ export const checkOffers = (
 /** What an offer of this ask needs to become a quote with the given id. */
 export const originOf = Effect.fnUntraced(function* (
   naming: Naming,
-  awaited: Awaited,
+  awaited: PendingAsk,
   id: QuoteId,
   offer: CarrierOffer,
   answered_at: number
@@ -184,7 +185,7 @@ export const originOf = Effect.fnUntraced(function* (
 
 /** An accepted ask is polled, or the carrier calls back; a simulated one has its callback played by a job. */
 const followUps = (
-  awaited: Awaited,
+  awaited: PendingAsk,
   reply: Extract<CarrierReply, { kind: "pending" }>,
   now: number
 ): ReadonlyArray<NewJob> => {
@@ -198,11 +199,15 @@ const followUps = (
     : [job(awaited, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
 }
 
-const askOf = (awaited: Awaited): JobPayload.Payloads["ask_carrier"] => ({
+const askOf = (awaited: PendingAsk): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: awaited.request.id,
   carrier_id: awaited.candidate.adapter.carrier.id,
   attempt: awaited.ask.attempt
 })
 
-const job = <K extends JobKind>(awaited: Awaited, kind: K, payload: JobPayload.Payloads[K], due_at: number): NewJob =>
-  JobPayload.make(kind, payload, { due_at, ordered: awaited.ordered })
+const job = <K extends JobKind>(
+  awaited: PendingAsk,
+  kind: K,
+  payload: JobPayload.Payloads[K],
+  due_at: number
+): NewJob => JobPayload.make(kind, payload, { due_at, ordered: awaited.ordered })

@@ -1,11 +1,12 @@
 import { Effect } from "effect"
 import type { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { ApplicationId, QuoteRequestId } from "../Ids.ts"
-import * as Json from "../Json.ts"
+import type { Application } from "../lines/Application.ts"
+import { type Assumed, assume } from "../lines/Assume.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { ValueRecord } from "../storage/ValueRecord.ts"
-import { type Application, type Assumed, assume } from "./Application.ts"
+import type { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 import type { QuoteConsent, SentReceipt } from "./Consent.ts"
 
 /** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */

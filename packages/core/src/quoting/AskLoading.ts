@@ -1,15 +1,15 @@
 import { Effect, Option } from "effect"
 import type { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
-import type { QuoteRequestId, WorkspaceId } from "../Ids.ts"
+import type { CarrierAdapter, CarrierAsk } from "../carriers/Carrier.ts"
+import { type Candidate, candidates } from "../carriers/Eligibility.ts"
+import type { Assumed } from "../lines/Assume.ts"
+import { disclosed } from "../lines/Disclosed.ts"
 import type { Storage } from "../storage/Storage.ts"
-import { toMillis } from "../Timestamp.ts"
-import type { Awaited } from "./Answering.ts"
+import type { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
+import { toMillis } from "../wire/Timestamp.ts"
+import type { PendingAsk } from "./Answering.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
-import type { Assumed } from "./Assume.ts"
-import type { CarrierAdapter, CarrierAsk } from "./Carrier.ts"
-import { disclosed } from "./Disclosed.ts"
-import { type Candidate, candidates } from "./Eligibility.ts"
 import { isFinal, type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
 import { requestOf } from "./StoredRecords.ts"
 
@@ -93,7 +93,7 @@ export const loadAsk = Effect.fnUntraced(function* (
   if (candidate === undefined || asked_at === null || request.deadline_at === null) return null
   const opened = yield* openRequest(sources, workspace_id, request)
   if (opened === null) return null
-  const awaited: Awaited = {
+  const awaited: PendingAsk = {
     workspace_id,
     request,
     candidate,

@@ -1,15 +1,15 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import * as Scenario from "../sandbox/Scenario.ts"
-import { neededFact, requiredFacts, requiring, schemaOf } from "./Application.ts"
-import type { CarrierAdapter } from "./Carrier.ts"
-import { codesOf } from "./Codes.ts"
+import type { CarrierAdapter } from "../carriers/Carrier.ts"
+import { type Candidate, candidates, commonNeeds } from "../carriers/Eligibility.ts"
+import * as Scenario from "../carriers/Scenario.ts"
+import { neededFact, requiredFacts, requiring, schemaOf } from "../lines/Application.ts"
+import { codesOf } from "../lines/Codes.ts"
+import { Line } from "../lines/Line.ts"
+import * as State from "../lines/State.ts"
+import { dollars, Money } from "../wire/Money.ts"
 import * as Disclosure from "./Disclosure.ts"
-import { type Candidate, candidates, commonNeeds } from "./Eligibility.ts"
-import { Line } from "./Line.ts"
-import { dollars, Money } from "./Money.ts"
 import { collect_ms } from "./QuoteRequest.ts"
-import * as State from "./State.ts"
 
 /** What a line offers a caller (api.md, GET /v1/capabilities). */
 export const Capabilities = Schema.Struct({

@@ -1,19 +1,19 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
-import { Ids } from "../Ids.ts"
-import { PublicUrl } from "../PublicUrl.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../carriers/Carrier.ts"
+import * as Asking from "../carriers/CarrierClient.ts"
 import type { JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
-import { Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { deciding } from "../storage/deciding.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
+import { retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { type Awaited, checkOffers, type Naming, originOf, weigh } from "./Answering.ts"
-import * as Asking from "./Asking.ts"
+import { Ids } from "../wire/Ids.ts"
+import { PublicUrl } from "../wire/PublicUrl.ts"
+import { applyReply, checkOffers, type Naming, originOf, type PendingAsk } from "./Answering.ts"
 import { isAwaited, loadAsk, loadRequest, openRequest, type Sources } from "./AskLoading.ts"
-import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "./Carrier.ts"
 import { collection, couldNotStart } from "./Collecting.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
@@ -70,13 +70,13 @@ const finish = ({ storage }: Means, job: ClaimedJob, part: Partial<Part> = {}) =
   storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
 /** The moment of an answer: the job's, or now where real time has passed since. */
-const answeredAt = ({ workspaces }: Means, awaited: Awaited, at: number) =>
+const answeredAt = ({ workspaces }: Means, awaited: PendingAsk, at: number) =>
   awaited.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(awaited.workspace_id), ({ now }) => now)
 
 /** Weighs a reply and commits what it comes to; after a conflict again, without asking again. */
 const settle = Effect.fnUntraced(function* (
   { sources, naming, storage }: Means,
-  awaited: Awaited,
+  awaited: PendingAsk,
   reply: CarrierReply,
   at: number,
   job: ClaimedJob | null,
@@ -88,11 +88,11 @@ const settle = Effect.fnUntraced(function* (
     known = null
     // Nothing is left to answer where the request has been erased meanwhile.
     const part: Partial<Part> =
-      request === null ? {} : yield* weigh(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
+      request === null ? {} : yield* applyReply(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
     yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
   })
   // Decided here to the end: the handler would ask the carrier again.
-  yield* deciding(once)
+  yield* retryOnConflict(once)
 })
 
 const collect = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
@@ -250,7 +250,7 @@ const noteLate = (carrier_id: string, quote_request_id: string) =>
 const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
 
 /** Whether there is too little time left to ask. */
-const isTooLate = ({ candidate: { adapter, line }, ask }: Awaited): boolean =>
+const isTooLate = ({ candidate: { adapter, line }, ask }: PendingAsk): boolean =>
   adapter.simulation === undefined && ask.deadline - ask.now < line.typical_ms
 
 /**
@@ -258,7 +258,7 @@ const isTooLate = ({ candidate: { adapter, line }, ask }: Awaited): boolean =>
  *
  * Who has begun it before may have made it, and nobody knows what has come of it: it is never made twice.
  */
-const begin = ({ storage }: Means, { workspace_id, request, candidate }: Awaited, at: number) => {
+const begin = ({ storage }: Means, { workspace_id, request, candidate }: PendingAsk, at: number) => {
   if (candidate.line.idempotent) return Effect.succeed(true)
   const writes = [storedBeginning(request.id, candidate.adapter.carrier.id, at)]
   return storage.commit(Change.make(workspace_id, { writes })).pipe(
@@ -271,7 +271,7 @@ const begin = ({ storage }: Means, { workspace_id, request, candidate }: Awaited
 }
 
 /** An ask is repeated once, after an error or a time-out, where the carrier can tell the repeat and time is left. */
-const mayRepeat = (awaited: Awaited, reply: CarrierReply, now: number): boolean => {
+const mayRepeat = (awaited: PendingAsk, reply: CarrierReply, now: number): boolean => {
   const { adapter, line } = awaited.candidate
   return (
     reply.kind === "unavailable" &&

@@ -1,9 +1,9 @@
 import { Schema } from "effect"
-import type { FieldError } from "../ApiError.ts"
 import type { CallerKind } from "../access/Caller.ts"
-import { ReceiptId } from "../Ids.ts"
-import { Timestamp } from "../Timestamp.ts"
-import type { Line } from "./Line.ts"
+import type { Line } from "../lines/Line.ts"
+import type { FieldError } from "../wire/ApiError.ts"
+import { ReceiptId } from "../wire/Ids.ts"
+import { Timestamp } from "../wire/Timestamp.ts"
 
 /** A reference to evidence of consent, minted and kept by whoever spoke to the person. */
 export const ReceiptReference = Schema.String.check(

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { Environment } from "../access/Caller.ts"
-import type { Line } from "./Line.ts"
+import type { Line } from "../lines/Line.ts"
 
 /** A text that a person is shown, by its key and version; the texts themselves are versioned data. */
 export interface DisclosureKey {

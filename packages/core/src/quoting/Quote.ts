@@ -1,17 +1,11 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
-import { fromMillis, Timestamp, toMillis } from "../Timestamp.ts"
-import {
-  Assumption,
-  type CarrierAdapter,
-  CarrierName,
-  type CarrierOffer,
-  CoveredSubject,
-  NextAction
-} from "./Carrier.ts"
-import type { Line } from "./Line.ts"
-import { cents, Money } from "./Money.ts"
+import { type CarrierAdapter, CarrierName, type CarrierOffer, CoveredSubject, NextAction } from "../carriers/Carrier.ts"
+import { Assumption } from "../lines/Assumption.ts"
+import type { Line } from "../lines/Line.ts"
+import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
+import { cents, Money } from "../wire/Money.ts"
+import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /** Why a quote is as it is. New reasons may appear (api.md, Quote). */
 export const reasons = {

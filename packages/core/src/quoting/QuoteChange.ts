@@ -1,10 +1,11 @@
+import { Schema } from "effect"
+import type { CarrierOffer } from "../carriers/Carrier.ts"
 import * as Event from "../events/Event.ts"
-import type { Ids } from "../Ids.ts"
+import { Line } from "../lines/Line.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
-import { minute_ms } from "../Timestamp.ts"
-import type { CarrierOffer } from "./Carrier.ts"
-import type { Line } from "./Line.ts"
+import type { Ids } from "../wire/Ids.ts"
+import { minute_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
 import { type OfferRecord, quoteOf, storedOffer, storedQuote } from "./StoredRecords.ts"
@@ -100,6 +101,8 @@ export const deactivation = (
 
 /** The line of a stored quote, which always has one. */
 export const lineOf = (stored: StoredRecord): Line => {
-  if (stored.line === null) throw new Error(`Quote ${stored.id} is stored without its line`)
+  if (!isLine(stored.line)) throw new Error(`Quote ${stored.id} is stored without its line`)
   return stored.line
 }
+
+const isLine = Schema.is(Line)

@@ -1,8 +1,5 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { ApplicationId, QuoteId, QuoteRequestId } from "../Ids.ts"
-import * as Scenario from "../sandbox/Scenario.ts"
-import { fromMillis, second_ms, Timestamp } from "../Timestamp.ts"
 import {
   CarrierName,
   declineReasons,
@@ -10,8 +7,11 @@ import {
   type NotAskedReason,
   notAskedReasons,
   silenceReasons
-} from "./Carrier.ts"
-import { Line } from "./Line.ts"
+} from "../carriers/Carrier.ts"
+import * as Scenario from "../carriers/Scenario.ts"
+import { Line } from "../lines/Line.ts"
+import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
+import { fromMillis, second_ms, Timestamp } from "../wire/Timestamp.ts"
 
 /** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const

@@ -1,18 +1,18 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import * as ApiError from "../ApiError.ts"
 import * as Cursor from "../access/Cursor.ts"
 import { Seal } from "../access/Seal.ts"
-import { Ids, type WorkspaceId } from "../Ids.ts"
-import * as Json from "../Json.ts"
-import type { Call } from "../Operation.ts"
-import { default_limit } from "../Page.ts"
+import type { Call } from "../calls/Call.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, deciding } from "../storage/deciding.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type NextHint, Waiters } from "../storage/Waiters.ts"
-import { toMillis } from "../Timestamp.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { default_limit } from "../wire/Page.ts"
+import { toMillis } from "../wire/Timestamp.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
@@ -62,7 +62,7 @@ export class QuoteRequests extends Context.Service<
       return QuoteRequests.of({
         get: (call, input) => get(means, call, input),
         list: (call, input) => list(means, call, input),
-        cancel: (call, id) => deciding(cancel(means, call, id)),
+        cancel: (call, id) => retryOnConflict(cancel(means, call, id)),
         jobs: {
           close_request: stepping(means, QuoteRequest.close),
           end_action: stepping(means, QuoteRequest.endAction)

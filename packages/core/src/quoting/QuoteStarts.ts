@@ -1,24 +1,24 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
-import * as ApiError from "../ApiError.ts"
 import * as ReadHandle from "../access/ReadHandle.ts"
 import { Seal } from "../access/Seal.ts"
-import { Ids, type QuoteRequestId } from "../Ids.ts"
-import * as Json from "../Json.ts"
-import type { Call } from "../Operation.ts"
-import { fingerprintLike } from "../requests/Fingerprint.ts"
+import { restsOn, Workspaces } from "../access/Workspaces.ts"
+import type { Call } from "../calls/Call.ts"
+import { fingerprintLike } from "../calls/Fingerprint.ts"
+import { CarrierAdapters } from "../carriers/Carrier.ts"
+import { type CommonNeeds, needsOfAll } from "../carriers/Eligibility.ts"
+import * as Scenario from "../carriers/Scenario.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
-import * as Scenario from "../sandbox/Scenario.ts"
-import { restsOn, Workspaces } from "../sandbox/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, deciding } from "../storage/deciding.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { ValueRecord } from "../storage/ValueRecord.ts"
-import { fromMillis } from "../Timestamp.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
-import { CarrierAdapters } from "./Carrier.ts"
 import { type QuoteConsent, receiptsOf } from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
-import { type CommonNeeds, needsOfAll } from "./Eligibility.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
@@ -88,7 +88,7 @@ const start = (means: Means, call: Call, input: StartInput) =>
   Effect.suspend(() => {
     const checked = check(means, call, input)
     // Whoever loses the race for a key finds the winner's request when it looks again.
-    const looking = Effect.suspend(() => deciding(startLooking(means, call, input)))
+    const looking = Effect.suspend(() => retryOnConflict(startLooking(means, call, input)))
     if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
     return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
   })
@@ -119,7 +119,7 @@ const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, in
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
       const record = keptRecord(call, input, version, refused)
-      yield* commit(storage, Change.make(workspace_id, { writes: [record], rests_on: restsOn(call.moment) }))
+      yield* commit(storage, Change.make(workspace_id, { writes: [record], expects: restsOn(call.moment) }))
     }
     return yield* refusal
   }
@@ -154,7 +154,7 @@ const accept = Effect.fnUntraced(function* (
         ApplicationRecord.consentRecord(application, receipts, moment.now),
         keptRecord(call, checked.input, version, { fingerprint, quote_request_id: step.request.id, refused_at: null })
       ],
-      rests_on: restsOn(moment),
+      expects: restsOn(moment),
       events: [requestEvent(ids, step, moment.now)],
       jobs: [
         JobPayload.make(

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { Timestamp } from "../Timestamp.ts"
-import { schemaOf } from "./Application.ts"
+import { schemaOf } from "../lines/Application.ts"
+import { Line, lines } from "../lines/Line.ts"
+import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
-import { Line, lines } from "./Line.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /** The schema of a line's facts inside another document, where it is named by its place. */

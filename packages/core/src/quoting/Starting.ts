@@ -1,10 +1,10 @@
 import { Option, Predicate, Result, Schema } from "effect"
-import * as ApiError from "../ApiError.ts"
 import type { Caller } from "../access/Caller.ts"
-import * as Scenario from "../sandbox/Scenario.ts"
-import type { Moment } from "../sandbox/Workspaces.ts"
-import { fromMillis } from "../Timestamp.ts"
-import * as Application from "./Application.ts"
+import type { Moment } from "../access/Workspaces.ts"
+import * as Scenario from "../carriers/Scenario.ts"
+import * as Application from "../lines/Application.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { StartInput } from "./StartInput.ts"
@@ -76,7 +76,7 @@ const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
 /** What is wrong with the other fields of an input of which some were refused for their form. */
-export const alsoWrong = (
+export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
   caller: Caller,

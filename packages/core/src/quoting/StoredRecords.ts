@@ -1,8 +1,8 @@
-import type { QuoteRequestId } from "../Ids.ts"
-import * as Json from "../Json.ts"
+import type { Line } from "../lines/Line.ts"
 import { record, type StoredRecord } from "../storage/Change.ts"
-import { toMillis } from "../Timestamp.ts"
-import type { Line } from "./Line.ts"
+import type { QuoteRequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { toMillis } from "../wire/Timestamp.ts"
 import { deactivate, type Quote } from "./Quote.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
 

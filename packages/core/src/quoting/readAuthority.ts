@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import * as ReadHandle from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { Call } from "../Operation.ts"
+import type { Call } from "../calls/Call.ts"
 import type { Storage } from "../storage/Storage.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"

@@ -1,6 +1,6 @@
-import type { QuoteId, QuoteRequestId, SubscriptionId } from "../Ids.ts"
-import * as Json from "../Json.ts"
 import type { ClaimedJob, JobKind, NewJob } from "../storage/Job.ts"
+import type { QuoteId, QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 
 interface OfRequest {
   readonly quote_request_id: QuoteRequestId

@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import type { WorkspaceId } from "../Ids.ts"
-import * as Rounds from "../Rounds.ts"
-import { Workspaces } from "../sandbox/Workspaces.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import * as Supervise from "../concurrency/supervise.ts"
 import type { RecordKind } from "../storage/Change.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { day_ms, minute_ms } from "../Timestamp.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
 /** How long things are kept, in days of workspace time unless told. */
 export interface Periods {
@@ -122,7 +122,7 @@ export class Retention extends Context.Service<
         Effect.catchTag("StorageUnavailable", () => Effect.logWarning("Storage cannot be reached; nothing was erased"))
       )
       const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
-      const forever = Rounds.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
+      const forever = Supervise.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
       return Retention.of({ sweep, forever })
     })
   )

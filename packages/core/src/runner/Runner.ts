@@ -1,15 +1,15 @@
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, RcMap, type Scope, Semaphore } from "effect"
-import type { WorkspaceId } from "../Ids.ts"
-import * as Rounds from "../Rounds.ts"
-import * as Signal from "../Signal.ts"
-import { Workspaces } from "../sandbox/Workspaces.ts"
-import { deciding } from "../storage/deciding.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import * as Signal from "../concurrency/Signal.ts"
+import { Slot } from "../concurrency/Slot.ts"
+import * as Supervise from "../concurrency/supervise.ts"
 import type { ClaimedJob, JobKind } from "../storage/Job.ts"
+import { retryOnConflict } from "../storage/retryOnConflict.ts"
 import { type Claim, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { second_ms } from "../Timestamp.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
 import * as InOrder from "./InOrder.ts"
 import type { JobHandler } from "./JobHandler.ts"
-import { Place } from "./Place.ts"
 
 /** What a runner needs to know of the jobs' meaning. */
 export class Handlers extends Context.Service<
@@ -81,9 +81,9 @@ export class Runner extends Context.Service<
        */
       const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
         Effect.flatMap(momentOf(job), (at) =>
-          job.lapses >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+          job.expired_leases >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
         ).pipe(
-          deciding,
+          retryOnConflict,
           Effect.as(true),
           Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
         )
@@ -182,7 +182,7 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
     if (isLeft && claimed.jobs.length > 0) return
     const now = yield* Clock.currentTimeMillis
     yield* signal.next(isLeft ? not_given_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
-  }).pipe(Effect.provideService(Place, outside.place))
+  }).pipe(Effect.provideService(Slot, outside.slot))
 
   const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
     Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
@@ -194,7 +194,7 @@ const working = Effect.fnUntraced(function* ({ storage, claim, run, runInOrder }
       yield* Effect.ignore(storage.release([...running]))
     })
   )
-  yield* Effect.forkScoped(Rounds.forever("The look for work", unlessDown, poll_ms))
+  yield* Effect.forkScoped(Supervise.forever("The look for work", unlessDown, poll_ms))
 })
 
 const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
@@ -245,8 +245,8 @@ const waitingOutside = (left: () => void) => {
   })
   return {
     count: () => count,
-    place: {
-      away: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+    slot: {
+      release: <A, E, R>(call: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           leave,
           () => call,
@@ -307,7 +307,7 @@ const noteFailure = (
     job: job.kind,
     workspace_id: job.workspace_id,
     lease: job.lease,
-    lapses: job.lapses
+    expired_leases: job.expired_leases
   })
   return error?._tag === "StorageUnavailable" ? Effect.andThen(noted, Effect.fail(error)) : noted
 }

@@ -1,20 +1,20 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { Revisions } from "../access/Revisions.ts"
-import { Ids, type WorkspaceId } from "../Ids.ts"
-import * as Json from "../Json.ts"
-import type { Call } from "../Operation.ts"
+import { advanced, advancing, type Workspace } from "../access/Workspace.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import type { Call } from "../calls/Call.ts"
+import { Revisions } from "../calls/Revisions.ts"
 import { deactivation } from "../quoting/QuoteChange.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, deciding } from "../storage/deciding.ts"
 import { eachPage } from "../storage/eachPage.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { type ReplayCode, replayEvents, tellings } from "../webhooks/Replaying.ts"
-import { restartSubscriptions } from "../webhooks/Restarting.ts"
+import { type ReplayCode, replayEvents, tellings } from "../webhooks/deliveries/Replaying.ts"
+import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
+import { Ids, type WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
-import { advanced, advancing, type Workspace } from "./Workspace.ts"
-import { Workspaces } from "./Workspaces.ts"
 
 /** The controls of a sandbox workspace (api.md, Sandbox). */
 export class Sandbox extends Context.Service<
@@ -146,7 +146,7 @@ const expireQuotes = Effect.fnUntraced(function* (
     yield* commit(storage, change)
   })
   yield* eachPage(storage, { workspace_id, kind: "quote", status: "active", order: "oldest", limit: 100 }, (page) =>
-    Effect.forEach(page, ({ id }) => deciding(expire(id)), { discard: true })
+    Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })
   )
 })
 

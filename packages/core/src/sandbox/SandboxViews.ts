@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { OrganizationId, ReplayId } from "../Ids.ts"
-import { fromMillis, Timestamp } from "../Timestamp.ts"
-import { catalogue, Scenario } from "./Scenario.ts"
-import { timeOf, type Workspace } from "./Workspace.ts"
+import { timeOf, type Workspace } from "../access/Workspace.ts"
+import { catalogue, Scenario } from "../carriers/Scenario.ts"
+import { OrganizationId, ReplayId } from "../wire/Ids.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 
 /** A sandbox workspace as its owner reads it (api.md, Sandbox workspace). */
 export const SandboxWorkspace = Schema.Struct({

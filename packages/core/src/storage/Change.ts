@@ -1,5 +1,4 @@
-import type { WorkspaceId } from "../Ids.ts"
-import type { Line } from "../quoting/Line.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
 /** The kinds of record. Of quotes every version stays readable, of the others the newest. */
@@ -61,7 +60,8 @@ export interface StoredRecord {
   /** The record this one belongs to: a quote's request. */
   readonly parent: string | null
   readonly status: string | null
-  readonly line: Line | null
+  /** A word that lists can filter by: the insurance line. */
+  readonly line: string | null
   /** What else lists can filter by: a few short words, `name:value`. */
   readonly labels: ReadonlyArray<string>
   readonly created_at: number
@@ -118,7 +118,7 @@ export interface Change {
    * What was decided by: each of these records must be as it was seen, else `VersionConflict`. So a decision can be
    * made by what a process remembers, and is never stored where that has changed.
    */
-  readonly rests_on: ReadonlyArray<Seen>
+  readonly expects: ReadonlyArray<Seen>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /** The jobs that this change is the outcome of; each lease must still be held, else `LeaseLost` names the first lost one. */
@@ -131,7 +131,7 @@ export interface Change {
 export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
   workspace_id,
   writes: parts.writes ?? [],
-  rests_on: parts.rests_on ?? [],
+  expects: parts.expects ?? [],
   events: parts.events ?? [],
   jobs: parts.jobs ?? [],
   finishes: parts.finishes ?? [],

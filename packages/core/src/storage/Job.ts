@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "../Ids.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** The kinds of due work. Storage does not care what they mean. */
 export const jobKinds = [
@@ -53,7 +53,7 @@ export interface ClaimedJob extends NewJob {
   /** Counts the claims of this job, from 1. It is the fence: only the newest claim can finish the job. */
   readonly lease: number
   /** How many of the claims before have ended with their lease: who held the job had died, or the job had. */
-  readonly lapses: number
+  readonly expired_leases: number
 }
 
 /** What names a lease: all that finishing a job needs. */

@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "../Ids.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import type { RecordKind, StoredEvent, StoredRecord } from "./Change.ts"
 
 /** Asks for one page of the newest versions of one kind of record. Times are milliseconds of workspace time. */

@@ -1,5 +1,5 @@
 import { Context, Data, type Effect, type Option, type Scope } from "effect"
-import { WorkspaceId } from "../Ids.ts"
+import { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Hint, RecordKind, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease } from "./Job.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"

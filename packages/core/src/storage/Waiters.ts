@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
-import type { WorkspaceId } from "../Ids.ts"
-import * as Signal from "../Signal.ts"
+import * as Signal from "../concurrency/Signal.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import { Storage } from "./Storage.ts"
 
 /** How many calls may wait at once in one process; one more is answered without waiting. */

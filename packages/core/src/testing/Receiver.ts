@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
-import { second_ms } from "../Timestamp.ts"
 import * as Signature from "../webhooks/Signature.ts"
 import { default_deadline_ms, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
+import { second_ms } from "../wire/Timestamp.ts"
 
 /** What a receiver does with a delivery. It is data, so that any host can play it. */
 export type Respond =

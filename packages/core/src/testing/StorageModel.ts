@@ -77,7 +77,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     writes: step.writes.map((write) =>
       recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
     ),
-    rests_on: step.rests_on.map(({ kind, place, step }) => {
+    expects: step.expects.map(({ kind, place, step }) => {
       const id = idOf(kind, place)
       return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
     }),

@@ -1,17 +1,17 @@
 import { Context, Effect, Layer } from "effect"
-import type { ApiError } from "../ApiError.ts"
 import * as Access from "../access/Access.ts"
 import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { Organization } from "../access/Organization.ts"
 import { SealKeys } from "../access/Seal.ts"
-import { Ids } from "../Ids.ts"
-import * as Json from "../Json.ts"
+import * as Operation from "../calls/Operation.ts"
+import { type CarrierAdapter, CarrierAdapters } from "../carriers/Carrier.ts"
 import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
-import * as Operation from "../Operation.ts"
-import { type CarrierAdapter, CarrierAdapters } from "../quoting/Carrier.ts"
 import type { Storage } from "../storage/Storage.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
+import type { ApiError } from "../wire/ApiError.ts"
+import { Ids } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 
 /** What a test says of a call beyond its input. */
 export interface CallOptions {
@@ -27,7 +27,7 @@ export interface CallOptions {
   /** Another key than the world's own. */
   readonly key?: string | null
   /** How the call came in; without a wire unless told. */
-  readonly via?: Operation.Via
+  readonly via?: Operation.Transport
 }
 
 /** What is unlike in another world. */

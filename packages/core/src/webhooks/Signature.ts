@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { Mac } from "effect/crypto"
 import { Base64 } from "effect/encoding"
-import { keepNewest } from "../keepNewest.ts"
+import { keepNewest } from "../concurrency/BoundedMap.ts"
 
 /*
  * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 behind `whsec_`, and written as

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
-import * as Operation from "../Operation.ts"
-import { Deliveries } from "./Deliveries.ts"
-import { Delivery } from "./Delivery.ts"
-import { SubscriptionHealth } from "./EndpointHealth.ts"
-import { EventSubscription } from "./EventSubscription.ts"
-import { EventSubscriptions } from "./EventSubscriptions.ts"
-import * as Views from "./SubscriptionViews.ts"
+import * as Operation from "../calls/Operation.ts"
+import { Deliveries } from "./deliveries/Deliveries.ts"
+import { Delivery } from "./deliveries/Delivery.ts"
+import { SubscriptionHealth } from "./deliveries/EndpointHealth.ts"
+import { EventSubscription } from "./subscriptions/EventSubscription.ts"
+import { EventSubscriptions } from "./subscriptions/EventSubscriptions.ts"
+import * as Views from "./subscriptions/SubscriptionViews.ts"
 
 const authority: Operation.Authority = { callers: ["server"] satisfies ReadonlyArray<CallerKind> }
 const page = { limit: "integer", cursor: "string" } as const
@@ -27,11 +27,11 @@ export const createEventSubscription = Operation.make({
   authority,
   cost: { other: 1 },
   idempotent: true,
-  shown_once: "signing_secret",
+  secret_field: "signing_secret",
   input: Views.CreateInput,
   output: EventSubscription,
-  alsoWrong: (_call, input, refused) =>
-    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.alsoWrong(input, refused)),
+  validateRest: (_call, input, refused) =>
+    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.validateRest(input, refused)),
   errors: ["conflict"],
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.create(call, input))
 })
@@ -65,8 +65,8 @@ export const updateEventSubscription = Operation.make({
   idempotent: false,
   input: Views.UpdateInput,
   output: EventSubscription,
-  alsoWrong: (_call, input, refused) =>
-    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.alsoWrong(input, refused)),
+  validateRest: (_call, input, refused) =>
+    Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.validateRest(input, refused)),
   errors: ["not_found", "conflict"],
   run: (call, input) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.update(call, input))
 })
@@ -98,7 +98,7 @@ export const rotateEventSubscriptionSecret = Operation.make({
   authority,
   cost: { other: 1 },
   idempotent: true,
-  shown_once: "signing_secret",
+  secret_field: "signing_secret",
   input: Views.IdInput,
   output: EventSubscription,
   errors: ["not_found", "conflict"],

@@ -1,9 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Operation } from "../../src/calls/Operation.ts"
 import * as Feedback from "../../src/feedback/FeedbackOperations.ts"
-import type { Operation } from "../../src/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
+import { requests } from "../calls/support.ts"
 import {
   advance,
   agreed,
@@ -21,8 +22,7 @@ import {
   startOf,
   story,
   stranger
-} from "../engine/support.ts"
-import { requests } from "../requests/support.ts"
+} from "../quoting/support.ts"
 import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
 
 /** What the calls name: a request with a quote, a subscription with an event, and another one that may go. */

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import { isWellFormed, random_bytes, write } from "../../src/access/ApiKey.ts"
-import { OrganizationId } from "../../src/Ids.ts"
 import { World } from "../../src/testing/World.ts"
-import { list, pass, refusal, story } from "../engine/support.ts"
+import { OrganizationId } from "../../src/wire/Ids.ts"
+import { list, pass, refusal, story } from "../quoting/support.ts"
 
 const bytes = (seed: number) => Uint8Array.from({ length: random_bytes }, (_, i) => (i * 7 + seed * 31) % 256)
 

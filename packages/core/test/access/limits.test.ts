@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { ApiError } from "../../src/ApiError.ts"
 import { type Limits, readLimits, standardLimits } from "../../src/access/Limits.ts"
-import type { Operation } from "../../src/Operation.ts"
+import type { Operation } from "../../src/calls/Operation.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
 import {
   advance,
   agreed,
@@ -19,7 +19,7 @@ import {
   start,
   startWith,
   story
-} from "../engine/support.ts"
+} from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
 

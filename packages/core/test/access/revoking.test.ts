@@ -2,9 +2,9 @@ import { assert, describe } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { Access } from "../../src/access/Access.ts"
-import { KeyId, OrganizationId } from "../../src/Ids.ts"
 import { World } from "../../src/testing/World.ts"
-import { list, pass, refusal, story } from "../engine/support.ts"
+import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
+import { list, pass, refusal, story } from "../quoting/support.ts"
 
 const newKey = Effect.gen(function* () {
   const access = yield* Access

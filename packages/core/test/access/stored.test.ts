@@ -1,10 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Line } from "../../src/quoting/Line.ts"
+import type { Line } from "../../src/lines/Line.ts"
 import { recordKinds } from "../../src/storage/Change.ts"
 import { directory, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, start, story } from "../engine/support.ts"
+import { advance, start, story } from "../quoting/support.ts"
 
 const secretFacts: { readonly [L in Line]: object } = {
   personal_auto: {

@@ -2,16 +2,16 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { random_bytes, write } from "../../src/access/ApiKey.ts"
 import { standardLimits } from "../../src/access/Limits.ts"
-import { Ids } from "../../src/Ids.ts"
-import * as Operation from "../../src/Operation.ts"
-import * as Requests from "../../src/requests/RequestOperations.ts"
+import * as Operation from "../../src/calls/Operation.ts"
+import * as Requests from "../../src/calls/RequestOperations.ts"
 import { World } from "../../src/testing/World.ts"
-import { cancel, list, live, pass, refusal, story } from "../engine/support.ts"
+import { Ids } from "../../src/wire/Ids.ts"
+import { cancel, list, live, pass, refusal, story } from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
 
 /** How a request comes that fits no operation. */
-const unknownPath: Operation.Via = {
+const unknownPath: Operation.Transport = {
   ...{ method: "GET", route: "*", status: null },
   ...{ user_agent: null, client_name: null, client_version: null }
 }

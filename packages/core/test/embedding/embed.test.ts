@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Clock, Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { ApiError } from "../../src/ApiError.ts"
-import { type AnswerOf, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/promise.ts"
+import { type AnswerOf, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
-import { startOf } from "../engine/support.ts"
+import { ApiError } from "../../src/wire/ApiError.ts"
+import { startOf } from "../quoting/support.ts"
 
 /** The service with a sandbox, closed with the test. */
 const embedded = (options: Partial<EmbedOptions> = {}) =>

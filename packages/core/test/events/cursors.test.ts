@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, events, feed, list, pass, pathsOf, read, refusal, reset, start, story } from "../engine/support.ts"
+import { advance, events, feed, list, pass, pathsOf, read, refusal, reset, start, story } from "../quoting/support.ts"
 
 const day = 86_400
 

@@ -5,7 +5,7 @@ import type { Hint } from "../../src/storage/Change.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { poll_ms, Waiters } from "../../src/storage/Waiters.ts"
 import { World } from "../../src/testing/World.ts"
-import { cancel, live, pass, pathsOf, read, refusal, reset, start, story, work } from "../engine/support.ts"
+import { cancel, live, pass, pathsOf, read, refusal, reset, start, story, work } from "../quoting/support.ts"
 
 const waiting = Effect.flatMap(Waiters, (waiters) => waiters.count)
 

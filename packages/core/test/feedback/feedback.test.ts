@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import * as Operation from "../../src/calls/Operation.ts"
 import { Feedback, TakesFeedback } from "../../src/feedback/Feedback.ts"
 import * as operations from "../../src/feedback/FeedbackOperations.ts"
-import * as Operation from "../../src/Operation.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
-import { advance, keyless, noKey, pathsOf, refusal, reset, story, stranger, world } from "../engine/support.ts"
+import { advance, keyless, noKey, pathsOf, refusal, reset, story, stranger, world } from "../quoting/support.ts"
 
 const report = {
   kind: "unclear_error",

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { isCardNumber } from "../../src/feedback/CardNumber.ts"
 import { find } from "../../src/feedback/PersonalNumber.ts"
-import { body, prefixes } from "../../src/Ids.ts"
+import { body, prefixes } from "../../src/wire/Ids.ts"
 import vectors from "./personal-numbers.json" with { type: "json" }
 
 const digits = (length: number) =>

@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger } from "effect"
 import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
-import { prompt } from "../engine/carriers.ts"
-import { type InWorld, live, pass, read, runDue, start, story, work } from "../engine/support.ts"
+import { prompt } from "../quoting/carriers.ts"
+import { type InWorld, live, pass, read, runDue, start, story, work } from "../quoting/support.ts"
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 

@@ -4,7 +4,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { type RecordKind, recordKinds, survivesReset } from "../../src/storage/Change.ts"
 import { type Erasure, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, story } from "../engine/support.ts"
+import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, story } from "../quoting/support.ts"
 
 const day = 86_400
 

@@ -5,8 +5,8 @@ import { Runner } from "../../src/runner/Runner.ts"
 import type { Change } from "../../src/storage/Change.ts"
 import type { Lease } from "../../src/storage/Job.ts"
 import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
-import { prompt } from "../engine/carriers.ts"
-import { advance, cancel, feed, pass, read, runDue, start, story, work } from "../engine/support.ts"
+import { prompt } from "../quoting/carriers.ts"
+import { advance, cancel, feed, pass, read, runDue, start, story, work } from "../quoting/support.ts"
 
 const live = { environment: "live" } as const
 const carriers = [prompt("first").adapter, prompt("second").adapter]

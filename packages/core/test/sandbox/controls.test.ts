@@ -1,12 +1,12 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as ApiError from "../../src/ApiError.ts"
-import * as Json from "../../src/Json.ts"
-import * as Operation from "../../src/Operation.ts"
+import * as Operation from "../../src/calls/Operation.ts"
+import { namesOf } from "../../src/carriers/Scenario.ts"
 import * as operations from "../../src/operations.ts"
-import { namesOf } from "../../src/sandbox/Scenario.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
+import * as ApiError from "../../src/wire/ApiError.ts"
+import * as Json from "../../src/wire/Json.ts"
 import {
   advance,
   feed,
@@ -21,7 +21,7 @@ import {
   start,
   story,
   work
-} from "../engine/support.ts"
+} from "../quoting/support.ts"
 
 const key = "once"
 const once: CallOptions = { idempotency_key: key }

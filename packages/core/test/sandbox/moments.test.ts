@@ -1,11 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as Json from "../../src/Json.ts"
-import * as Operation from "../../src/Operation.ts"
+import * as Operation from "../../src/calls/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../engine/support.ts"
+import * as Json from "../../src/wire/Json.ts"
+import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../quoting/support.ts"
 
 const year = 31_536_000
 

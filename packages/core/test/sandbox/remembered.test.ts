@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Workspaces } from "../../src/sandbox/Workspaces.ts"
+import { Workspaces } from "../../src/access/Workspaces.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import {
@@ -19,7 +19,7 @@ import {
   smallest,
   start,
   story
-} from "../engine/support.ts"
+} from "../quoting/support.ts"
 
 const day = 86_400
 

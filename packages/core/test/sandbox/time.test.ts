@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { lines } from "../../src/quoting/Line.ts"
-import { namesOf } from "../../src/sandbox/Scenario.ts"
+import { namesOf } from "../../src/carriers/Scenario.ts"
+import { lines } from "../../src/lines/Line.ts"
 import {
   advance,
   beginning,
@@ -17,7 +17,7 @@ import {
   story,
   work,
   world
-} from "../engine/support.ts"
+} from "../quoting/support.ts"
 
 const hour = 3_600
 

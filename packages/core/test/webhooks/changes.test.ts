@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { verifyWebhook } from "../../src/index.ts"
-import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../engine/support.ts"
+import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../quoting/support.ts"
 import { create, disable, health, list, log, tale, update, url } from "./support.ts"
 
 describe("a change", () => {

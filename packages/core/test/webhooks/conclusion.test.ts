@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { SubscriptionId } from "../../src/Ids.ts"
 import type { Change } from "../../src/storage/Change.ts"
-import { day_ms, hour_ms } from "../../src/Timestamp.ts"
-import { conclude, type Ended, type Endpoint } from "../../src/webhooks/Conclusion.ts"
-import * as Delivery from "../../src/webhooks/Delivery.ts"
-import * as EndpointHealth from "../../src/webhooks/EndpointHealth.ts"
-import * as Subscription from "../../src/webhooks/EventSubscription.ts"
+import { conclude, type Ended, type Endpoint } from "../../src/webhooks/deliveries/AttemptRules.ts"
+import * as Delivery from "../../src/webhooks/deliveries/Delivery.ts"
+import * as EndpointHealth from "../../src/webhooks/deliveries/EndpointHealth.ts"
+import * as Subscription from "../../src/webhooks/subscriptions/EventSubscription.ts"
+import { SubscriptionId } from "../../src/wire/Ids.ts"
+import { day_ms, hour_ms } from "../../src/wire/Timestamp.ts"
 
 const id = SubscriptionId.make("sub_00000000000000000000000001")
 const began = day_ms * 10_000

@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { verifyWebhook } from "../../src/index.ts"
 import type { Change } from "../../src/storage/Change.ts"
-import { fromMillis, toMillis } from "../../src/Timestamp.ts"
 import type { SendOutcome, WebhookRequest } from "../../src/webhooks/WebhookSender.ts"
-import { advance, beginning, feed, forceExpiry, pass, runDue, start, world } from "../engine/support.ts"
+import { fromMillis, toMillis } from "../../src/wire/Timestamp.ts"
+import { advance, beginning, feed, forceExpiry, pass, runDue, start, world } from "../quoting/support.ts"
 import {
   answered,
   bodyOf,

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SubscriptionId } from "../../src/Ids.ts"
-import { toMillis } from "../../src/Timestamp.ts"
-import { type Outcome, shut_off_after_ms } from "../../src/webhooks/Delivery.ts"
-import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/EndpointHealth.ts"
-import { pass, refusal, runDue, start, work } from "../engine/support.ts"
+import { type Outcome, shut_off_after_ms } from "../../src/webhooks/deliveries/Delivery.ts"
+import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/deliveries/EndpointHealth.ts"
+import { SubscriptionId } from "../../src/wire/Ids.ts"
+import { toMillis } from "../../src/wire/Timestamp.ts"
+import { pass, refusal, runDue, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, disable, health, sendTest, silence, tale } from "./support.ts"
 
 const live = { environment: "live" } as const

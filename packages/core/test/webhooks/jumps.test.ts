@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { advance, type InWorld, pass, runDue, start, work } from "../engine/support.ts"
+import { advance, type InWorld, pass, runDue, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, health, list, log, type Script, tale } from "./support.ts"
 
 const hour_s = 3_600

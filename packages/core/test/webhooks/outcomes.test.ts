@@ -1,16 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Fiber, Latch, Option } from "effect"
-import { SubscriptionId, WorkspaceId } from "../../src/Ids.ts"
 import * as Change from "../../src/storage/Change.ts"
 import type { ClaimedJob } from "../../src/storage/Job.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import * as Delivery from "../../src/webhooks/Delivery.ts"
-import { manualJob } from "../../src/webhooks/DeliveryJob.ts"
-import * as Subscription from "../../src/webhooks/EventSubscription.ts"
-import * as Outcomes from "../../src/webhooks/Outcomes.ts"
-import { pass, start, work } from "../engine/support.ts"
+import * as AttemptWriter from "../../src/webhooks/deliveries/AttemptWriter.ts"
+import * as Delivery from "../../src/webhooks/deliveries/Delivery.ts"
+import { manualJob } from "../../src/webhooks/deliveries/DeliveryJob.ts"
+import * as Subscription from "../../src/webhooks/subscriptions/EventSubscription.ts"
+import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
+import { pass, start, work } from "../quoting/support.ts"
 import { answered, confirmed, create, health, kept, log, sendTest, tale } from "./support.ts"
 
 const live = { environment: "live" } as const
@@ -259,7 +259,7 @@ const three = Effect.gen(function* () {
   const { jobs } = yield* storage.claim({ now: 1, lease_ms: 1_000, limit: 10 })
   const gate = yield* Latch.make()
   const commits: Array<number> = []
-  const write = yield* Outcomes.make({
+  const write = yield* AttemptWriter.make({
     ...storage,
     commit: (change) => {
       commits.push(change.finishes.length)
@@ -298,7 +298,7 @@ describe("two hosts that write the outcomes of an endpoint in turn", () => {
         ...storage,
         commit: (change) => Effect.tapError(storage.commit(change), ({ _tag }) => Effect.sync(() => refused.push(_tag)))
       }
-      const hosts = [yield* Outcomes.make(watched), yield* Outcomes.make(watched)]
+      const hosts = [yield* AttemptWriter.make(watched), yield* AttemptWriter.make(watched)]
       for (const [index, job] of jobs.entries()) {
         const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
         const write = hosts[index % 2] ?? assert.fail("expected two hosts")

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { anotherHost, feed, start } from "../engine/support.ts"
+import { anotherHost, feed, start } from "../quoting/support.ts"
 import { create, disable, log, only, tale, update } from "./support.ts"
 
 const other_url = "https://hooks.acme.dev/other"

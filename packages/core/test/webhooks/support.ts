@@ -6,7 +6,7 @@ import { directory, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
-import { type InWorld, story, type world } from "../engine/support.ts"
+import { type InWorld, story, type world } from "../quoting/support.ts"
 
 /** A POST that an endpoint has got, and when, in milliseconds of real time. */
 export interface Sent {

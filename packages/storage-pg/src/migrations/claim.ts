@@ -12,7 +12,7 @@ export const claim: ReadonlyArray<string> = [
   `create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[], only_workspace text)
   returns table (
     workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
-    payload text, lease integer, lapses integer, next_due_at bigint, busy boolean
+    payload text, lease integer, expired_leases integer, next_due_at bigint, busy boolean
   )
   language plpgsql ${settings} as $body$
   #variable_conflict use_column
@@ -107,7 +107,7 @@ export const claim: ReadonlyArray<string> = [
       select * from (select * from of_lanes union all select * from without_lane) c
       order by c.urgent desc, c.ready_at, c.number limit most
     ), leased as (
-      update quotewire.job j set lease = j.lease + 1, lapses = j.lapses + j.held::integer, held = true,
+      update quotewire.job j set lease = j.lease + 1, expired_leases = j.expired_leases + j.held::integer, held = true,
         leased_until = ends_at, ready_at = case when j.lane is null then ends_at else j.ready_at end
       from chosen c where j.workspace_id = c.workspace_id and j.number = c.number
     )
@@ -178,7 +178,7 @@ export const claim: ReadonlyArray<string> = [
         null::text, null::integer, null::integer, next_at, is_busy;
     else
       return query
-      select j.workspace_id, j.number, j.kind, j.due_at, j.lane, l.max_leased, l.urgent, j.payload, j.lease, j.lapses,
+      select j.workspace_id, j.number, j.kind, j.due_at, j.lane, l.max_leased, l.urgent, j.payload, j.lease, j.expired_leases,
         next_at, is_busy
       from unnest(t_workspace, t_number) with ordinality t (workspace_id, number, place)
       join quotewire.job j on j.workspace_id = t.workspace_id and j.number = t.number

@@ -58,7 +58,7 @@ export const tables: ReadonlyArray<string> = [
     ready_at bigint not null,
     lane text collate "C",
     lease integer not null default 0,
-    lapses integer not null default 0,
+    expired_leases integer not null default 0,
     held boolean not null default false,
     leased_until bigint,
     payload text not null,

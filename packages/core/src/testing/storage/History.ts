@@ -25,7 +25,7 @@ const Commit = Schema.TaggedStruct("commit", {
       updated_at: moment
     })
   ).check(Schema.isMaxLength(3)),
-  rests_on: Schema.Array(
+  expects: Schema.Array(
     Schema.Struct({
       kind,
       place,

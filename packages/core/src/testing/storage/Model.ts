@@ -1,4 +1,3 @@
-import type { WorkspaceId } from "../../Ids.ts"
 import {
   type Change,
   keepsHistory,
@@ -11,6 +10,7 @@ import {
 import type { Lease, NewJob } from "../../storage/Job.ts"
 import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
 
 /** A version of a record, in its workspace. */
 interface Version {
@@ -35,7 +35,7 @@ export interface ModelJob {
   number: number | null
   lease: number
   /** How many of its claims have ended with their lease. */
-  lapses: number
+  expired_leases: number
   /** Null while nobody has claimed it, or since it was given back. */
   leased_until: number | null
 }
@@ -66,7 +66,7 @@ export class Model {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
     const stored = ({ kind, id }: Seen) => this.newest(change.workspace_id, kind, id)?.version ?? 0
-    const changed = change.rests_on.find((seen) => stored(seen) !== seen.version)
+    const changed = change.expects.find((seen) => stored(seen) !== seen.version)
     if (changed !== undefined) return { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
     for (const [index, write] of change.writes.entries()) {
       const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
@@ -89,7 +89,7 @@ export class Model {
     }
     for (const job of change.jobs) {
       this.serial += 1
-      const unclaimed = { number: null, lease: 0, lapses: 0, leased_until: null }
+      const unclaimed = { number: null, lease: 0, expired_leases: 0, leased_until: null }
       this.jobs = [...this.jobs, { workspace_id, job, serial: this.serial, ...unclaimed }]
     }
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)

@@ -1,6 +1,6 @@
-import type { WorkspaceId } from "../../Ids.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import type { Claim, ClaimQuery } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
 import { expectSame, expectTrue } from "./expect.ts"
 import type { Model, ModelJob } from "./Model.ts"
 
@@ -111,8 +111,8 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
     if (job === undefined || !possible.includes(job)) throw new Error(`${claimed.payload} cannot be claimed now`)
     if (job.number !== null) expectSame("the number of a job that was claimed before", claimed.number, job.number)
     const { workspace_id, number } = claimed
-    const lapses = job.lapses + (job.leased_until === null ? 0 : 1)
-    expectSame("a claimed job", claimed, { ...job.job, workspace_id, number, lease: job.lease + 1, lapses })
+    const expired_leases = job.expired_leases + (job.leased_until === null ? 0 : 1)
+    expectSame("a claimed job", claimed, { ...job.job, workspace_id, number, lease: job.lease + 1, expired_leases })
     return job
   })
   expectSame("how many were claimed", new Set(taken).size, Math.min(query.limit, fitting(model, possible, query.now)))
@@ -131,12 +131,12 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
     taken,
     possible.filter((job) => !taken.includes(job))
   )
-  claim.jobs.forEach(({ number, lapses }, index) => {
+  claim.jobs.forEach(({ number, expired_leases }, index) => {
     const job = taken[index]
     if (job === undefined) return
     job.number = number
     job.lease += 1
-    job.lapses = lapses
+    job.expired_leases = expired_leases
     job.leased_until = query.now + query.lease_ms
   })
   const busy = query.workspace_id !== undefined && inScope(model, query).some((job) => isLeased(job, query.now))

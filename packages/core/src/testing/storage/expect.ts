@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { canonical } from "../../Json.ts"
+import { canonical } from "../../wire/Json.ts"
 
 /** Dies unless both have the same JSON text; what is undefined counts as absent. */
 export const expectSame = (what: string, actual: unknown, expected: unknown): void => {

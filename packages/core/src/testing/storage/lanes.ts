@@ -60,7 +60,11 @@ export const lanes: ReadonlyArray<Case> = [
       const [second] = yield* claimed(storage, 600, 1)
       expectSame("the lane is full", yield* claimed(storage, 1_099), [])
       const again = yield* claimed(storage, 1_100)
-      expectSame("the one whose lease has ended", again, first === undefined ? [] : [{ ...first, lease: 2, lapses: 1 }])
+      expectSame(
+        "the one whose lease has ended",
+        again,
+        first === undefined ? [] : [{ ...first, lease: 2, expired_leases: 1 }]
+      )
       expectSame("the lane is full again", yield* claimed(storage, 1_599), [])
       expectSame("the other one", Sample.dueTimes(yield* claimed(storage, 1_600)), [20])
       expectTrue("its lease is lost", second !== undefined)

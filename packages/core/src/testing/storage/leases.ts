@@ -27,7 +27,13 @@ export const leases: ReadonlyArray<Case> = [
       const stored = Sample.job(10, { kind: "ask_carrier", payload: '{"carrier":"é"}' })
       yield* storage.commit(Sample.change({ jobs: [stored] }))
       const job = yield* claimAgain(storage, 10)
-      expectSame("the job", job, { ...stored, workspace_id: Sample.home, number: job.number, lease: 1, lapses: 0 })
+      expectSame("the job", job, {
+        ...stored,
+        workspace_id: Sample.home,
+        number: job.number,
+        lease: 1,
+        expired_leases: 0
+      })
     })
   ),
   rule(
@@ -35,9 +41,11 @@ export const leases: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       expectSame("before the end", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
-      expectSame("at the end", (yield* storage.claim(Sample.claimAt(1_010))).jobs, [{ ...job, lease: 2, lapses: 1 }])
+      expectSame("at the end", (yield* storage.claim(Sample.claimAt(1_010))).jobs, [
+        { ...job, lease: 2, expired_leases: 1 }
+      ])
       expectSame("after the second end", (yield* storage.claim(Sample.claimAt(9_000))).jobs, [
-        { ...job, lease: 3, lapses: 2 }
+        { ...job, lease: 3, expired_leases: 2 }
       ])
     })
   ),
@@ -179,7 +187,11 @@ export const leases: ReadonlyArray<Case> = [
       yield* storage.release([Sample.leaseOf(job)])
       const again = yield* claimAgain(storage, 10)
       expectSame("after it was given back", again, { ...job, lease: 2 })
-      expectSame("after its lease has ended", yield* claimAgain(storage, 1_010), { ...job, lease: 3, lapses: 1 })
+      expectSame("after its lease has ended", yield* claimAgain(storage, 1_010), {
+        ...job,
+        lease: 3,
+        expired_leases: 1
+      })
     })
   ),
   rule(

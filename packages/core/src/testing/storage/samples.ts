@@ -1,8 +1,8 @@
-import { WorkspaceId } from "../../Ids.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob, Lease, NewJob } from "../../storage/Job.ts"
 import type { FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { ClaimQuery } from "../../storage/Storage.ts"
+import { WorkspaceId } from "../../wire/Ids.ts"
 
 const digits = 26
 

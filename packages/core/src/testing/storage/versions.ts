@@ -98,7 +98,7 @@ export const versions: ReadonlyArray<Case> = [
       expectSame(
         "the job that was not finished",
         again.jobs,
-        jobs.map((job) => ({ ...job, lease: 2, lapses: 1 }))
+        jobs.map((job) => ({ ...job, lease: 2, expired_leases: 1 }))
       )
       yield* storage.commit(Sample.change({ events: [Sample.event(2)] }))
       expectSame("the first number", (yield* storage.feed(Sample.feedOf())).events[0]?.number, 1)
@@ -118,7 +118,7 @@ export const versions: ReadonlyArray<Case> = [
       const resting = (version: number, event: number) =>
         storage.commit(
           Sample.change({
-            rests_on: [seen(1, version)],
+            expects: [seen(1, version)],
             writes: [Sample.request(10 + event)],
             events: [Sample.event(event)]
           })
@@ -146,15 +146,15 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { id: Sample.requestId(1) })] }))
-      yield* storage.commit(Sample.change({ rests_on: [seen(1, 0)], events: [Sample.event(1)] }))
-      yield* expectRefusal(storage.commit(Sample.change({ rests_on: [seen(1, 1)] })), "VersionConflict")
+      yield* storage.commit(Sample.change({ expects: [seen(1, 0)], events: [Sample.event(1)] }))
+      yield* expectRefusal(storage.commit(Sample.change({ expects: [seen(1, 1)] })), "VersionConflict")
     })
   ),
   rule(
     "a change can write what it rests on",
     Effect.fnUntraced(function* (storage) {
       const step = (from: number) =>
-        storage.commit(Sample.change({ rests_on: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
+        storage.commit(Sample.change({ expects: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
       yield* step(0)
       yield* step(1)
       yield* expectRefusal(step(1), "VersionConflict")
@@ -166,7 +166,7 @@ export const versions: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
-        rests_on: [seen(1, 0), seen(3, 1), seen(2, 1)],
+        expects: [seen(1, 0), seen(3, 1), seen(2, 1)],
         writes: [Sample.request(4, { version: 2 })]
       })
       yield* expectRefusal(storage.commit({ ...change, finishes: [lease] }), "LeaseLost")
@@ -186,7 +186,7 @@ export const versions: ReadonlyArray<Case> = [
             .commit(
               Sample.change({
                 workspace_id: writer % 4 === 3 ? Sample.elsewhere : Sample.home,
-                rests_on: [seen(1, 1), seen(place(writer % 2), writer % 2)],
+                expects: [seen(1, 1), seen(place(writer % 2), writer % 2)],
                 events: [Sample.event(writer)]
               })
             )
@@ -210,7 +210,7 @@ export const versions: ReadonlyArray<Case> = [
     "two changes at once that rest on what the other writes are not both stored",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
-        storage.commit(Sample.change({ rests_on: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
+        storage.commit(Sample.change({ expects: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
           Effect.as(1),
           Effect.catchTag("VersionConflict", () => Effect.succeed(0))
         )
@@ -227,7 +227,7 @@ export const versions: ReadonlyArray<Case> = [
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
         const written = storage.commit(Sample.change(change))
-        const resting = storage.commit(Sample.change({ rests_on: [seen(1, version)], events: [Sample.event(1, 2)] }))
+        const resting = storage.commit(Sample.change({ expects: [seen(1, version)], events: [Sample.event(1, 2)] }))
         const refused = Effect.catchTag(resting, "VersionConflict", () => Effect.void)
         const { events: before } = yield* storage.feed(Sample.feedOf())
         yield* Effect.all([refused, written, refused], { concurrency: "unbounded" })
@@ -249,7 +249,7 @@ export const versions: ReadonlyArray<Case> = [
         )
         const rest = Effect.suspend(() => {
           const isOver = order.includes("written")
-          return storage.commit(Sample.change({ rests_on: [seen(1, version)], events: [Sample.event(1)] })).pipe(
+          return storage.commit(Sample.change({ expects: [seen(1, version)], events: [Sample.event(1)] })).pipe(
             Effect.as("stored"),
             Effect.catchTag("VersionConflict", () => Effect.succeed("refused")),
             Effect.map((outcome) => !(isOver && outcome === "stored"))

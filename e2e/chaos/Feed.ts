@@ -1,0 +1,14 @@
+/** An event as the feed shows it. */
+export interface FeedEvent {
+  readonly id: string
+  readonly type: string
+  readonly occurred_at: string
+  readonly resource: { readonly type: string; readonly id: string; readonly version: number }
+}
+
+const final: ReadonlySet<string> = new Set(
+  ["completed", "failed", "cancelled", "incomplete"].map((type) => `quote_request.${type}`)
+)
+
+/** Whether an event is the last of its request. */
+export const isFinal = (type: string): boolean => final.has(type)

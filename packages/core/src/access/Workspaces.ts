@@ -1,0 +1,99 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { keepNewest } from "../concurrency/BoundedMap.ts"
+import * as Change from "../storage/Change.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { timeOf, type Workspace } from "./Workspace.ts"
+
+/** A workspace and its time at the moment of a call, in milliseconds. */
+export interface Moment {
+  readonly workspace: Workspace
+  readonly now: number
+}
+
+/** Reads and changes workspaces, and tells their time. */
+export class Workspaces extends Context.Service<
+  Workspaces,
+  {
+    /**
+     * The workspace and its time now. A workspace that a key names exists; its absence is a defect. A live one never
+     * changes, so it is read once.
+     */
+    readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
+    /** The same by the workspace as this process knows it, which may be over: what is decided by it `restsOn` it. */
+    readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
+    /** Reads, decides and saves, again while others are faster. */
+    readonly update: (
+      id: WorkspaceId,
+      change: (moment: Moment) => Omit<Workspace, "id" | "version">
+    ) => Effect.Effect<Workspace, StorageUnavailable>
+  }
+>()("@quotewire/core/Workspaces") {
+  static readonly layer: Layer.Layer<Workspaces, never, Storage> = Layer.effect(
+    Workspaces,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const clock = yield* Clock.Clock
+      const known = new Map<string, Workspace>()
+      const remember = (workspace: Workspace) => keepNewest(known, max_known, workspace.id, workspace)
+      const at = (workspace: Workspace): Moment => ({
+        workspace,
+        now: timeOf(workspace, clock.currentTimeMillisUnsafe())
+      })
+
+      const read = (id: WorkspaceId) =>
+        Effect.flatMap(storage.get({ workspace_id: id, kind: "workspace", id }), (record) => {
+          if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
+          const before = known.get(id)
+          if (before !== undefined && before.version === record.value.version) return Effect.succeed(at(before))
+          const workspace = Json.decode(Json.fromText<Workspace>(record.value.body))
+          remember(workspace)
+          return Effect.succeed(at(workspace))
+        })
+
+      const remembered = (id: WorkspaceId) => {
+        const workspace = known.get(id)
+        return workspace === undefined ? read(id) : Effect.sync(() => at(workspace))
+      }
+
+      const moment = (id: WorkspaceId) => (known.get(id)?.environment === "live" ? remembered(id) : read(id))
+
+      const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
+        const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
+        return Effect.map(commit(storage, changeOf(workspace)), () => {
+          remember(workspace)
+          return workspace
+        })
+      }
+
+      const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
+        retryOnConflict(Effect.flatMap(read(id), (now) => save(now.workspace, change(now))))
+
+      return Workspaces.of({ moment, remembered, update })
+    })
+  )
+}
+
+const max_known = 10_000
+
+/** What a change rests on that was decided at a moment: the workspace has not changed since. A live one never does. */
+export const restsOn = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
+  environment === "live" ? [] : [{ kind: "workspace", id, version }]
+
+/** The change that stores a version of a workspace, and moves its clock where that has changed. */
+export const changeOf = (workspace: Workspace): Change.Change =>
+  Change.make(workspace.id, {
+    writes: [
+      Change.record({
+        kind: "workspace",
+        id: workspace.id,
+        version: workspace.version,
+        body: JSON.stringify(workspace),
+        created_at: workspace.created_at,
+        updated_at: workspace.created_at
+      })
+    ],
+    clock_offset_ms: workspace.clock_offset_ms
+  })

@@ -1,0 +1,212 @@
+import { Context, Effect, Latch, Layer, Option } from "effect"
+import * as Cursor from "../access/Cursor.ts"
+import { Seal } from "../access/Seal.ts"
+import * as Signal from "../concurrency/Signal.ts"
+import * as Supervise from "../concurrency/supervise.ts"
+import * as Change from "../storage/Change.ts"
+import { commit } from "../storage/retryOnConflict.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { default_limit } from "../wire/Page.ts"
+import { toMillis } from "../wire/Timestamp.ts"
+import type { Call } from "./Call.ts"
+import { apart, type FinishedCall } from "./FinishedCall.ts"
+import { HeldCalls } from "./HeldCalls.ts"
+import {
+  type ListedRequest,
+  type ListInput,
+  LoggedCall,
+  labels,
+  max_text_characters,
+  type RequestLogEntry,
+  type RequestLogPage
+} from "./RequestLogEntry.ts"
+
+/** Whether calls are logged; where they are not, the operations of the request log are not offered. */
+export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/KeepsRequestLog", {
+  defaultValue: () => true
+})
+
+/**
+ * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
+ *
+ * A call is only noted in memory when it ends. Twice a second, where 500 wait, and when the layer ends, what was noted is
+ * written, one change for each workspace. While storage is away the newest 50,000 calls wait; how many were lost is logged.
+ */
+export class RequestLog extends Context.Service<
+  RequestLog,
+  {
+    /** Whether calls are logged at all. */
+    readonly isKept: boolean
+    /** Notes a call that has ended. A call without a key belongs to nobody and is left out. */
+    readonly note: (call: FinishedCall) => void
+    /** Lists the calls of the caller's workspace, newest first. */
+    readonly list: (
+      call: Call,
+      input: ListInput
+    ) => Effect.Effect<Json.Json<RequestLogPage>, ApiError.ApiError<"invalid_cursor"> | StorageUnavailable>
+    /** Reads one call of the caller's workspace. */
+    readonly get: (
+      call: Call,
+      id: string
+    ) => Effect.Effect<Json.Json<RequestLogEntry>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+  }
+>()("@quotewire/core/RequestLog") {
+  static readonly layer: Layer.Layer<RequestLog, never, Storage | Seal> = Layer.effect(
+    RequestLog,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const isKept = yield* KeepsRequestLog
+      const held = new HeldCalls(max_held)
+      const hasCalls = Latch.makeUnsafe()
+      const isFull = Signal.make()
+      const write = writing(storage, held)
+
+      const writeHeld = Effect.gen(function* () {
+        yield* hasCalls.await
+        yield* isFull.next(write_every_ms)
+        yield* hasCalls.close
+        yield* Effect.onError(write, () => hasCalls.open)
+      }).pipe(Effect.catchTag("StorageUnavailable", () => Effect.void))
+
+      const writeLast = write.pipe(
+        Effect.interruptible,
+        Effect.timeoutOption(last_write_ms),
+        Effect.ignore,
+        Effect.andThen(Effect.suspend(() => warnOf(held.size)))
+      )
+
+      const note = (call: FinishedCall): void => {
+        if (call.caller.key_id === null) return
+        held.add(shortened(call))
+        hasCalls.openUnsafe()
+        // Once, not from then on: where storage is away, the calls behind it wait for their time.
+        if (held.size === max_change_calls) isFull.wake()
+      }
+
+      if (isKept) {
+        yield* Effect.addFinalizer(() => writeLast)
+        yield* Effect.forkScoped(Supervise.forever("The request log", writeHeld, write_every_ms))
+      }
+      return RequestLog.of({
+        isKept,
+        note: isKept ? note : () => {},
+        list: (call, input) => list(storage, seal, call, input),
+        get: (call, id) => get(storage, call, id)
+      })
+    })
+  )
+}
+
+const max_held = 50_000
+/** A call can be read at the latest a second after its end. */
+const write_every_ms = 500
+/** How long the last writing may take when a host stops. */
+const last_write_ms = 900
+/** So many calls are written in one change, and at once: what is held for long costs the collection of garbage more. */
+const max_change_calls = 500
+
+/** Writes what is held; what could not be written is held again. */
+const writing = (storage: Storage["Service"], held: HeldCalls): Effect.Effect<void, StorageUnavailable> =>
+  Effect.suspend(() => {
+    const unwritten = new Set(batchesOf(held.take()))
+    const writeOne = (batch: Batch) =>
+      Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch)))
+    return Effect.forEach([...unwritten], writeOne, { concurrency: 4, discard: true }).pipe(
+      Effect.ensuring(Effect.sync(() => held.giveBack([...unwritten].flatMap(({ calls }) => calls)))),
+      Effect.andThen(Effect.suspend(() => warnOf(held.takeLost())))
+    )
+  })
+
+/** Calls of one workspace that are written together. */
+interface Batch {
+  readonly workspace_id: WorkspaceId
+  readonly calls: ReadonlyArray<FinishedCall>
+}
+
+const batchesOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<Batch> =>
+  Array.from(
+    Map.groupBy(calls, (call) => call.caller.workspace_id),
+    ([workspace_id, its]) =>
+      Array.from({ length: Math.ceil(its.length / max_change_calls) }, (_, index) => ({
+        workspace_id,
+        calls: its.slice(index * max_change_calls, (index + 1) * max_change_calls)
+      }))
+  ).flat()
+
+const storeBatch = (
+  storage: Storage["Service"],
+  { calls, workspace_id }: Batch
+): Effect.Effect<void, StorageUnavailable> => {
+  const writes = calls.map((call) => new LoggedCall(call))
+  const store = (records: ReadonlyArray<Change.StoredRecord>) =>
+    commit(storage, Change.make(workspace_id, { writes: records }))
+  // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
+  const storeEach = Effect.forEach(
+    writes,
+    (record) => Effect.catchTag(store([record]), "VersionConflict", () => Effect.void),
+    { discard: true }
+  )
+  return store(writes).pipe(
+    Effect.catchTag("VersionConflict", () => storeEach),
+    // What storage cannot take today it will not take tomorrow: the calls behind it must not wait for it.
+    Effect.catchDefect((defect) => Effect.logError("Calls could not be logged", defect))
+  )
+}
+
+const warnOf = (lost: number) =>
+  lost === 0
+    ? Effect.void
+    : Effect.logWarning(`Storage could not be reached; ${lost} calls are missing in the request log`)
+
+/** A long text is copied as far as it is kept. */
+const shortened = (call: FinishedCall): FinishedCall => {
+  const { client_name, client_version, user_agent } = call.via
+  if (!isLong(client_name) && !isLong(client_version) && !isLong(user_agent)) return call
+  const via = {
+    ...call.via,
+    client_name: copied(client_name),
+    client_version: copied(client_version),
+    user_agent: copied(user_agent)
+  }
+  return { ...call, via }
+}
+
+const isLong = (text: string | null): text is string => text !== null && text.length > max_text_characters
+
+const copied = (text: string | null): string | null => (isLong(text) ? apart(text.slice(0, max_text_characters)) : text)
+
+const list = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  seal: Seal["Service"],
+  { caller: { workspace_id } }: Call,
+  input: ListInput
+) {
+  const { limit = default_limit, cursor, ...filters } = input
+  const scope = { list: "api_requests", workspace_id, filters }
+  const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
+  const page = yield* storage.page({
+    workspace_id,
+    kind: "api_request",
+    order: "newest",
+    after,
+    limit,
+    labels: labels(filters),
+    ...(filters.since !== undefined && { created_after: toMillis(filters.since) })
+  })
+  const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+  return Json.object<RequestLogPage>({
+    requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
+    next_cursor: Json.encode(next_cursor)
+  })
+})
+
+const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: { workspace_id } }: Call, id: string) {
+  const stored = yield* storage.get({ workspace_id, kind: "api_request", id })
+  if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+  const { agent: _, ...entry } = Json.decode(Json.fromText<ListedRequest>(stored.value.body))
+  return Json.encode<RequestLogEntry>(entry)
+})

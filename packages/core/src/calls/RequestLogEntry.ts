@@ -1,0 +1,168 @@
+import { Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { codes } from "../wire/ApiError.ts"
+import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
+import { wholeNumber } from "../wire/Input.ts"
+import { pageFields } from "../wire/Page.ts"
+import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
+import type { FinishedCall } from "./FinishedCall.ts"
+
+/** Texts of callers are kept up to this length (api.md, Limits). */
+export const max_text_characters = 200
+
+const NullableText = Schema.NullOr(Schema.String)
+
+const fields = {
+  request_id: RequestId,
+  created_at: Timestamp.annotate({ description: "When the request was received" }),
+  environment: Environment,
+  key_id: KeyId.annotate({ description: "The key's identifier, never the key" }),
+  operation: NullableText.annotate({ description: "Null where the request reached no operation" }),
+  method: Schema.String,
+  route: Schema.String.annotate({
+    description: "The matched path with {id} in place of each ID; * where none matched"
+  }),
+  status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
+  error_code: Schema.NullOr(Schema.Literals(codes)),
+  duration_ms: Schema.Int,
+  quote_request_id: Schema.NullOr(QuoteRequestId),
+  quote_id: Schema.NullOr(QuoteId)
+}
+
+/** One API call of an organization (api.md, Request log entry): no body, no key, nothing of a person. */
+export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
+export type RequestLogEntry = typeof RequestLogEntry.Type
+
+/** An entry as the list shows it: with what the caller's program said of itself. */
+export const ListedRequest = Schema.Struct({
+  ...fields,
+  agent: Schema.Struct({
+    client_name: NullableText.annotate({ description: "Only clients of the agent endpoint name themselves" }),
+    client_version: NullableText,
+    user_agent: NullableText.annotate({ description: "At most 200 characters" })
+  })
+}).annotate({ identifier: "ListedRequest" })
+export type ListedRequest = typeof ListedRequest.Type
+
+/** Which entries to list, newest first. */
+export const ListInput = Schema.Struct({
+  ...pageFields,
+  status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
+    description: "The HTTP status of the answer"
+  }),
+  error_code: Schema.optionalKey(Schema.Literals(codes)),
+  operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
+})
+export type ListInput = typeof ListInput.Type
+
+/** A page of the request log. */
+export const RequestLogPage = Schema.Struct({
+  requests: Schema.Array(ListedRequest),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+export type RequestLogPage = typeof RequestLogPage.Type
+
+/** What the log can be filtered by, but for the time. */
+type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
+
+/** The labels that an entry carries, and that a list of such entries asks for. */
+export const labels = (of: Labelled): ReadonlyArray<string> => [
+  ...(of.status === undefined ? [] : [`status:${of.status}`]),
+  ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
+  ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
+]
+
+/**
+ * A call as it is kept; its times are real, also where a sandbox's clock was moved.
+ *
+ * It is encoded when its text is asked for: a process that keeps its log in memory keeps far more than anybody reads.
+ */
+export class LoggedCall implements StoredRecord {
+  private readonly call: FinishedCall
+  private text: string | null = null
+
+  constructor(call: FinishedCall) {
+    this.call = call
+  }
+
+  get id(): string {
+    return this.call.request_id
+  }
+
+  get body(): string {
+    this.text ??= JSON.stringify(entryOf(this.call))
+    return this.text
+  }
+
+  get labels(): ReadonlyArray<string> {
+    const { error_code, operation, status } = this.call
+    return labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  }
+
+  get created_at(): number {
+    return this.call.created_at
+  }
+
+  get updated_at(): number {
+    return this.call.created_at
+  }
+
+  get kind() {
+    return "api_request" as const
+  }
+
+  get version(): number {
+    return 1
+  }
+
+  get parent(): null {
+    return null
+  }
+
+  get status(): null {
+    return null
+  }
+
+  get line(): null {
+    return null
+  }
+
+  get expires_at(): null {
+    return null
+  }
+}
+
+const entryOf = ({ caller, via, ...call }: FinishedCall) => ({
+  request_id: call.request_id,
+  created_at: fromMillis(call.created_at),
+  environment: caller.environment,
+  key_id: caller.key_id,
+  operation: call.operation,
+  method: via.method,
+  route: via.route,
+  status: call.status,
+  error_code: call.error_code,
+  duration_ms: call.duration_ms,
+  quote_request_id: call.quote_request_id,
+  quote_id: call.quote_id,
+  agent: {
+    client_name: storable(via.client_name),
+    client_version: storable(via.client_version),
+    user_agent: storable(via.user_agent)
+  }
+})
+
+/** What stands behind the prefix of a key, a read handle or a signing secret. */
+const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g
+
+/** Text of a caller as every storage can hold it, without secrets, and no longer than the log shows it. */
+const storable = (text: string | null): string | null =>
+  text === null
+    ? null
+    : text
+        .slice(0, max_text_characters)
+        .toWellFormed()
+        .replace(/\p{Cc}/gu, " ")
+        .replace(secret, "…")

@@ -1,0 +1,54 @@
+import { Effect, Schema } from "effect"
+import * as Operation from "./Operation.ts"
+import { RequestLog } from "./RequestLog.ts"
+import { ListInput, RequestLogEntry, RequestLogPage } from "./RequestLogEntry.ts"
+
+const authority: Operation.Authority = { callers: ["server"] }
+const offered = Effect.map(RequestLog, (log) => log.isKept)
+
+/** Lists the organization's calls (api.md, GET /v1/requests). */
+export const listApiRequests = Operation.make({
+  name: "list_api_requests",
+  summary: "List API requests",
+  description:
+    "The calls of the last 30 days in this environment, newest first, refused ones too; a call appears within a second. No bodies are kept. The filters must be sent with every page. A page can be short and yet have a next_cursor: read until next_cursor is null.",
+  tag: "Requests",
+  route: {
+    method: "GET",
+    path: "/v1/requests",
+    query: {
+      limit: "integer",
+      cursor: "string",
+      status: "integer",
+      error_code: "string",
+      operation: "string",
+      since: "string"
+    },
+    status: 200
+  },
+  authority,
+  cost: { read: 1 },
+  idempotent: false,
+  input: ListInput,
+  output: RequestLogPage,
+  offered,
+  errors: ["invalid_cursor"],
+  run: (call, input) => Effect.flatMap(RequestLog, (log) => log.list(call, input))
+})
+
+/** Reads one call (api.md, GET /v1/requests/{id}). */
+export const getApiRequest = Operation.make({
+  name: "get_api_request",
+  summary: "Read an API request",
+  description: "What is known of one call, by the Request-Id of its answer. It can be read within a second.",
+  tag: "Requests",
+  route: { method: "GET", path: "/v1/requests/{id}", query: {}, status: 200 },
+  authority,
+  cost: { read: 1 },
+  idempotent: false,
+  input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The request, `req_…`" }) }),
+  output: RequestLogEntry,
+  offered,
+  errors: ["not_found"],
+  run: (call, { id }) => Effect.flatMap(RequestLog, (log) => log.get(call, id))
+})

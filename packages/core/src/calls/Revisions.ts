@@ -1,0 +1,115 @@
+import { Context, Effect, Layer, Option } from "effect"
+import type { Organization } from "../access/Organization.ts"
+import type { Workspace } from "../access/Workspace.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import { keepNewest } from "../concurrency/BoundedMap.ts"
+import * as Change from "../storage/Change.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
+import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { ApiError } from "../wire/ApiError.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import * as Revision from "./Revision.ts"
+import { ServedRevisions } from "./ServedRevisions.ts"
+
+/**
+ * How a call says which revision it wants.
+ *
+ * A REST call hands over its `Service-Version`, null where none was sent: the pin decides then. `current` is for hosts
+ * that always answer in the newest revision, and neither reads nor stores a pin (api.md, Versioning 6).
+ */
+export type AskedRevision = { readonly header: string | null } | "current"
+
+/** Chooses the revision of calls and of webhooks, and keeps the pin of each workspace (api.md, Versioning 2 and 3). */
+export class Revisions extends Context.Service<
+  Revisions,
+  {
+    /** The newest revision. */
+    readonly current: Revision.Revision
+    /** The revision that a call asks for, else the one that is pinned; null where none is pinned yet. */
+    readonly choose: (
+      asked: AskedRevision,
+      workspace_id: WorkspaceId
+    ) => Effect.Effect<Revision.Revision | null, ApiError<"invalid_version"> | StorageUnavailable>
+    /**
+     * The pinned revision of a workspace; where none is, this pins one: the current, and in the live environment that of
+     * the sandbox first. While storage takes no pin, it is the current one.
+     */
+    readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision.Revision, StorageUnavailable>
+  }
+>()("@quotewire/core/Revisions") {
+  static readonly layer: Layer.Layer<Revisions, never, Storage | Workspaces> = Layer.effect(
+    Revisions,
+    Effect.gen(function* () {
+      const served = yield* ServedRevisions
+      const storage = yield* Storage
+      const workspaces = yield* Workspaces
+      // A pin never changes, so it is read once.
+      const pins = new Map<WorkspaceId, string>()
+      const remember = (workspace_id: WorkspaceId, date: string) => keepNewest(pins, max_pins, workspace_id, date)
+
+      const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
+        const known = pins.get(workspace_id)
+        if (known !== undefined) return Effect.succeed(known)
+        return Effect.map(storage.get({ workspace_id, kind: "pin", id: workspace_id }), (stored) => {
+          if (Option.isNone(stored)) return null
+          const { revision } = Json.decode(Json.fromText<Pin>(stored.value.body))
+          remember(workspace_id, revision)
+          return revision
+        })
+      }
+
+      /** What a workspace is pinned to when its time has come. */
+      const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
+        if (environment === "sandbox") return served[0].date
+        const stored = yield* storage.get({ workspace_id: directory, kind: "organization", id: organization_id })
+        if (Option.isNone(stored)) return served[0].date
+        const { workspaces } = Json.decode(Json.fromText<Organization>(stored.value.body))
+        return (yield* pinned(workspaces.sandbox)) ?? served[0].date
+      })
+
+      const pin = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+        const known = yield* pinned(workspace_id)
+        if (known !== null) return Revision.nearest(served, known)
+        const { workspace, now } = yield* workspaces.moment(workspace_id)
+        const revision = yield* firstPin(workspace)
+        const change = Change.make(workspace_id, { writes: [recordOf(workspace_id, { revision }, now)] })
+        const isStored = yield* commit(storage, change).pipe(
+          Effect.as(true),
+          Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
+        )
+        if (!isStored) return served[0]
+        remember(workspace_id, revision)
+        return Revision.nearest(served, revision)
+      })
+
+      return Revisions.of({
+        current: served[0],
+        choose: (asked, workspace_id) => {
+          if (asked === "current") return Effect.succeed(served[0])
+          if (asked.header !== null) return Effect.fromResult(Revision.named(served, asked.header))
+          return Effect.map(pinned(workspace_id), (pin) => (pin === null ? null : Revision.nearest(served, pin)))
+        },
+        // Who loses the race for the first pin finds the winner's when it looks again.
+        pin: (workspace_id) => retryOnConflict(pin(workspace_id))
+      })
+    })
+  )
+}
+
+const max_pins = 10_000
+
+/** A pin as it is kept: the date, whatever becomes of the revision. */
+interface Pin {
+  readonly revision: string
+}
+
+const recordOf = (id: WorkspaceId, pin: Pin, now: number): Change.StoredRecord =>
+  Change.record({
+    kind: "pin",
+    id,
+    version: 1,
+    body: JSON.stringify(pin),
+    created_at: now,
+    updated_at: now
+  })

@@ -1,0 +1,163 @@
+import { Cause, Clock, Effect, Random, Schema } from "effect"
+import { Slot } from "../concurrency/Slot.ts"
+import type { Line } from "../lines/Line.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import { type CarrierAsk, type CarrierLine, type CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import * as CarrierHealth from "./CarrierHealth.ts"
+import type { Candidate } from "./Eligibility.ts"
+
+/**
+ * What came of a try to ask: the carrier's reply, that it was not asked because the ask was begun before, or that it has no
+ * room now and may be tried later.
+ */
+export type Asked =
+  | { readonly _tag: "replied"; readonly reply: CarrierReply }
+  | { readonly _tag: "in_doubt" }
+  | { readonly _tag: "no_room"; readonly again_after_ms: number }
+
+/** Asks carriers, each within its own limits: a slow one holds nobody else up. */
+export interface Asking {
+  /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
+  readonly isOpen: (carrier_id: string, line: Line, real_now: number) => boolean
+  /**
+   * Asks once, within the carrier's time-out and the deadline; it never waits for room. `begin` comes right before the ask
+   * of a carrier that is not simulated, and answers whether the ask may be made.
+   */
+  readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
+  /** Runs any other call to an adapter: what is thrown, late or not a reply at all counts as `unavailable`. */
+  readonly guarded: (
+    call: () => Effect.Effect<CarrierReply>,
+    candidate: Candidate,
+    ask: CarrierAsk
+  ) => Effect.Effect<CarrierReply>
+  /** Looks at an offer again. */
+  readonly look: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
+}
+
+/** No attempt takes longer than this; a carrier may ask for less. */
+const max_attempt_ms = 15 * second_ms
+
+const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
+
+/** An ask without room waits at least so long before it is tried again. */
+const no_room_ms = 250
+
+// The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
+const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
+  adapter.simulation === undefined
+    ? away(Effect.suspend(call)).pipe(
+        Effect.timeoutOrElse({
+          duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
+          orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
+        }),
+        Effect.map(readable),
+        unlessBroken(adapter.carrier.id, failed)
+      )
+    : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
+
+const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
+  away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
+    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
+    Effect.map((found) =>
+      found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found
+    ),
+    unlessBroken(adapter.carrier.id, notNow)
+  )
+
+/** The asks of one process, with their circuit breakers. */
+export const make: Effect.Effect<Asking> = Effect.sync(() => {
+  const healths = new Map<string, CarrierHealth.CarrierHealth>()
+  const keyOf = (carrier_id: string, line: Line) => `${carrier_id} ${line}`
+  const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
+
+  /** What counts against the carrier's limits while it runs. */
+  const counted = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
+    const key = keyOf(adapter.carrier.id, line)
+    return Effect.acquireUseRelease(
+      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.began(healthOf(key), now))),
+      () => use,
+      () => Effect.sync(() => healths.set(key, CarrierHealth.left(healthOf(key))))
+    )
+  }
+
+  const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
+
+  /** A second, identical ask, where the first one takes long and the carrier has room for both. */
+  const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
+    yield* Effect.sleep(after_ms)
+    const now = yield* Clock.currentTimeMillis
+    const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
+    return yield* hasRoom ? counted(candidate, ask, askOnce(candidate, ask)) : Effect.never
+  })
+
+  const askWithin = Effect.fnUntraced(function* <E>(
+    candidate: Candidate,
+    ask: CarrierAsk,
+    begin: Effect.Effect<boolean, E>
+  ): Effect.fn.Return<Asked, E> {
+    const { adapter, line } = candidate
+    const key = keyOf(adapter.carrier.id, ask.line)
+    const began = yield* Clock.currentTimeMillis
+    if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
+      const again_after_ms = Math.max(no_room_ms, CarrierHealth.fullFor(healthOf(key), line, began))
+      return { _tag: "no_room", again_after_ms }
+    }
+    // Only carriers that can tell a repeat from a new ask are ever sent a second one.
+    const { hedge_after_ms } = line
+    const call = () =>
+      line.idempotent && hedge_after_ms !== null
+        ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
+        : askOnce(candidate, ask)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
+      mayAsk ? guarded(call, candidate, ask) : Effect.succeed(null)
+    )
+    const reply = yield* counted(candidate, ask, beginAndAsk)
+    if (reply === null) return { _tag: "in_doubt" }
+    const ended = yield* Clock.currentTimeMillis
+    healths.set(key, CarrierHealth.judged(healthOf(key), reply.kind === "unavailable", ended))
+    return { _tag: "replied", reply }
+  })
+
+  return {
+    isOpen: (carrier_id, line, real_now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), real_now),
+    // What a simulated carrier is told to do says nothing about its health.
+    ask: (candidate, ask, begin) =>
+      candidate.adapter.simulation === undefined
+        ? askWithin(candidate, ask, begin)
+        : Effect.map(
+            guarded(() => candidate.adapter.ask(ask), candidate, ask),
+            (reply) => ({ _tag: "replied", reply })
+          ),
+    guarded,
+    look
+  }
+})
+
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
+
+const isReply = Schema.is(CarrierReply)
+
+/** Adapters are other people's code: what is not a reply at all is not believed. */
+export const readable = (reply: CarrierReply): CarrierReply => (isReply(reply) ? reply : unreadable)
+
+/** A job that waits for a carrier lets others run meanwhile. */
+const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
+
+/** What a call to an adapter comes to, or `otherwise` where the adapter has broken: nothing of it reaches further. */
+export const unlessBroken =
+  <B>(carrier_id: string, otherwise: B) =>
+  <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
+    Effect.catchCause(call, (cause) =>
+      Effect.logWarning("A carrier's adapter has died").pipe(
+        Effect.annotateLogs({ carrier_id, error: errorName(Cause.squash(cause)) }),
+        Effect.as(otherwise)
+      )
+    )
+
+/** Only the name of an error is logged: its message may repeat what was sent to the carrier. */
+const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+
+/** How long to wait before the only repeat of an ask: a second, half of it left to chance. */
+export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

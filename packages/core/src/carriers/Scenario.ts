@@ -1,0 +1,71 @@
+import { Schema } from "effect"
+import { Line } from "../lines/Line.ts"
+import catalogueFile from "./data/scenarios.json" with { type: "json" }
+
+/** A named outcome that a sandbox can play. */
+export const Scenario = Schema.Struct({
+  name: Schema.String,
+  description: Schema.String,
+  lines: Schema.Array(Line)
+}).annotate({ identifier: "Scenario" })
+export type Scenario = typeof Scenario.Type
+
+/** The name of a scenario of the catalogue. Written out, since a declaration that is shipped cannot import its JSON. */
+export type ScenarioName =
+  | "quotes_ready"
+  | "single_quote"
+  | "zero_quotes"
+  | "some_carriers_silent"
+  | "incomplete_no_quotes"
+  | "all_carriers_silent"
+  | "all_carriers_error"
+  | "cannot_start"
+  | "waits_in_queue"
+  | "slow_quotes"
+  | "action_required"
+  | "price_update"
+  | "quote_withdrawn"
+  | "quote_expires_soon"
+  | "expiry_unknown"
+  | "price_unknown"
+  | "late_answer"
+  | "unknown_values"
+  | "needs_information"
+  | "consent_refused"
+  | "credit_disclosure"
+  | "rate_limited"
+  | "service_unavailable"
+  | "internal_error"
+
+// A name that only one of them has, the type or the catalogue, does not compile.
+const isName = (name: string): name is keyof typeof catalogueFile.scenarios =>
+  Object.hasOwn(catalogueFile.scenarios, name)
+
+const all_names: ReadonlyArray<ScenarioName> = Object.keys(catalogueFile.scenarios).filter(isName)
+
+/** Every scenario, and the version of the catalogue, which changes when an outcome changes. */
+export const catalogue = {
+  scenario_catalog_version: catalogueFile.scenario_catalog_version,
+  scenarios: Schema.decodeUnknownSync(Schema.Array(Scenario))(
+    all_names.map((name) => ({ name, ...catalogueFile.scenarios[name] }))
+  )
+}
+
+const namesOfLine = (line: Line) => all_names.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
+const names: { readonly [L in Line]: ReadonlyArray<ScenarioName> } = {
+  personal_auto: namesOfLine("personal_auto"),
+  renters: namesOfLine("renters"),
+  pet: namesOfLine("pet")
+}
+
+/** The names of the scenarios that a line can play; of all lines where none is given. */
+export const namesOf = (line?: Line): ReadonlyArray<ScenarioName> => (line === undefined ? all_names : names[line])
+
+/** The scenario that a stored record names; null where it names none, or one that the catalogue has not any more. */
+export const named = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
+
+/** How long a request waits in its queue, in milliseconds of workspace time. */
+export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
+
+/** How long a refused first attempt keeps a `request_key` refused, in the scenarios that refuse it. */
+export const refused_ms = 5_000

@@ -1,0 +1,47 @@
+import type { CoverageItem } from "../carriers/Carrier.ts"
+import type { Assumption } from "../lines/Assumption.ts"
+import { dollars } from "../wire/Money.ts"
+
+/** What a rate plan makes of a risk: the price and what it covers. Amounts in cents, for the whole term. */
+export interface Rated {
+  readonly premium: number
+  readonly term_months: number
+  readonly fees: ReadonlyArray<{ readonly code: string; readonly cents: number }>
+  /** The covers of each vehicle, home or pet, in the order of the application. */
+  readonly coverages: ReadonlyArray<ReadonlyArray<CoverageItem>>
+  readonly conditions: ReadonlyArray<string>
+  /** What the carrier itself filled in or replaced. */
+  readonly assumptions: ReadonlyArray<Assumption>
+}
+
+/** A cover with a limit in whole US dollars. */
+export const limited = (code: string, usd: number): CoverageItem => ({
+  code,
+  limit: dollars(usd),
+  deductible: null,
+  included: true
+})
+
+/** A cover with a deductible in whole US dollars and no limit of its own. */
+export const deductible = (code: string, usd: number): CoverageItem => ({
+  code,
+  limit: null,
+  deductible: dollars(usd),
+  included: true
+})
+
+/** A cover of which there is nothing to say but whether the offer has it. */
+export const plain = (code: string, included: boolean): CoverageItem => ({
+  code,
+  limit: null,
+  deductible: null,
+  included
+})
+
+/** A cover with both a limit and a deductible, in whole US dollars; no limit at all where it is null. */
+export const limitedAbove = (code: string, limit_usd: number | null, deductible_usd: number): CoverageItem => ({
+  code,
+  limit: limit_usd === null ? null : dollars(limit_usd),
+  deductible: dollars(deductible_usd),
+  included: true
+})

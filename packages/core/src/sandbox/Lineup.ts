@@ -1,0 +1,69 @@
+import { type Line, lines } from "../lines/Line.ts"
+import { plans } from "../rating/RatePlan.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import type { Part } from "./script.ts"
+
+/** A fictional carrier and how it answers. */
+export interface FictionalCarrier {
+  readonly id: string
+  readonly name: string
+  /** The name as it stands in products. */
+  readonly brand: string
+  readonly mode: "sync" | "poll" | "callback"
+  readonly uses_credit: boolean
+}
+
+interface Planned {
+  readonly name: string
+  readonly latency: number
+}
+
+const planned: { readonly [L in Line]: { readonly [carrier_id: string]: Planned } } = {
+  personal_auto: plans.auto.carriers,
+  renters: plans.renters.carriers,
+  pet: plans.pet.carriers
+}
+
+type Character = Omit<FictionalCarrier, "id" | "name">
+
+const sync = { mode: "sync", uses_credit: false } as const
+
+const characters: { readonly [carrier_id: string]: Character } = {
+  sbx_harborline: { brand: "Harborline Mutual", ...sync },
+  sbx_pinecrest: { brand: "Pinecrest Direct", ...sync },
+  sbx_bluefern: { brand: "Bluefern", mode: "poll", uses_credit: false },
+  sbx_copperline: { brand: "Copperline Specialty", ...sync },
+  sbx_meridian: { brand: "Meridian Lane", mode: "callback", uses_credit: true },
+  sbx_lanternway: { brand: "Lanternway", ...sync },
+  sbx_brightstoop: { brand: "Brightstoop", ...sync },
+  sbx_pawbridge: { brand: "Pawbridge", ...sync },
+  sbx_tailhaven: { brand: "Tailhaven", ...sync },
+  sbx_whiskerwell: { brand: "Whiskerwell", ...sync }
+}
+
+/** The carriers of a line with their parts in its scenarios, the fastest first. */
+const lineupOf = (line: Line): ReadonlyArray<readonly [carrier_id: string, part: Part]> => {
+  const sorted = Object.entries(planned[line]).toSorted(([, a], [, b]) => a.latency - b.latency)
+  return sorted.map(([id, { latency }], position) => [
+    id,
+    { line, position, count: sorted.length, latency_ms: latency * second_ms }
+  ])
+}
+
+const parts: { readonly [L in Line]: ReadonlyMap<string, Part> } = {
+  personal_auto: new Map(lineupOf("personal_auto")),
+  renters: new Map(lineupOf("renters")),
+  pet: new Map(lineupOf("pet"))
+}
+
+/** The part of a carrier in the scenarios of a line; undefined where it does not offer the line. */
+export const partOf = (carrier_id: string, line: Line): Part | undefined => parts[line].get(carrier_id)
+
+/** Every fictional carrier once, in the order of the lines and of their latencies. */
+export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).map(
+  ([id, character]) => ({
+    id,
+    name: lines.map((line) => planned[line][id]?.name).find((name) => name !== undefined) ?? character.brand,
+    ...character
+  })
+)

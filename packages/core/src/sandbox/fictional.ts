@@ -1,0 +1,209 @@
+import { Effect } from "effect"
+import { Mac } from "effect/crypto"
+import type {
+  CarrierAdapter,
+  CarrierAsk,
+  CarrierLine,
+  CarrierRefresh,
+  CarrierReply,
+  DeclineReason
+} from "../carriers/Carrier.ts"
+import { type SignedCallbacks, signedCallbacks } from "../carriers/SignedCallbacks.ts"
+import { type Line, lines } from "../lines/Line.ts"
+import { servedStates } from "../lines/State.ts"
+import { mul } from "../rating/RatePlan.ts"
+import { statesOf } from "../rating/underwriting.ts"
+import { cents } from "../wire/Money.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import { declineOf, handoffHost, offerOf, offerRefOf } from "./fictionalOffer.ts"
+import { type FictionalCarrier, fictionalCarrierList, partOf } from "./Lineup.ts"
+import {
+  asksAnyway,
+  changeOf,
+  type Part,
+  pollAfter,
+  price_update_factor,
+  type Script,
+  scriptOf,
+  start_ms
+} from "./script.ts"
+
+const attempt_timeout_ms = 15 * second_ms
+const retry_after_ms = 10 * second_ms
+// Nothing stands behind a fictional carrier that could be overloaded.
+const rate_per_minute = 1_000_000
+const max_concurrent = 1_000
+
+type Questions = Extract<CarrierReply, { readonly kind: "question" }>["questions"]
+
+const questions: { readonly [L in Line]: Questions } = {
+  personal_auto: [
+    {
+      path: "application.drivers.0.license_state",
+      label: "Which state issued the first driver's license?",
+      allowed_values: servedStates
+    }
+  ],
+  renters: [{ path: "application.dwelling.year_built", label: "In which year was the building built?" }],
+  pet: [
+    {
+      path: "application.pets.0.spayed_neutered",
+      label: "Has the first pet been spayed or neutered?",
+      allowed_values: ["true", "false"]
+    }
+  ]
+}
+
+const scripted_declines: { readonly [L in Line]: DeclineReason } = {
+  personal_auto: "risk_outside_guidelines",
+  renters: "property_not_eligible",
+  pet: "breed_not_eligible"
+}
+
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+
+/** A carrier in one ask: who it is, what it does, and when its answer is ready; null: never. */
+interface Play {
+  readonly carrier: FictionalCarrier
+  readonly part: Part
+  readonly script: Script
+  readonly ask: CarrierAsk
+  readonly origin: number
+  readonly ready_at: number | null
+}
+
+const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
+  const part = partOf(carrier.id, ask.line)
+  if (part === undefined) return null
+  const script = scriptOf(ask.scenario, part)
+  const origin = ask.asked_at - start_ms
+  return { carrier, part, script, ask, origin, ready_at: script.at_ms === null ? null : origin + script.at_ms }
+}
+
+const offers = (play: Play): CarrierReply => {
+  const { ask, carrier, part } = play
+  const offer = offerOf(carrier, part, ask, ask.now)
+  if (offer === null) return unreadable
+  const change = changeOf(ask.scenario, part)
+  if (change === null) return { kind: "offers", offers: [offer] }
+  const refresh_after_ms = Math.max(0, play.origin + change.at_ms - ask.now)
+  return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
+}
+
+/** The answer itself, at the time at which it is ready. */
+const answer = (play: Play): CarrierReply => {
+  const { ask, carrier } = play
+  switch (play.script.act) {
+    case "decline":
+      return { kind: "declined", reason: scripted_declines[ask.line] }
+    case "question":
+      return { kind: "question", questions: questions[ask.line] }
+    case "error":
+    case "silent":
+      return { kind: "unavailable", reason: "carrier_error", retry_after_ms }
+    case "rules": {
+      const reason = declineOf(carrier.id, ask)
+      return reason === null ? offers(play) : { kind: "declined", reason }
+    }
+    case "quote":
+      return offers(play)
+  }
+}
+
+/** Whether the answer comes as the direct answer to the ask: errors always do. */
+const answersDirectly = ({ carrier, script }: Play): boolean => {
+  if (script.act === "error") return true
+  return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - start_ms <= attempt_timeout_ms
+}
+
+const polled = (play: Play): CarrierReply => {
+  const left_ms = play.ready_at === null ? null : play.ready_at - play.ask.now
+  if (left_ms !== null && left_ms <= 0) return answer(play)
+  return { kind: "pending", ref: play.ask.idempotency_key, poll_after_ms: pollAfter(left_ms) }
+}
+
+const asked = (play: Play): CarrierReply => {
+  const { ask, carrier, ready_at } = play
+  if (answersDirectly(play)) return answer(play)
+  if (carrier.mode === "poll") return polled(play)
+  const accepted = { kind: "pending", ref: ask.idempotency_key, poll_after_ms: null } as const
+  return ready_at === null ? accepted : { ...accepted, callback_after_ms: Math.max(0, ready_at - ask.now) }
+}
+
+/** How long a try takes: nothing where the carrier only accepts, or is asked once more. */
+const latency = (play: Play | null): number => {
+  if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
+  return Math.max(0, (play.script.at_ms ?? 0) - start_ms)
+}
+
+/** The offer looked at again: it stands as it was made, unless the scenario changes it. */
+const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
+  const { ask, carrier, part } = play
+  const offer = offerOf(carrier, part, ask, play.ready_at ?? ask.now)
+  if (offer === null || offer_ref !== offerRefOf(ask)) return { kind: "withdrawn" }
+  const change = changeOf(ask.scenario, part)
+  if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
+    return { kind: "offer", reason: "rechecked", offer }
+  }
+  if (change.kind === "withdrawn") return { kind: "withdrawn" }
+  const premium = cents(mul(offer.premium.amount_minor, price_update_factor))
+  return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
+}
+
+const lineOf = (carrier: FictionalCarrier, line: Line, part: Part): CarrierLine => ({
+  states: statesOf(carrier.id, line),
+  needs: [],
+  uses_credit: carrier.uses_credit,
+  mode: carrier.mode,
+  idempotent: true,
+  attempt_timeout_ms,
+  typical_ms: part.latency_ms - start_ms,
+  hedge_after_ms: null,
+  rate_per_minute,
+  max_concurrent
+})
+
+const linesOf = (carrier: FictionalCarrier): CarrierAdapter["lines"] =>
+  Object.fromEntries(
+    lines.flatMap((line) => {
+      const part = partOf(carrier.id, line)
+      return part === undefined ? [] : [[line, lineOf(carrier, line, part)]]
+    })
+  )
+
+const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): CarrierAdapter => {
+  const reply = (ask: CarrierAsk, by: (play: Play) => CarrierReply): CarrierReply => {
+    const play = playOf(carrier, ask)
+    return play === null ? unreadable : by(play)
+  }
+  return {
+    carrier: { id: carrier.id, name: carrier.name, registry_ids: [carrier.id.replace("sbx_", "sandbox:")] },
+    environments: ["sandbox"],
+    lines: linesOf(carrier),
+    handoff_hosts: [handoffHost(carrier.id)],
+    ask: (ask) => Effect.sync(() => reply(ask, asked)),
+    poll: (ask) => Effect.sync(() => reply(ask, polled)),
+    callback: (callback) => callbacks.read(carrier.id, callback),
+    refresh: (ask, offer_ref) =>
+      Effect.sync(() => {
+        const play = playOf(carrier, ask)
+        return play === null ? { kind: "withdrawn" } : refreshed(play, offer_ref)
+      }),
+    simulation: {
+      latency_ms: (ask) => latency(playOf(carrier, ask)),
+      asksAnyway,
+      callback: (ask, ref) => Effect.suspend(() => callbacks.write(carrier.id, ref, reply(ask, answer)))
+    }
+  }
+}
+
+/**
+ * The fictional carriers of the sandbox, in the order of the lines and of their latencies.
+ *
+ * They sign their callbacks with a key that is made here and kept nowhere: the host that plays a callback checks it.
+ */
+export const fictionalCarriers: Effect.Effect<ReadonlyArray<CarrierAdapter>, never, Mac.Mac> = Effect.gen(function* () {
+  const mac = yield* Mac.Mac
+  const callbacks = signedCallbacks(mac, yield* Effect.orDie(mac.generateKey(Mac.hmacSha256)))
+  return fictionalCarrierList.map((carrier) => adapterOf(carrier, callbacks))
+})

@@ -1,0 +1,218 @@
+import { Schema } from "effect"
+import type { StoredRecord } from "../../storage/Change.ts"
+import { ValueRecord } from "../../storage/ValueRecord.ts"
+import type { SubscriptionId } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import { day_ms, fromMillis, hour_ms, minute_ms, second_ms, Timestamp } from "../../wire/Timestamp.ts"
+
+/** The states of a delivery (api.md, Delivery). */
+export const statuses = ["pending", "retrying", "succeeded", "failed", "cancelled"] as const
+
+/** One attempt to deliver. */
+export const Attempt = Schema.Struct({
+  attempted_at: Timestamp,
+  status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]),
+  response_status_code: Schema.NullOr(Schema.Int).annotate({
+    description: "Null when the endpoint gave no HTTP answer"
+  }),
+  response_duration_ms: Schema.Int,
+  trigger: Schema.String.annotate({
+    description: "`manual` for a test or replay, `scheduled` for the first attempt and each retry"
+  })
+}).annotate({ identifier: "DeliveryAttempt" })
+export type Attempt = typeof Attempt.Type
+
+const fields = {
+  event_id: Schema.String,
+  event_type: Schema.String,
+  status: Schema.Literals(statuses),
+  created_at: Timestamp,
+  next_attempt_at: Schema.NullOr(Timestamp)
+}
+
+/** A delivery as the log lists it. */
+export const DeliveryEntry = Schema.Struct(fields).annotate({ identifier: "DeliveryEntry" })
+export type DeliveryEntry = typeof DeliveryEntry.Type
+
+/** A delivery with its attempts, newest first. */
+export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attempt) }).annotate({
+  identifier: "Delivery"
+})
+export type Delivery = typeof Delivery.Type
+
+/** The waits before each retry, from the end of the attempt before (api.md, Webhook delivery 5). */
+export const retries_after_ms: ReadonlyArray<number> = [
+  5 * second_ms,
+  5 * minute_ms,
+  30 * minute_ms,
+  2 * hour_ms,
+  5 * hour_ms,
+  10 * hour_ms,
+  10 * hour_ms
+]
+/** So many attempts are shown, the newest (api.md, Limits). */
+export const max_attempts_shown = 20
+/** Delivery to a subscription turns off after failing for so long (api.md, Limits). */
+export const shut_off_after_ms = 5 * day_ms
+
+/** A delivery as it is kept. Times are milliseconds of workspace time. */
+export interface KeptDelivery {
+  readonly subscription_id: SubscriptionId
+  readonly version: number
+  /** Counts the steps of its schedule: an attempt that belongs to an earlier step is not made any more. */
+  readonly turn: number
+  readonly event_id: string
+  readonly event_type: string
+  readonly status: (typeof statuses)[number]
+  readonly created_at: number
+  readonly next_attempt_at: number | null
+  /** Newest first. */
+  readonly attempts: ReadonlyArray<Attempt>
+  /** The bytes of every attempt, as text. */
+  readonly payload: string
+  /** How many retries of the schedule have been used since the event was handed to delivery, or replayed. */
+  readonly retries: number
+  /** When it was replayed, in milliseconds of real time: five a day are allowed. */
+  readonly replays: ReadonlyArray<number>
+}
+
+/** An event that is handed to delivery. */
+export const handOver = (options: {
+  readonly subscription_id: SubscriptionId
+  readonly event_id: string
+  readonly event_type: string
+  readonly payload: string
+  readonly at: number
+  /** When it is sent first; at once unless told. */
+  readonly due_at?: number
+}): KeptDelivery => ({
+  subscription_id: options.subscription_id,
+  version: 1,
+  turn: 1,
+  event_id: options.event_id,
+  event_type: options.event_type,
+  status: "pending",
+  created_at: options.at,
+  next_attempt_at: options.due_at ?? options.at,
+  attempts: [],
+  payload: options.payload,
+  retries: 0,
+  replays: []
+})
+
+/** Whether more attempts are to come. */
+export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending" || status === "retrying"
+
+/** What came of an attempt. */
+export interface Outcome {
+  readonly attempted_at: number
+  /** When it was over: what retries are counted from. */
+  readonly ended_at: number
+  /** Whether a 2xx came whole and in time. Everything else, a redirect too, is a failure (api.md, Webhook delivery 4). */
+  readonly confirmed: boolean
+  readonly response_status_code: number | null
+  readonly response_duration_ms: number
+  /** Whether the endpoint took the attempt and let its time run out. */
+  readonly hung: boolean
+  readonly trigger: "manual" | "scheduled"
+}
+
+/** The delivery with an attempt on its record, and nothing else changed. */
+export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
+  const attempt: Attempt = {
+    attempted_at: fromMillis(outcome.attempted_at),
+    status: outcome.confirmed ? "succeeded" : "failed",
+    response_status_code: outcome.response_status_code,
+    response_duration_ms: outcome.response_duration_ms,
+    trigger: outcome.trigger
+  }
+  return {
+    ...delivery,
+    version: delivery.version + 1,
+    attempts: [attempt, ...delivery.attempts].slice(0, max_attempts_shown)
+  }
+}
+
+/** The delivery after an attempt: done, to be retried, or failed. */
+export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
+  const after = { ...noted(delivery, outcome), turn: delivery.turn + 1 }
+  if (outcome.confirmed) return ended(after, "succeeded")
+  const wait_ms = retries_after_ms[delivery.retries]
+  if (wait_ms === undefined) return ended(after, "failed")
+  return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
+}
+
+/** The delivery whose attempt is put off to a later moment: nothing was sent. */
+export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  next_attempt_at: until
+})
+
+/** The delivery with nothing more to come, in the version that it has. */
+export const ended = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
+  ...delivery,
+  status,
+  next_attempt_at: null
+})
+
+/** The replays that count against the limit of a day. `real_now` in milliseconds. */
+export const recentReplays = ({ replays }: KeptDelivery, real_now: number): ReadonlyArray<number> =>
+  replays.filter((replay) => replay > real_now - day_ms)
+
+/** The delivery of an event that is sent again, now, with a new schedule behind it. */
+export const replayed = (delivery: KeptDelivery, at: number, real_now: number): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  turn: delivery.turn + 1,
+  status: "pending",
+  next_attempt_at: at,
+  retries: 0,
+  replays: [...recentReplays(delivery, real_now), real_now]
+})
+
+/** A delivery that will not be attempted any more. */
+export const cancelled = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "cancelled")
+
+/** A delivery whose attempts could not be made. */
+export const gaveUp = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "failed")
+
+const overtaken = (delivery: KeptDelivery): KeptDelivery => ({
+  ...delivery,
+  version: delivery.version + 1,
+  turn: delivery.turn + 1
+})
+
+/** How the log lists a delivery. */
+export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
+  event_id: delivery.event_id,
+  event_type: delivery.event_type,
+  status: delivery.status,
+  created_at: fromMillis(delivery.created_at),
+  next_attempt_at: delivery.next_attempt_at === null ? null : fromMillis(delivery.next_attempt_at)
+})
+
+const body_characters = 26
+
+/** The key of a delivery in storage: in the order of the events, also of test events. */
+export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
+  `${event_id.slice(-body_characters)} ${subscription_id}`
+
+/** A delivery is read back at its attempt, and seldom as text. */
+class DeliveryRecord extends ValueRecord<KeptDelivery> {}
+
+/** The record as storage keeps it. */
+export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
+  new DeliveryRecord(delivery, {
+    kind: "delivery",
+    id: idOf(delivery.subscription_id, delivery.event_id),
+    version: delivery.version,
+    parent: delivery.subscription_id,
+    status: isOpen(delivery) ? "open" : "closed",
+    created_at: delivery.created_at,
+    updated_at: at
+  })
+
+/** Reads what `toStored` has written. */
+export const fromStored = (stored: StoredRecord): KeptDelivery =>
+  stored instanceof DeliveryRecord ? stored.value : Json.decode(Json.fromText<KeptDelivery>(stored.body))

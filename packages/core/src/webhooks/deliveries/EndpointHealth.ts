@@ -1,0 +1,166 @@
+import { Schema } from "effect"
+import type { StoredRecord } from "../../storage/Change.ts"
+import { ValueRecord } from "../../storage/ValueRecord.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import { fromMillis, minute_ms, Timestamp, toMillis } from "../../wire/Timestamp.ts"
+import type { KeptSubscription } from "../subscriptions/EventSubscription.ts"
+import { type Outcome, shut_off_after_ms } from "./Delivery.ts"
+
+/** The health of a subscription, and why it is so (api.md, Subscription health). */
+export const SubscriptionHealth = Schema.Struct({
+  subscription_id: SubscriptionId,
+  state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]),
+  reason: Schema.String.annotate({ description: "Sentence for a person: why the state is what it is" }),
+  last_attempt: Schema.NullOr(
+    Schema.Struct({
+      attempted_at: Timestamp,
+      status: Schema.Literals(["pending", "succeeded", "failed", "cancelled"]),
+      response_status_code: Schema.NullOr(Schema.Int)
+    })
+  )
+}).annotate({ identifier: "SubscriptionHealth" })
+export type SubscriptionHealth = typeof SubscriptionHealth.Type
+
+/** What is kept of how an endpoint does. */
+export interface KeptHealth {
+  readonly subscription_id: SubscriptionId
+  readonly version: number
+  readonly last_attempt: SubscriptionHealth["last_attempt"]
+  /** The newest attempt that succeeded, in milliseconds of workspace time. */
+  readonly succeeded_at: number | null
+  /** The first failure after the newest success, in milliseconds of workspace time; null while all is well. */
+  readonly failing_since: number | null
+  /** How many attempts in a row have hung, as they ended. */
+  readonly hung: number
+  /** The tests of the last minute, in milliseconds of real time. */
+  readonly tests: ReadonlyArray<number>
+}
+
+/** The health of an endpoint to which nothing was sent yet; version 0 is not in store. */
+export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
+  subscription_id,
+  version: 0,
+  last_attempt: null,
+  succeeded_at: null,
+  failing_since: null,
+  hung: 0,
+  tests: []
+})
+
+/** The health after an attempt. Attempts may end in another order than that in which they were made. */
+export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
+  const { attempted_at: at, confirmed } = outcome
+  const newest = health.last_attempt
+  const attempted_at = fromMillis(at)
+  // Timestamps are in the order of their texts.
+  const isNewest = newest === null || attempted_at >= newest.attempted_at
+  return {
+    ...health,
+    version: health.version + 1,
+    last_attempt: isNewest
+      ? {
+          attempted_at,
+          status: confirmed ? "succeeded" : "failed",
+          response_status_code: outcome.response_status_code
+        }
+      : newest,
+    succeeded_at: confirmed ? Math.max(at, health.succeeded_at ?? at) : health.succeeded_at,
+    failing_since: confirmed ? failingAfter(health, at) : failingFrom(health, at),
+    hung: outcome.hung ? health.hung + 1 : 0
+  }
+}
+
+/** So many attempts in a row that hang say that an endpoint does. */
+export const hangs_after = 3
+
+/** Whether an endpoint hangs, as far as its newest attempts tell. */
+export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangs_after
+
+/** Since when an endpoint fails that has failed at a moment. */
+const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
+  succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
+
+/** Since when an endpoint fails that has succeeded at a moment: null, unless it is known to have failed later. */
+const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
+  if (failing_since === null || failing_since > at) return failing_since
+  const newest = last_attempt === null ? at : toMillis(last_attempt.attempted_at)
+  return last_attempt?.status === "failed" && newest > at ? newest : null
+}
+
+/** Whether delivery turns off: an attempt has failed, and none has succeeded for five days since the first failure. */
+export const isShutOff = (health: KeptHealth, at: number): boolean =>
+  health.failing_since !== null && at - health.failing_since >= shut_off_after_ms
+
+/** The health of an endpoint whose delivery is turned on again: the count of its failures starts anew. */
+export const forgiven = (health: KeptHealth): KeptHealth => ({
+  ...health,
+  version: health.version + 1,
+  failing_since: null
+})
+
+/** The tests that count against the limit of a minute. `real_now` in milliseconds. */
+export const recentTests = (health: KeptHealth, real_now: number): ReadonlyArray<number> =>
+  health.tests.filter((test) => test > real_now - minute_ms)
+
+/** The health after a test was handed to delivery. */
+export const tested = (health: KeptHealth, real_now: number): KeptHealth => ({
+  ...health,
+  version: health.version + 1,
+  tests: [...recentTests(health, real_now), real_now]
+})
+
+/** How the owner reads it. */
+export const viewOf = (subscription: KeptSubscription, health: KeptHealth): SubscriptionHealth => ({
+  subscription_id: subscription.id,
+  ...stateOf(subscription, health),
+  last_attempt: health.last_attempt
+})
+
+const stateOf = (
+  subscription: KeptSubscription,
+  { last_attempt }: KeptHealth
+): Pick<SubscriptionHealth, "state" | "reason"> => {
+  if (subscription.status === "unfinished" || subscription.status === "dropped") {
+    return {
+      state: "no_endpoint",
+      reason: "The subscription was not finished, so there is nowhere to send its events."
+    }
+  }
+  if (subscription.status === "disabled") return { state: "disabled", reason: "The subscription is disabled." }
+  if (!subscription.delivery_enabled) {
+    return {
+      state: "disabled",
+      reason: "Every delivery failed for five days, so delivery is off. A PATCH with the url turns it on."
+    }
+  }
+  if (last_attempt === null) return { state: "healthy", reason: "Nothing has been sent yet." }
+  if (last_attempt.status === "succeeded") return { state: "healthy", reason: "The newest attempt succeeded." }
+  return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
+}
+
+/** Why an attempt has failed, as far as the status of its answer tells. */
+const reasonOf = (response_status_code: number | null): string => {
+  if (response_status_code === null) return "The newest attempt got no HTTP answer."
+  const isSuccess = response_status_code >= 200 && response_status_code < 300
+  return isSuccess
+    ? `The newest attempt was answered with ${response_status_code}, but not whole within 15 seconds.`
+    : `The newest attempt was answered with ${response_status_code}.`
+}
+
+/** The health is written and read back with every attempt. */
+class HealthRecord extends ValueRecord<KeptHealth> {}
+
+/** The record as storage keeps it: as old as its subscription, so that no write moves it in an index. */
+export const toStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
+  new HealthRecord(health, {
+    kind: "endpoint_health",
+    id: health.subscription_id,
+    version: health.version,
+    created_at,
+    updated_at: at
+  })
+
+/** Reads what `toStored` has written. */
+export const fromStored = (stored: StoredRecord): KeptHealth =>
+  stored instanceof HealthRecord ? stored.value : Json.decode(Json.fromText<KeptHealth>(stored.body))

@@ -1,0 +1,154 @@
+import { Effect } from "effect"
+import type { Workspaces } from "../../access/Workspaces.ts"
+import * as Revision from "../../calls/Revision.ts"
+import type { Revisions } from "../../calls/Revisions.ts"
+import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import type { Event } from "../../events/Event.ts"
+import type { Change, NewEvent } from "../../storage/Change.ts"
+import { type Storage, VersionConflict } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import type * as EventSubscription from "../subscriptions/EventSubscription.ts"
+import * as Recipients from "../subscriptions/Recipients.ts"
+import * as Delivery from "./Delivery.ts"
+import { attemptJob } from "./DeliveryJob.ts"
+
+type StorageService = Storage["Service"]
+
+/**
+ * A storage that commits events together with their deliveries: what every service of the core commits through.
+ *
+ * Whoever commits an event need not know of subscriptions: the delivery log shows a delivery the moment its event can
+ * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of
+ * its workspace, if no call did (api.md, Versioning 3).
+ *
+ * Who receives a workspace's events is remembered. Every event rests on it, and every change of a subscription says that
+ * it is no more so: what was decided by an old memory, of whatever process, is refused and decided again.
+ */
+export const publishing = (
+  storage: StorageService,
+  revisions: Revisions["Service"],
+  workspaces: Workspaces["Service"]
+): StorageService => {
+  const remembered = new Map<WorkspaceId, Recipients.Recipients>()
+
+  const forget = (workspace_id: WorkspaceId): void => {
+    remembered.delete(workspace_id)
+  }
+
+  const deliver = Effect.fnUntraced(function* (change: Change, { subscriptions, seen }: Recipients.Recipients) {
+    const resting = { ...change, expects: [...change.expects, seen] }
+    const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
+    if (wanted.length === 0) return yield* storage.commit(resting)
+    const revision = yield* revisions.pin(change.workspace_id)
+    const handed = wanted.flatMap((event) => handOver(event, revision))
+    const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
+    const ahead_ms = isSandbox ? yield* wayToGo(workspaces, change.workspace_id) : 0
+    yield* storage.commit({
+      ...resting,
+      writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
+      jobs: [
+        ...change.jobs,
+        ...handed.map(({ delivery, subscription }) =>
+          attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+        )
+      ]
+    })
+  })
+
+  const deliverAnew = (change: Change) =>
+    Effect.flatMap(Recipients.load(storage, change.workspace_id), (receivers) => {
+      keepNewest(remembered, max_remembered, change.workspace_id, receivers)
+      return deliver(change, receivers)
+    })
+
+  const publish = (change: Change) =>
+    Effect.suspend(() => {
+      const receivers = remembered.get(change.workspace_id)
+      const anew = Effect.suspend(() => deliverAnew(change))
+      return whereReceiversChange(receivers === undefined ? anew : deliver(change, receivers), anew)
+    })
+
+  const commit = (change: Change) => (change.events.length === 0 ? storage.commit(change) : publish(change))
+
+  const tell = (change: Change, at: number) =>
+    Effect.suspend(() =>
+      Effect.flatMap(Recipients.changed(storage, change.workspace_id, at), (told) =>
+        commit({ ...change, writes: [...change.writes, told] })
+      )
+    )
+
+  return {
+    ...storage,
+    commit: (change) => {
+      const subscription = change.writes.find(({ kind }) => kind === "subscription")
+      if (subscription === undefined) return commit(change)
+      const telling = tell(change, subscription.updated_at)
+      const told = Recipients.isToldBy(change) ? commit(change) : whereReceiversChange(telling, telling)
+      return Effect.map(told, () => forget(change.workspace_id))
+    }
+  }
+}
+
+const max_remembered = 10_000
+
+/** So often it is tried again where somebody else has changed who receives, which is rare. */
+const max_retries = 20
+
+/** Does something else, and again, where somebody else was faster in changing who receives. */
+const whereReceiversChange = <A, E, R>(
+  first: Effect.Effect<A, E | VersionConflict, R>,
+  then: Effect.Effect<A, E | VersionConflict, R>
+): Effect.Effect<A, E | VersionConflict, R> =>
+  Effect.catchIf(first, isOfReceivers, () => Effect.retry(then, { times: max_retries, while: isOfReceivers }))
+
+const isOfReceivers = (error: unknown): error is VersionConflict =>
+  error instanceof VersionConflict && Recipients.isConflict(error)
+
+/** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
+const wayToGo = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
+  Effect.map(workspaces.moment(workspace_id), ({ workspace: { clock_offset_ms, clock_target_ms } }) =>
+    Math.max(0, clock_target_ms - clock_offset_ms)
+  )
+
+/** An event that is to be delivered, and to whom. */
+interface Wanted {
+  readonly stored: NewEvent
+  readonly json: Json.Json<Event>
+  readonly type: string
+  readonly subscriptions: ReadonlyArray<EventSubscription.KeptSubscription>
+}
+
+const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSubscription>): ReadonlyArray<Wanted> => {
+  if (all.length === 0) return []
+  const json = Json.fromText<Event>(stored.body)
+  const { type } = Json.pick(json, ["type"])
+  const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
+  return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
+}
+
+interface HandedOver {
+  readonly delivery: Delivery.KeptDelivery
+  readonly subscription: EventSubscription.KeptSubscription
+}
+
+const handOver = (
+  { stored, json, type, subscriptions }: Wanted,
+  revision: Revision.Revision
+): ReadonlyArray<HandedOver> => {
+  const payload = payloadOf(json, revision)
+  return subscriptions.map((subscription) => ({
+    subscription,
+    delivery: Delivery.handOver({
+      subscription_id: subscription.id,
+      event_id: stored.id,
+      event_type: type,
+      payload,
+      at: stored.occurred_at
+    })
+  }))
+}
+
+/** The body of a webhook: the event in a revision, and its date. Made once, sent at every attempt. */
+export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
+  Json.extend(Revision.event(revision, event), { schema_version: revision.date }).text

@@ -1,0 +1,51 @@
+import { Effect } from "effect"
+import * as Change from "../../storage/Change.ts"
+import type { RecordPage, RecordQuery } from "../../storage/Page.ts"
+import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
+import type { Storage } from "../../storage/Storage.ts"
+import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
+import * as Delivery from "../deliveries/Delivery.ts"
+
+const batch = 100
+
+/**
+ * Cancels the open deliveries of a subscription, in batches; those that were handed over later are left where
+ * `created_before` says so. Times are milliseconds of workspace time.
+ */
+export const cancelOpen = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  workspace_id: WorkspaceId,
+  subscription_id: SubscriptionId,
+  at: number,
+  created_before?: number
+) {
+  let after: string | null = null
+  do {
+    const page: RecordPage = yield* retryOnConflict(
+      cancelPage(
+        storage,
+        {
+          workspace_id,
+          kind: "delivery",
+          parent: subscription_id,
+          status: "open",
+          order: "oldest",
+          after,
+          limit: batch,
+          ...(created_before !== undefined && { created_before })
+        },
+        at
+      )
+    )
+    after = page.next
+  } while (after !== null)
+})
+
+/** Cancels what is on a page; an attempt may be faster in writing one of them, so the page is to be read again then. */
+const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
+  const page = yield* storage.page(query)
+  if (page.records.length === 0) return page
+  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.fromStored(record)), at))
+  yield* commit(storage, Change.make(query.workspace_id, { writes }))
+  return page
+})

@@ -1,0 +1,209 @@
+import { Schema } from "effect"
+import { Environment } from "../../access/Caller.ts"
+import { types } from "../../events/Event.ts"
+import { record, type StoredRecord } from "../../storage/Change.ts"
+import type { FieldError } from "../../wire/ApiError.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
+
+/** A subscription as its owner reads it (api.md, Event subscription). */
+export const EventSubscription = Schema.Struct({
+  id: SubscriptionId,
+  environment: Environment,
+  url: Schema.String,
+  status: Schema.Literals(["active", "disabled"]),
+  event_types: Schema.Array(Schema.String),
+  signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
+  previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
+    description: "While older secrets sign: when the one before the newest stops"
+  }),
+  delivery_enabled: Schema.Boolean.annotate({
+    description: "False after five days of failures; a PATCH with url turns delivery back on"
+  }),
+  created_at: Timestamp,
+  updated_at: Timestamp
+}).annotate({ identifier: "EventSubscription" })
+export type EventSubscription = typeof EventSubscription.Type
+
+/** At most so many active subscriptions in a workspace (api.md, Limits). */
+export const max_active = 10
+/** An older secret signs so long beside the new one (api.md, Limits). */
+const overlap_ms = day_ms
+/** What is begun and not finished is dropped after this (api.md, Limits). */
+export const unfinished_ms = 10 * minute_ms
+
+/** A signing secret at rest. */
+export interface KeptSecret {
+  readonly sealed: string
+  /** When it stops to sign, in milliseconds of workspace time; null while it is the newest. */
+  readonly expires_at: number | null
+  /** The `Idempotency-Key` of the rotation that made it: a repeat whose answer was lost shows the same secret. */
+  readonly key: string | null
+}
+
+/** A subscription as it is kept. Times are milliseconds of workspace time. */
+export interface KeptSubscription {
+  readonly id: SubscriptionId
+  readonly version: number
+  readonly environment: Environment
+  readonly url: string
+  /** `unfinished` until its host has been looked up; `dropped` where that was not finished, or found no public host. */
+  readonly status: "unfinished" | "active" | "disabled" | "dropped"
+  readonly event_types: ReadonlyArray<string>
+  readonly delivery_enabled: boolean
+  /** Whether its endpoint takes attempts and lets them time out: it is tried by a few at a time then. */
+  readonly hangs: boolean
+  /** Newest first. */
+  readonly secrets: ReadonlyArray<KeptSecret>
+  /** A rotation that has begun: its secret, and until when it may be finished. */
+  readonly rotation: { readonly key: string | null; readonly sealed: string; readonly until: number } | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** A subscription that has begun: it receives nothing until it is active. */
+export const begin = (options: {
+  readonly id: SubscriptionId
+  readonly environment: Environment
+  readonly url: string
+  readonly event_types: ReadonlyArray<string>
+  readonly sealed: string
+  readonly at: number
+}): KeptSubscription => ({
+  id: options.id,
+  version: 1,
+  environment: options.environment,
+  url: options.url,
+  status: "unfinished",
+  event_types: options.event_types,
+  delivery_enabled: true,
+  hangs: false,
+  secrets: [{ sealed: options.sealed, expires_at: null, key: null }],
+  rotation: null,
+  created_at: options.at,
+  updated_at: options.at
+})
+
+/** The next version, with what has changed. A reset puts the clock back, and nothing changes before it was made. */
+export const change = (
+  subscription: KeptSubscription,
+  changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
+  at: number
+): KeptSubscription => ({
+  ...subscription,
+  ...changes,
+  version: subscription.version + 1,
+  updated_at: Math.max(at, subscription.created_at)
+})
+
+/** Whether events are delivered to it. */
+export const receives = (subscription: KeptSubscription): boolean =>
+  subscription.status === "active" && subscription.delivery_enabled
+
+/** The next version of a subscription whose endpoint has begun to hang, or to answer; nothing that its owner sees. */
+export const hanging = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
+  change(subscription, { hangs }, subscription.updated_at)
+
+/** So many secrets sign at the most: a rotation more waits until the oldest has stopped. */
+export const max_secrets = 10
+
+/** Ends a rotation: its secret is the newest, and the one before signs beside it for a day, as those before it do. */
+export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
+  if (subscription.rotation === null) return subscription
+  const older = livingSecrets(subscription, at).map(
+    (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlap_ms })
+  )
+  const { sealed, key } = subscription.rotation
+  const newest: KeptSecret = { sealed, expires_at: null, key }
+  return change(subscription, { secrets: [newest, ...older], rotation: null }, at)
+}
+
+/** The rotation that is under way at a moment: it can be finished, and no other can begin. */
+export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
+  rotation !== null && at < rotation.until ? rotation : null
+
+/** The secrets that sign at a moment, newest first. */
+export const livingSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
+  subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
+
+/**
+ * A subscription after its sandbox was reset: what had begun or was to end at a time that is no more has ended, and
+ * delivery is on.
+ */
+export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
+  if (subscription.status === "unfinished") return change(subscription, { status: "dropped" }, at)
+  const secrets = subscription.secrets.slice(0, 1)
+  return change(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
+}
+
+/** How its owner reads it; the secret is shown in the answer that makes it, and nowhere else. */
+export const viewOf = (
+  subscription: KeptSubscription,
+  signing_secret: string | null,
+  at: number
+): EventSubscription => {
+  const older = livingSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
+  return {
+    id: subscription.id,
+    environment: subscription.environment,
+    url: subscription.url,
+    status: subscription.status === "active" ? "active" : "disabled",
+    event_types: subscription.event_types,
+    signing_secret,
+    ...(older !== undefined &&
+      older.expires_at !== null && { previous_secret_expires_at: fromMillis(older.expires_at) }),
+    delivery_enabled: subscription.delivery_enabled,
+    created_at: fromMillis(subscription.created_at),
+    updated_at: fromMillis(subscription.updated_at)
+  }
+}
+
+/** The types that can be chosen: all but the test event, which goes to one subscription without being asked for. */
+const choosableTypes: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
+
+/** Checks chosen event types: known, at least one, none twice; each problem at its entry. */
+export const checkEventTypes = (event_types: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
+  if (event_types.length === 0) return [{ path: "event_types", message: "Must name at least one event type." }]
+  return event_types.flatMap((type, index): ReadonlyArray<FieldError> => {
+    const path = `event_types.${index}`
+    if (!choosableTypes.includes(type)) {
+      return [{ path, message: "Must be an event type.", allowed_values: choosableTypes }]
+    }
+    return event_types.indexOf(type) < index ? [{ path, message: "Is named twice." }] : []
+  })
+}
+
+/** The record as storage keeps it. */
+export const toStored = (subscription: KeptSubscription): StoredRecord =>
+  record({
+    kind: "subscription",
+    id: subscription.id,
+    version: subscription.version,
+    body: JSON.stringify(subscription),
+    parent: subscription.status === "active" ? active_parent : null,
+    status: subscription.status,
+    labels: isListed(subscription) ? [listed_label] : [],
+    created_at: subscription.created_at,
+    updated_at: subscription.updated_at
+  })
+
+/** Records that were read before, where a storage gives the same ones again: every attempt reads them. */
+const decoded = new WeakMap<StoredRecord, KeptSubscription>()
+
+/** Reads what `toStored` has written. */
+export const fromStored = (stored: StoredRecord): KeptSubscription => {
+  const known = decoded.get(stored)
+  if (known !== undefined) return known
+  const subscription = Json.decode(Json.fromText<KeptSubscription>(stored.body))
+  decoded.set(stored, subscription)
+  return subscription
+}
+
+/** What stands in the place of a parent for active subscriptions: they are found without a look at the others. */
+export const active_parent = "active"
+
+/** The label of subscriptions that their owner sees. */
+export const listed_label = "listed"
+
+const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"

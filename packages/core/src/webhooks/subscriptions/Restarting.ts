@@ -1,0 +1,36 @@
+import { Effect } from "effect"
+import * as Change from "../../storage/Change.ts"
+import { eachPage } from "../../storage/eachPage.ts"
+import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
+import type { Storage } from "../../storage/Storage.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
+import * as Subscription from "./EventSubscription.ts"
+import { loadSubscription } from "./SubscriptionStore.ts"
+
+type StorageService = Storage["Service"]
+
+/** Takes the subscriptions of a sandbox over a reset, which has erased what was on its way to them. */
+export const restartSubscriptions = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  at: number
+) {
+  for (const status of ["active", "unfinished"] as const) {
+    yield* eachPage(storage, { workspace_id, kind: "subscription", status, order: "oldest", limit: 100 }, (page) =>
+      Effect.forEach(page, ({ id }) => retryOnConflict(restart(storage, workspace_id, id, at)), { discard: true })
+    )
+  }
+})
+
+/** Restarts one subscription. */
+const restart = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  id: string,
+  at: number
+) {
+  const subscription = yield* loadSubscription(storage, workspace_id, id)
+  if (subscription === null) return
+  const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
+  yield* commit(storage, Change.make(workspace_id, { writes }))
+})

@@ -1,0 +1,53 @@
+import { Effect } from "effect"
+import type { SecureRandom } from "effect/crypto"
+import type { Seal } from "../../access/Seal.ts"
+import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import type { SubscriptionId } from "../../wire/Ids.ts"
+import * as Signature from "../Signature.ts"
+import * as Subscription from "./EventSubscription.ts"
+
+const purposeOf = (id: SubscriptionId) => `signing secret ${id}`
+
+/** Makes a secret, sealed as it is kept. */
+export const make = Effect.fnUntraced(function* (
+  random: SecureRandom.SecureRandom["Service"],
+  seal: Seal["Service"],
+  id: SubscriptionId
+) {
+  return yield* seal.seal(purposeOf(id), Signature.makeSecret(yield* random.randomBytes(Signature.secret_bytes)))
+})
+
+/** The newest secret, to be shown once. A secret that cannot be opened is a fault of the settings. */
+export const openNewest = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  { id, secrets }: Subscription.KeptSubscription
+) {
+  const secret = yield* seal.open(purposeOf(id), secrets[0]?.sealed ?? "")
+  return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
+})
+
+/** Secrets that were opened already: every attempt needs them, and unsealing costs more than signing. */
+export type Opened = Map<string, string>
+
+/** How many are kept; beyond that the oldest goes. */
+export const max_opened = 10_000
+
+/** The secrets that sign at a moment, newest first; without any, nothing may be sent. */
+export const open = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  subscription: Subscription.KeptSubscription,
+  at: number,
+  opened: Opened
+) {
+  const purpose = purposeOf(subscription.id)
+  const secrets: Array<string> = []
+  for (const { sealed } of Subscription.livingSecrets(subscription, at)) {
+    const name = `${purpose} ${sealed}`
+    const known = opened.get(name)
+    const secret = known ?? (yield* seal.open(purpose, sealed))
+    if (secret === null) continue
+    if (known === undefined) keepNewest(opened, max_opened, name, secret)
+    secrets.push(secret)
+  }
+  return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
+})

@@ -1,0 +1,45 @@
+import { Effect, Predicate } from "effect"
+import * as ApiError from "../../wire/ApiError.ts"
+import type { WebhookSender } from "../WebhookSender.ts"
+import * as Subscription from "./EventSubscription.ts"
+import * as Refusals from "./SubscriptionRefusals.ts"
+import type { CreateInput } from "./SubscriptionViews.ts"
+
+type Sender = WebhookSender["Service"]
+
+/** Refuses every wrong field of an input at once. */
+export const check = Effect.fnUntraced(function* (
+  sender: Sender,
+  { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
+) {
+  const looked = url === undefined ? "public" : yield* sender.lookUp(url)
+  const wrong = [
+    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
+    ...(event_types === undefined ? [] : Subscription.checkEventTypes(event_types))
+  ]
+  if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+  if (looked === "unavailable") return yield* Refusals.nameServerDown
+})
+
+/** What is wrong with the other fields of an input of which some were refused for their form. */
+export const validateRest = Effect.fnUntraced(function* (
+  sender: Sender,
+  input: unknown,
+  refused: ReadonlyArray<ApiError.FieldError>
+) {
+  const paths = new Set(refused.map(({ path }) => path))
+  const { url, event_types }: { readonly url?: unknown; readonly event_types?: unknown } = Predicate.isObject(input)
+    ? input
+    : {}
+  const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
+  // What is no text was refused at its place already.
+  const types =
+    Array.isArray(event_types) && !paths.has("event_types")
+      ? event_types.map((type) => (Predicate.isString(type) ? type : ""))
+      : null
+  const wrong = [
+    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
+    ...(types === null ? [] : Subscription.checkEventTypes(types))
+  ]
+  return wrong.filter(({ path }) => !paths.has(path))
+})

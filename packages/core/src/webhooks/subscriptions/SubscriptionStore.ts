@@ -1,0 +1,75 @@
+import { Effect, Option } from "effect"
+import type { RecordPage } from "../../storage/Page.ts"
+import type { Storage } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
+import * as Delivery from "../deliveries/Delivery.ts"
+import * as EndpointHealth from "../deliveries/EndpointHealth.ts"
+import * as EventSubscription from "./EventSubscription.ts"
+
+type StorageService = Storage["Service"]
+
+/** Reads a subscription of a workspace, whatever has become of it; null where there is none. */
+export const loadSubscription = (storage: StorageService, workspace_id: WorkspaceId, id: string) =>
+  Effect.map(
+    storage.get({ workspace_id, kind: "subscription", id }),
+    (stored): EventSubscription.KeptSubscription | null =>
+      Option.isNone(stored) ? null : EventSubscription.fromStored(stored.value)
+  )
+
+/** Reads a subscription that its owner knows of; `not_found` for any other. */
+export const findSubscription = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  id: string
+) {
+  const subscription = yield* loadSubscription(storage, workspace_id, id)
+  if (subscription === null || subscription.status === "dropped") return yield* ApiError.make("not_found")
+  return subscription
+})
+
+/**
+ * The active subscriptions of a workspace, oldest first; there are at most ten.
+ *
+ * Whoever commits an event reads them where they have changed, so they are found by a parent: those that were disabled
+ * cost nothing.
+ */
+export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
+  const active: Array<EventSubscription.KeptSubscription> = []
+  let after: string | null = null
+  do {
+    // A page may be cut short, though nothing here is passed over.
+    const page: RecordPage = yield* storage.page({
+      workspace_id,
+      kind: "subscription",
+      parent: EventSubscription.active_parent,
+      order: "oldest",
+      after,
+      limit: EventSubscription.max_active
+    })
+    active.push(...page.records.map(EventSubscription.fromStored))
+    after = active.length < EventSubscription.max_active ? page.next : null
+  } while (after !== null)
+  return active
+})
+
+/** Reads how an endpoint does. */
+export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, id: SubscriptionId) =>
+  Effect.map(storage.get({ workspace_id, kind: "endpoint_health", id }), (stored) =>
+    Option.isNone(stored) ? EndpointHealth.unknown(id) : EndpointHealth.fromStored(stored.value)
+  )
+
+/** Reads a delivery; null where the event was not handed to this subscription. */
+export const loadDelivery = (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  subscription_id: SubscriptionId,
+  event_id: string
+) =>
+  Effect.map(
+    storage.get({ workspace_id, kind: "delivery", id: Delivery.idOf(subscription_id, event_id) }),
+    (stored): Delivery.KeptDelivery | null => {
+      const delivery = Option.isNone(stored) ? null : Delivery.fromStored(stored.value)
+      return delivery?.event_id === event_id ? delivery : null
+    }
+  )

@@ -1,0 +1,183 @@
+import { Brand, Clock, Context, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { inBlocks } from "../concurrency/RandomPool.ts"
+
+/**
+ * The prefix of each kind of identifier (api.md, Resources).
+ *
+ * Behind the prefix stand 26 lower-case characters in Crockford's base 32: 10 of time, 16 of chance.
+ */
+export const prefixes = {
+  application: "app",
+  event: "evt",
+  feedback: "fb",
+  key: "key",
+  organization: "org",
+  quote: "qt",
+  quote_request: "qreq",
+  receipt: "crc",
+  replay: "rpl",
+  request: "req",
+  subscription: "sub",
+  workspace: "wks"
+} as const
+
+/** What the identifier of a test event begins with, in place of a prefix and its underscore (api.md, Test event). */
+const test_event = "evt_test"
+
+const beginsWith = (start: string) =>
+  Schema.String.check(
+    Schema.isPattern(new RegExp(`^${start}[0-9a-hjkmnp-tv-z]{26}$`, "u"), { expected: `an identifier, ${start}…` })
+  )
+const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
+
+/** Identifier of one version line of an application, `app_…`. */
+export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
+export type ApplicationId = typeof ApplicationId.Type
+/** Identifier of an event, `evt_…`. */
+export const EventId = prefixed(prefixes.event).pipe(Schema.brand("EventId"))
+export type EventId = typeof EventId.Type
+/** Identifier of a report about the API, `fb_…`. */
+export const FeedbackId = prefixed(prefixes.feedback).pipe(Schema.brand("FeedbackId"))
+export type FeedbackId = typeof FeedbackId.Type
+/** Identifier of an API key, `key_…`; never the key itself. */
+export const KeyId = prefixed(prefixes.key).pipe(Schema.brand("KeyId"))
+export type KeyId = typeof KeyId.Type
+/** Identifier of an organization, `org_…`. */
+export const OrganizationId = prefixed(prefixes.organization).pipe(Schema.brand("OrganizationId"))
+export type OrganizationId = typeof OrganizationId.Type
+/** Identifier of a quote, `qt_…`. */
+export const QuoteId = prefixed(prefixes.quote).pipe(Schema.brand("QuoteId"))
+export type QuoteId = typeof QuoteId.Type
+/** Identifier of a quote request, `qreq_…`. */
+export const QuoteRequestId = prefixed(prefixes.quote_request).pipe(Schema.brand("QuoteRequestId"))
+export type QuoteRequestId = typeof QuoteRequestId.Type
+/** Identifier of one call, `req_…`. */
+export const RequestId = prefixed(prefixes.request).pipe(Schema.brand("RequestId"))
+export type RequestId = typeof RequestId.Type
+/** Identifier of a consent receipt that the service itself records, `crc_…`. */
+export const ReceiptId = prefixed(prefixes.receipt).pipe(Schema.brand("ReceiptId"))
+export type ReceiptId = typeof ReceiptId.Type
+/** Identifier of a sandbox's replay, `rpl_…`. */
+export const ReplayId = prefixed(prefixes.replay).pipe(Schema.brand("ReplayId"))
+export type ReplayId = typeof ReplayId.Type
+/** Identifier of an event subscription, `sub_…`. */
+export const SubscriptionId = prefixed(prefixes.subscription).pipe(Schema.brand("SubscriptionId"))
+export type SubscriptionId = typeof SubscriptionId.Type
+/** Identifier of a test event, `evt_test…`. */
+export const TestEventId = beginsWith(test_event).pipe(Schema.brand("TestEventId"))
+export type TestEventId = typeof TestEventId.Type
+/** Identifier of a workspace, `wks_…`: one organization in one environment. */
+export const WorkspaceId = prefixed(prefixes.workspace).pipe(Schema.brand("WorkspaceId"))
+export type WorkspaceId = typeof WorkspaceId.Type
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+/** Writes the 26-character body of an identifier from its time in milliseconds and 16 random five-bit digits. */
+export const body = (millis: number, digits: Uint8Array): string => {
+  const codes = new Array<number>(time_digits + digits.length)
+  for (let i = time_digits - 1, rest = millis; i >= 0; i--, rest = Math.floor(rest / 32)) codes[i] = codeOf(rest % 32)
+  for (let i = 0; i < digits.length; i++) codes[time_digits + i] = codeOf(digits[i] ?? 0)
+  return String.fromCharCode(...codes)
+}
+
+const time_digits = 10
+const codeOf = (digit: number): number => alphabet.charCodeAt(digit)
+
+/**
+ * Makes identifiers.
+ *
+ * An identifier carries the host's real time, and those of one process are strictly increasing, so that a list in the
+ * order of its identifiers is in the order of creation, also where a sandbox's clock has been moved.
+ */
+export class Ids extends Context.Service<
+  Ids,
+  {
+    readonly application: () => ApplicationId
+    readonly event: () => EventId
+    readonly feedback: () => FeedbackId
+    readonly key: () => KeyId
+    readonly organization: () => OrganizationId
+    readonly quote: () => QuoteId
+    readonly quote_request: () => QuoteRequestId
+    readonly receipt: () => ReceiptId
+    readonly request: () => RequestId
+    readonly subscription: () => SubscriptionId
+    readonly replay: () => ReplayId
+    readonly test_event: () => TestEventId
+    readonly workspace: () => WorkspaceId
+  }
+>()("@quotewire/core/Ids") {
+  /** Identifiers from the host's clock and secure generator. */
+  static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
+    Ids,
+    Effect.gen(function* () {
+      const random = yield* SecureRandom.SecureRandom
+      const clock = yield* Clock.Clock
+      const next = bodies(() => clock.currentTimeMillisUnsafe(), inBlocks(random))
+      const make = (prefix: string) => `${prefix}_${next()}`
+      return Ids.of({
+        application: () => nominal.application(make(prefixes.application)),
+        event: () => nominal.event(make(prefixes.event)),
+        feedback: () => nominal.feedback(make(prefixes.feedback)),
+        key: () => nominal.key(make(prefixes.key)),
+        organization: () => nominal.organization(make(prefixes.organization)),
+        quote: () => nominal.quote(make(prefixes.quote)),
+        quote_request: () => nominal.quote_request(make(prefixes.quote_request)),
+        receipt: () => nominal.receipt(make(prefixes.receipt)),
+        request: () => nominal.request(make(prefixes.request)),
+        subscription: () => nominal.subscription(make(prefixes.subscription)),
+        replay: () => nominal.replay(make(prefixes.replay)),
+        test_event: () => nominal.test_event(`${test_event}${next()}`),
+        workspace: () => nominal.workspace(make(prefixes.workspace))
+      })
+    })
+  )
+}
+
+// What has just been made has the right form: no need to check it again.
+const nominal = {
+  application: Brand.nominal<ApplicationId>(),
+  event: Brand.nominal<EventId>(),
+  feedback: Brand.nominal<FeedbackId>(),
+  key: Brand.nominal<KeyId>(),
+  organization: Brand.nominal<OrganizationId>(),
+  quote: Brand.nominal<QuoteId>(),
+  quote_request: Brand.nominal<QuoteRequestId>(),
+  receipt: Brand.nominal<ReceiptId>(),
+  replay: Brand.nominal<ReplayId>(),
+  request: Brand.nominal<RequestId>(),
+  subscription: Brand.nominal<SubscriptionId>(),
+  test_event: Brand.nominal<TestEventId>(),
+  workspace: Brand.nominal<WorkspaceId>()
+}
+
+const digits_each = 16
+
+/** Counts upwards within a millisecond, as ULIDs do. */
+const bodies = (now: () => number, draw: (bytes: number) => Uint8Array) => {
+  const digits = new Uint8Array(digits_each)
+  let last = -1
+  return (): string => {
+    const at = now()
+    if (at <= last) {
+      increment(digits)
+      return body(last, digits)
+    }
+    last = at
+    const drawn = draw(digits_each)
+    for (let i = 0; i < digits_each; i++) digits[i] = (drawn[i] ?? 0) & 31
+    return body(last, digits)
+  }
+}
+
+const increment = (digits: Uint8Array): void => {
+  for (let i = digits.length - 1; i >= 0; i--) {
+    const digit = digits[i] ?? 0
+    if (digit < 31) {
+      digits[i] = digit + 1
+      return
+    }
+    digits[i] = 0
+  }
+}

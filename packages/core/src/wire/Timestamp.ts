@@ -1,0 +1,36 @@
+import { DateTime, Option, Schema } from "effect"
+import { isCalendarDate } from "./CalendarDate.ts"
+
+/** A moment on the wire: RFC 3339 in UTC (api.md, Resources). */
+export const Timestamp = Schema.String.annotate({ format: "date-time" })
+/** A moment on the wire: RFC 3339 in UTC. */
+export type Timestamp = typeof Timestamp.Type
+
+/** The moment that was written last: the records and events of one change share one. */
+let last: { readonly millis: number; readonly text: Timestamp } = { millis: 0, text: "1970-01-01T00:00:00.000Z" }
+
+/** Writes milliseconds since 1970 as a wire timestamp. */
+export const fromMillis = (millis: number): Timestamp => {
+  if (millis !== last.millis) last = { millis, text: DateTime.formatIso(DateTime.makeUnsafe(millis)) }
+  return last.text
+}
+
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+/** A moment as callers send it: with its offset, and no other form of date that the runtime happens to read. */
+export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).check(
+  Schema.makeFilter(
+    (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
+    { expected: "an RFC 3339 date and time with its offset" }
+  )
+)
+
+/** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
+export const toMillis = (timestamp: Timestamp): number =>
+  timestamp === last.text ? last.millis : DateTime.toEpochMillis(DateTime.makeUnsafe(timestamp))
+
+/** A second, a minute, an hour and a day in milliseconds. */
+export const second_ms = 1_000
+export const minute_ms = 60 * second_ms
+export const hour_ms = 60 * minute_ms
+export const day_ms = 24 * hour_ms

@@ -1,0 +1,122 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { max_depth, reader, wholeNumber } from "../../src/wire/Input.ts"
+
+const Thing = Schema.Struct({
+  name: Schema.String,
+  count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 }))),
+  color: Schema.optionalKey(Schema.Literals(["red", "green"])),
+  parts: Schema.optionalKey(Schema.Array(Schema.Struct({ size: Schema.Int }))),
+  anything: Schema.optionalKey(Schema.Unknown)
+})
+const read = reader(Thing)
+
+const errorsOf = (input: unknown) => {
+  const result = read(input)
+  return Result.isFailure(result) ? (result.failure.field_errors ?? []) : assert.fail("was accepted")
+}
+const pathsOf = (input: unknown) => errorsOf(input).map(({ path }) => path)
+
+/** Lists in lists, or objects in objects, so many levels deep. */
+const nested = (levels: number, wrap: (inner: unknown) => unknown) => {
+  let value: unknown = 1
+  for (let i = 0; i < levels; i++) value = wrap(value)
+  return value
+}
+
+describe("an input", () => {
+  it("is given as it was sent where it is right", () => {
+    const input = { name: "n", count: 5, color: "red", parts: [{ size: 1 }], anything: { a: [null] } } as const
+    assert.deepStrictEqual(Result.getOrThrow(read(input)), input)
+  })
+
+  it("has every wrong field named at its path, with dots and numbers from zero", () => {
+    assert.sameMembers(
+      [...pathsOf({ count: 9, color: "blue", parts: [{ size: 1 }, { size: "x" }, {}], surprise: 1 })],
+      ["name", "count", "color", "parts.1.size", "parts.2.size", "surprise"]
+    )
+  })
+
+  it("has an unknown field refused without allowed values, and a choice with them", () => {
+    const [color] = errorsOf({ name: "n", color: "blue" })
+    assert.deepStrictEqual(color?.allowed_values, ["red", "green"])
+    const [surprise] = errorsOf({ name: "n", surprise: 1 })
+    assert.deepStrictEqual(surprise, { path: "surprise", message: "This field is not known." })
+    assert.deepStrictEqual(errorsOf({}), [{ path: "name", message: "This field is required." }])
+  })
+
+  it("has the choice named where one is missing", () => {
+    const chosen = reader(Schema.Struct({ color: Schema.Literals(["red", "green"]), size: Schema.Int }))
+    const result = chosen({})
+    assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
+      { path: "color", message: "This field is required.", allowed_values: ["red", "green"] },
+      { path: "size", message: "This field is required." }
+    ])
+  })
+
+  it("says of a number what it should be, whether it is too large, broken or text", () => {
+    const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
+    const messageOf = (count: unknown) => {
+      const result = counted({ count })
+      return Result.isFailure(result) ? result.failure.field_errors?.map(({ message }) => message) : []
+    }
+    for (const count of [0, 6, "1", null]) {
+      assert.deepStrictEqual(messageOf(count), ["Must be a whole number from 1 to 5."], String(count))
+    }
+    assert.deepStrictEqual(messageOf(1.5), ["Must be an integer."])
+  })
+
+  it("has its wrong fields named beside those whose text no storage can hold", () => {
+    assert.sameMembers([...pathsOf({ name: "n\0", count: 9, surprise: 1 })], ["name", "count", "surprise"])
+  })
+
+  it("is never repeated in a message", () => {
+    const secret = "SECRET-4242424242424242"
+    const wrong = { name: [secret], count: secret, color: secret, parts: secret, anything: 1 }
+    assert.notInclude(JSON.stringify(errorsOf(wrong)), "SECRET")
+    assert.notInclude(JSON.stringify(errorsOf({ name: `${secret}\0` })), "SECRET")
+    assert.notInclude(JSON.stringify(errorsOf(secret)), "SECRET")
+  })
+
+  it("must be an object", () => {
+    for (const input of [null, undefined, 1, "text", [], true]) assert.isNotEmpty(errorsOf(input))
+  })
+
+  it("holds no BigInt, which JSON does not have", () => {
+    const errors = errorsOf({ name: "n", count: 1n, anything: { deep: [1, 2n] } })
+    assert.deepStrictEqual(
+      errors.map(({ path, message }) => [path, message]),
+      [
+        ["count", "Must be a plain number, not a BigInt."],
+        ["anything.deep.1", "Must be a plain number, not a BigInt."]
+      ]
+    )
+  })
+
+  it("holds no NUL and no unpaired surrogate, in any text or name", () => {
+    for (const bad of ["\0", "a\0b", "\ud800", "\udc00 first", "end \ud83d"]) {
+      assert.deepStrictEqual(pathsOf({ name: bad }), ["name"])
+      assert.deepStrictEqual(pathsOf({ name: "n", anything: { deep: [1, { er: bad }] } }), ["anything.deep.1.er"])
+      assert.deepStrictEqual(pathsOf({ name: "n", anything: { [bad]: 1 } }), ["anything"])
+    }
+    assert.isTrue(Result.isSuccess(read({ name: "\u{1F600} ü", anything: { "\u{1F600}": "\u{10FFFF}" } })))
+  })
+
+  it("is nested no deeper than 32 levels, and a deeper one is refused without being walked", () => {
+    for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
+      assert.isTrue(Result.isSuccess(read({ name: "n", anything: nested(max_depth - 1, wrap) })))
+      assert.lengthOf(errorsOf({ name: "n", anything: nested(max_depth, wrap) }), 1)
+      assert.lengthOf(errorsOf({ name: "n", anything: nested(20_000, wrap) }), 1)
+    }
+  })
+
+  it("has no more than ten unsafe texts reported, however many there are", () => {
+    const anything = Array.from({ length: 1_000 }, () => "\0")
+    assert.lengthOf(errorsOf({ name: "n", anything }), 10)
+  })
+
+  it("may have the names of the object prototype as fields, and they are unknown ones", () => {
+    assert.deepStrictEqual(pathsOf(JSON.parse('{"name":"n","__proto__":1}')), ["__proto__"])
+    assert.deepStrictEqual(pathsOf({ name: "n", constructor: 1, toString: 1 }), ["constructor", "toString"])
+  })
+})

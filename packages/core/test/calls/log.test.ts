@@ -1,0 +1,342 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Operation from "../../src/calls/Operation.ts"
+import { World } from "../../src/testing/World.ts"
+import { codes } from "../../src/wire/ApiError.ts"
+import {
+  advance,
+  cancel,
+  getQuote,
+  keyless,
+  list,
+  noKey,
+  pass,
+  pathsOf,
+  read,
+  refusal,
+  reset,
+  select,
+  start,
+  story,
+  stranger
+} from "../quoting/support.ts"
+import { agentVia, request, requests } from "./support.ts"
+
+const second = 1_000
+const day = 86_400
+
+/** The whole log, in pages of the given size. */
+const pages = Effect.fnUntraced(function* (filters: object, limit: number) {
+  const ids: Array<string> = []
+  let cursor: string | null = null
+  do {
+    const page: Effect.Success<ReturnType<typeof requests>> = yield* requests({
+      ...filters,
+      limit,
+      ...(cursor !== null && { cursor })
+    })
+    assert.isAtMost(page.requests.length, limit)
+    ids.push(...page.requests.map(({ request_id }) => request_id))
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return ids
+})
+
+/** Operation, status and code of what a list of the log gives. */
+const told = (filters: object = {}) =>
+  Effect.map(requests(filters), (page) =>
+    page.requests.map(({ error_code, operation, status }) => [operation, status, error_code])
+  )
+
+describe("the request log", () => {
+  story(
+    "holds every call of a valid key within a second, refused or not, newest first",
+    Effect.gen(function* () {
+      yield* start()
+      yield* refusal(list({}, { as: "widget" }))
+      yield* refusal(read("qreq_x"))
+      yield* refusal(list({ limit: 0 }))
+      yield* refusal(list({ cursor: "x" }))
+      yield* refusal(list({}, { revision: "x" }))
+      yield* select("zero_quotes", { idempotency_key: "once" })
+      yield* refusal(select("quotes_ready", { idempotency_key: "once" }))
+      assert.deepStrictEqual(yield* told(), [])
+      yield* pass(second)
+      assert.deepStrictEqual(yield* told(), [
+        ["list_api_requests", 200, null],
+        ["select_scenario", 409, "conflict"],
+        ["select_scenario", 200, null],
+        ["list_quote_requests", 400, "invalid_version"],
+        ["list_quote_requests", 400, "invalid_cursor"],
+        ["list_quote_requests", 422, "invalid_input"],
+        ["get_quote_request", 404, "not_found"],
+        ["list_quote_requests", 403, "forbidden"],
+        ["start_quote_request", 202, null]
+      ])
+    })
+  )
+
+  story(
+    "tells of a call when it came, how long it took, whose it was and what it named; a single read leaves the agent out",
+    Effect.gen(function* () {
+      const { id } = yield* start({ scenario: "waits_in_queue" })
+      const waiting = yield* Effect.forkChild(read(id, { via: agentVia }, { wait_seconds: 7 }))
+      yield* pass(8 * second)
+      const [entry] = (yield* requests({ operation: "get_quote_request" })).requests
+      if (entry === undefined) return assert.fail("nothing was logged")
+      assert.match(entry.request_id, /^req_/)
+      assert.match(entry.key_id, /^key_/)
+      const { agent, ...rest } = entry
+      assert.deepStrictEqual(rest, {
+        request_id: entry.request_id,
+        created_at: "2026-11-20T12:00:00.000Z",
+        environment: "sandbox",
+        key_id: entry.key_id,
+        operation: "get_quote_request",
+        method: "POST",
+        route: "/v1/mcp",
+        status: 200,
+        error_code: null,
+        duration_ms: 7 * second,
+        quote_request_id: id,
+        quote_id: null
+      })
+      assert.deepStrictEqual(agent, { client_name: "An agent", client_version: "1.2.3", user_agent: "agent/1" })
+      assert.deepStrictEqual(yield* request(entry.request_id), rest)
+      assert.strictEqual(waiting.pollUnsafe()?._tag, "Success")
+    })
+  )
+
+  story(
+    "names a start by its new request, a quote with its request, and nothing that has not the form of an identifier",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      yield* advance(60)
+      const quote_id = (yield* read(id)).quotes[0]?.id ?? ""
+      yield* getQuote(quote_id)
+      yield* cancel(id)
+      yield* refusal(getQuote("Ada Lovelace"))
+      yield* refusal(read("Ada Lovelace"))
+      yield* pass(second)
+      const { requests: log } = yield* requests()
+      assert.notInclude(JSON.stringify(log), "Ada")
+      assert.deepStrictEqual(
+        log.map((entry) => [entry.operation, entry.route, entry.quote_request_id, entry.quote_id]),
+        [
+          ["get_quote_request", "/v1/quote-requests/{id}", null, null],
+          ["get_quote", "/v1/quotes/{id}", null, null],
+          ["cancel_quote_request", "/v1/quote-requests/{id}/cancel", id, null],
+          ["get_quote", "/v1/quotes/{id}", id, quote_id],
+          ["get_quote_request", "/v1/quote-requests/{id}", id, null],
+          ["advance_time", "/v1/sandbox/time", null, null],
+          ["start_quote_request", "/v1/quote-requests", id, null]
+        ]
+      )
+    })
+  )
+
+  story(
+    "has no entry of a caller without a valid key, since it would belong to nobody",
+    keyless(
+      Effect.gen(function* () {
+        yield* refusal(list({}, { key: "sandbox_server_wrong" }))
+        yield* refusal(read("qreq_x", noKey))
+        yield* pass(second)
+        assert.deepStrictEqual(yield* told(), [])
+      })
+    )
+  )
+
+  story(
+    "of a call that an agent makes says the answer's status and the envelope's code",
+    Effect.gen(function* () {
+      yield* refusal(read("qreq_x", { via: agentVia }))
+      yield* pass(second)
+      assert.deepStrictEqual(yield* told(), [["get_quote_request", 200, "not_found"]])
+    })
+  )
+
+  story(
+    "holds a request that reached no operation, if its key is valid",
+    Effect.gen(function* () {
+      const { keys } = yield* World
+      const missed = (request_id: string, key: string | null) =>
+        Operation.note({
+          request_id,
+          credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
+          via: { ...agentVia, route: "*", status: 404 },
+          error_code: "not_found"
+        })
+      yield* missed("req_01m7zcgg2vadcqrfttazsvk3av", keys.sandbox.server)
+      yield* missed("req_01m7zcgg2vadcqrfttazsvk3aw", "sandbox_server_wrong")
+      yield* missed("req_01m7zcgg2vadcqrfttazsvk3ax", null)
+      yield* pass(second)
+      const { requests: log } = yield* requests()
+      assert.deepStrictEqual(
+        log.map((entry) => [entry.request_id, entry.operation, entry.route, entry.status, entry.error_code]),
+        [["req_01m7zcgg2vadcqrfttazsvk3av", null, "*", 404, "not_found"]]
+      )
+    })
+  )
+
+  story(
+    "keeps 200 characters of what a program says of itself, and none that a storage cannot hold",
+    Effect.gen(function* () {
+      const via = {
+        ...agentVia,
+        user_agent: "a".repeat(201),
+        client_name: "b".repeat(16_000),
+        client_version: "1\u0000\ud800"
+      }
+      yield* list({}, { via })
+      yield* pass(second)
+      assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
+        user_agent: "a".repeat(200),
+        client_name: "b".repeat(200),
+        client_version: "1 \ufffd"
+      })
+    })
+  )
+
+  story(
+    "holds no secret that a program puts into what it says of itself",
+    Effect.gen(function* () {
+      const via = {
+        ...agentVia,
+        user_agent: "app (live_server_0123456789abcdefghijABCDEFGHIJklmnop)",
+        client_name: "rh_0123456789abcdef",
+        client_version: "1.2 whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+      }
+      yield* list({}, { via })
+      yield* pass(second)
+      assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
+        user_agent: "app (live_server_…)",
+        client_name: "rh_…",
+        client_version: "1.2 whsec_…"
+      })
+    })
+  )
+
+  story(
+    "is in real time, and stays where a sandbox is reset or its clock is moved by years",
+    Effect.gen(function* () {
+      yield* list()
+      yield* advance(365 * day)
+      yield* reset()
+      yield* advance(3_600)
+      yield* pass(second)
+      const { requests: log } = yield* requests()
+      assert.deepStrictEqual(
+        log.map(({ created_at, operation }) => [operation, created_at]),
+        ["advance_time", "reset_sandbox", "advance_time", "list_quote_requests"].map((name) => [
+          name,
+          "2026-11-20T12:00:00.000Z"
+        ])
+      )
+    })
+  )
+
+  story(
+    "forgets a call after 30 days of real time",
+    Effect.gen(function* () {
+      yield* list()
+      yield* pass(30 * day * second)
+      yield* advance(1)
+      yield* pass(second)
+      assert.include(JSON.stringify(yield* told()), "list_quote_requests")
+      yield* advance(1)
+      yield* pass(second)
+      const names = (yield* told()).map(([name]) => name)
+      assert.deepStrictEqual(names, ["advance_time", "list_api_requests", "advance_time"])
+    })
+  )
+})
+
+describe("the list of the request log", () => {
+  const some = Effect.gen(function* () {
+    yield* list()
+    yield* refusal(read("qreq_x"))
+    yield* pass(second)
+    yield* refusal(getQuote("qt_x"))
+    yield* refusal(list({ limit: 0 }))
+    yield* pass(second)
+  })
+
+  story(
+    "filters by status, code, operation and time, alone and together",
+    Effect.gen(function* () {
+      yield* some
+      const readQuote = ["get_quote", 404, "not_found"]
+      const readRequest = ["get_quote_request", 404, "not_found"]
+      assert.deepStrictEqual(yield* told({ status: 404 }), [readQuote, readRequest])
+      assert.deepStrictEqual(yield* told({ error_code: "not_found" }), [readQuote, readRequest])
+      assert.deepStrictEqual(yield* told({ operation: "get_quote" }), [readQuote])
+      assert.deepStrictEqual(yield* told({ status: 404, since: "2026-11-20T13:00:01+01:00" }), [readQuote])
+      assert.deepStrictEqual(yield* told({ since: "2026-11-20T12:00:02.001Z" }), [])
+      assert.deepStrictEqual(yield* told({ status: 200, operation: "get_quote" }), [])
+      assert.deepStrictEqual(yield* told({ operation: "status:404" }), [])
+      for (const error_code of codes) yield* told({ error_code })
+    })
+  )
+
+  story(
+    "names a filter that is wrong",
+    Effect.gen(function* () {
+      const wrong = { status: 99, error_code: "gone", since: "2026-11-20T12:00:00", limit: 101, until: "x" }
+      assert.sameMembers(pathsOf(yield* refusal(requests(wrong))).slice(), Object.keys(wrong))
+    })
+  )
+
+  story(
+    "has every call on exactly one page, also while it logs its own reads",
+    Effect.gen(function* () {
+      for (let i = 0; i < 25; i++) yield* list()
+      yield* pass(second)
+      const all = yield* pages({ operation: "list_quote_requests" }, 100)
+      assert.lengthOf(all, 25)
+      assert.deepStrictEqual(all, all.toSorted().toReversed())
+      for (const limit of [1, 7, 25]) {
+        assert.deepStrictEqual(yield* pages({ operation: "list_quote_requests" }, limit), all)
+        yield* pass(second)
+      }
+      assert.lengthOf((yield* requests()).requests, 10)
+    })
+  )
+
+  story(
+    "takes a cursor only with the filters it was given with, and from nobody else",
+    Effect.gen(function* () {
+      yield* some
+      const first = yield* requests({ limit: 1, status: 404 })
+      const cursor = first.next_cursor ?? assert.fail("there is no next page")
+      assert.lengthOf((yield* requests({ limit: 1, status: 404, cursor })).requests, 1)
+      const { sandbox } = yield* stranger
+      const { keys } = yield* World
+      const refused = [
+        requests({ cursor }),
+        requests({ status: 403, cursor }),
+        requests({ status: 404, operation: "get_quote", cursor }),
+        requests({ status: 404, cursor }, { key: sandbox }),
+        requests({ status: 404, cursor }, { key: keys.live.server }),
+        requests({ status: 404, cursor: `${cursor}x` })
+      ]
+      for (const call of refused) assert.strictEqual((yield* refusal(call))._tag, "invalid_cursor")
+      assert.strictEqual((yield* refusal(list({ cursor })))._tag, "invalid_cursor")
+    })
+  )
+
+  story(
+    "shows an organization the calls of all its keys in one environment, and of no other",
+    Effect.gen(function* () {
+      const { sandbox } = yield* stranger
+      yield* refusal(list({}, { as: "widget" }))
+      yield* list({}, { environment: "live" })
+      yield* list({}, { key: sandbox })
+      yield* pass(second)
+      assert.deepStrictEqual(yield* told(), [["list_quote_requests", 403, "forbidden"]])
+      const [entry] = (yield* requests({}, { environment: "live" })).requests
+      assert.strictEqual(entry?.environment, "live")
+      assert.strictEqual((yield* refusal(request(entry?.request_id ?? "")))._tag, "not_found")
+    })
+  )
+})

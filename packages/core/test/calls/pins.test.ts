@@ -1,0 +1,233 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { standardLimits } from "../../src/access/Allowance.ts"
+import type { Environment, KeyKind } from "../../src/access/Caller.ts"
+import * as Operation from "../../src/calls/Operation.ts"
+import type { AskedRevision } from "../../src/calls/Revisions.ts"
+import * as operations from "../../src/operations.ts"
+import type { RecordKey } from "../../src/storage/Storage.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import * as ApiError from "../../src/wire/ApiError.ts"
+import { reset, start, story } from "../quoting/support.ts"
+import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
+import { newer, older, two } from "./inventedRevision.ts"
+import { release } from "./release.ts"
+
+interface Asking {
+  /** The `Service-Version`; none unless told. */
+  readonly revision?: AskedRevision
+  readonly environment?: Environment
+  readonly as?: KeyKind
+  readonly key?: string
+  readonly body?: Effect.Effect<unknown, ApiError.ApiError>
+}
+
+/** Lists requests, and tells what came of it: `ok` or the refusal's code, and the revision that it was told in. */
+const ask = Effect.fnUntraced(function* (asking: Asking = {}) {
+  const { keys } = yield* World
+  return yield* Operation.call(operations.listQuoteRequests, {
+    request_id: "req_1",
+    credentials: {
+      key: asking.key ?? keys[asking.environment ?? "sandbox"][asking.as ?? "server"],
+      read_handle: null,
+      address: "",
+      keyless: false
+    },
+    revision: asking.revision ?? { header: null },
+    idempotency_key: null,
+    input: asking.body ?? Effect.succeed({})
+  }).pipe(
+    Effect.match({
+      onSuccess: ({ revision }) => `ok ${revision}`,
+      onFailure: ({ _tag, revision }) => `${_tag} ${revision}`
+    })
+  )
+})
+
+/** The pin as storage holds it; null where there is none. */
+const stored = (environment: Environment = "sandbox") =>
+  Effect.gen(function* () {
+    const { organization } = yield* World
+    const workspace_id = organization.workspaces[environment]
+    const record = yield* (yield* Storage).get({ workspace_id, kind: "pin", id: workspace_id })
+    return Option.match(record, { onNone: () => null, onSome: ({ body }) => JSON.parse(body).revision })
+  })
+
+/** The next release: the form of this one has a newer date there. */
+const next = release(two)
+
+const tooLarge = Effect.fail(ApiError.make("request_too_large"))
+const broken = Effect.fail(ApiError.make("invalid_json"))
+
+describe("the pin of a workspace", () => {
+  story(
+    "is the current revision, stored by the first request without the header, and stays when a newer one comes",
+    Effect.gen(function* () {
+      assert.strictEqual(yield* ask(), `ok ${older}`)
+      assert.strictEqual(yield* stored(), older)
+      assert.strictEqual(yield* next(ask()), `ok ${older}`)
+      assert.strictEqual(yield* next(ask({ as: "widget" })), `forbidden ${older}`)
+      assert.strictEqual(yield* stored(), older)
+    })
+  )
+
+  story(
+    "is left alone by a request that names a revision, and by one that always takes the newest",
+    Effect.gen(function* () {
+      assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
+      assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
+      assert.isNull(yield* stored())
+      yield* ask()
+      assert.strictEqual(yield* next(ask({ revision: { header: newer } })), `ok ${newer}`)
+      assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
+      assert.strictEqual(yield* next(ask()), `ok ${older}`)
+    })
+  )
+
+  const failing: ReadonlyArray<readonly [string, Asking, string]> = [
+    ["403", { as: "widget" }, `forbidden ${newer}`],
+    ["422", { body: Effect.succeed({ limit: 0 }) }, `invalid_input ${newer}`],
+    ["400 invalid_cursor", { body: Effect.succeed({ cursor: "x" }) }, `invalid_cursor ${newer}`],
+    ["400 invalid_json", { body: broken }, `invalid_json ${newer}`],
+    ["500", { body: Effect.die("a defect") }, `internal_error ${newer}`]
+  ]
+  for (const [what, asking, told] of failing) {
+    story(
+      `is stored by a first request that fails with ${what}, which is told in it`,
+      Effect.gen(function* () {
+        assert.strictEqual(yield* ask(asking), told)
+        assert.strictEqual(yield* stored(), newer)
+      }),
+      { served: two }
+    )
+  }
+
+  story(
+    "is stored by a first request over its limit",
+    Effect.gen(function* () {
+      yield* Effect.forEach(Array.from({ length: 600 }), () => ask({ revision: { header: older } }), { discard: true })
+      assert.isNull(yield* stored())
+      assert.strictEqual(yield* ask(), `rate_limited ${newer}`)
+      assert.strictEqual(yield* stored(), newer)
+    }),
+    { served: two, limits: standardLimits }
+  )
+
+  const early: ReadonlyArray<readonly [string, Asking, string]> = [
+    ["401", { key: "sandbox_server_x" }, "authentication_failed null"],
+    ["400 invalid_version, empty", { revision: { header: "" } }, "invalid_version null"],
+    ["400 invalid_version, unserved", { revision: { header: "2020-01-01" } }, "invalid_version null"],
+    ["413", { body: tooLarge }, "request_too_large null"]
+  ]
+  for (const [what, asking, told] of early) {
+    story(
+      `is not stored by a refusal with ${what}, which is told in the current revision`,
+      Effect.gen(function* () {
+        assert.strictEqual(yield* ask(asking), told)
+        assert.isNull(yield* stored())
+      })
+    )
+  }
+
+  story(
+    "survives a reset",
+    Effect.gen(function* () {
+      yield* ask()
+      yield* reset()
+      assert.strictEqual(yield* stored(), older)
+      assert.strictEqual(yield* next(ask()), `ok ${older}`)
+    })
+  )
+
+  story(
+    "is one, however many first requests come at once to hosts that serve other revisions",
+    Effect.gen(function* () {
+      const asked = yield* Effect.all(
+        Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ask() : next(ask()))),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(new Set(asked), new Set([`ok ${yield* stored()}`]))
+    })
+  )
+
+  story(
+    "of the live environment is that of the sandbox",
+    Effect.gen(function* () {
+      yield* ask()
+      assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
+      assert.strictEqual(yield* stored("live"), older)
+    })
+  )
+
+  story(
+    "of the live environment is the current revision where the sandbox has none, and does not follow it later",
+    Effect.gen(function* () {
+      assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
+      assert.strictEqual(yield* next(ask()), `ok ${newer}`)
+      assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
+    })
+  )
+
+  story(
+    "that has outlived its revision is served the oldest one that is left",
+    Effect.gen(function* () {
+      yield* ask()
+      assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)
+      assert.strictEqual(yield* stored(), older)
+    })
+  )
+})
+
+describe("while storage fails", () => {
+  const outage = { reads: false, writes: false }
+  const down = Effect.fail(new StorageUnavailable({ retry_after_seconds: 3 }))
+  const isPin = ({ kind }: Pick<RecordKey, "kind">) => kind === "pin"
+  const around = (storage: Storage["Service"]): Storage["Service"] => ({
+    ...storage,
+    get: (key) => (outage.reads && isPin(key) ? down : storage.get(key)),
+    commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
+  })
+
+  story(
+    "a pin that cannot be read refuses with 503, told in the current revision, and one that cannot be stored is none yet",
+    Effect.gen(function* () {
+      outage.reads = true
+      assert.strictEqual(yield* ask(), "service_unavailable null")
+      assert.strictEqual(yield* ask({ revision: { header: older } }), `ok ${older}`)
+      outage.reads = false
+      outage.writes = true
+      assert.strictEqual(yield* ask(), `ok ${newer}`)
+      assert.isNull(yield* stored())
+      outage.writes = false
+      assert.strictEqual(yield* ask(), `ok ${newer}`)
+      assert.strictEqual(yield* stored(), newer)
+      // It is known now: whatever storage does.
+      outage.reads = true
+      assert.strictEqual(yield* ask(), `ok ${newer}`)
+    }),
+    { around, served: two }
+  )
+})
+
+describe("the first webhook event", () => {
+  const told = endpoints()
+  const named = { revision: older }
+
+  story(
+    "stores the pin where no request did, and so does the first test event",
+    Effect.gen(function* () {
+      yield* create({ event_types: ["quote_request.queued"] }, named)
+      yield* start({}, named)
+      assert.strictEqual(yield* stored(), older)
+      const live = { environment: "live", ...named } as const
+      const other = yield* create({}, live)
+      yield* update(other.id, { event_types: ["quote.created"] }, live)
+      yield* start({}, live)
+      assert.isNull(yield* stored("live"))
+      yield* sendTest(other.id, live)
+      assert.strictEqual(yield* stored("live"), older)
+    }),
+    { webhooks: told.layer }
+  )
+})

@@ -1,0 +1,207 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Logger, References } from "effect"
+import { TestClock } from "effect/testing"
+import type { FinishedCall } from "../../src/calls/FinishedCall.ts"
+import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
+import { StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import * as ApiError from "../../src/wire/ApiError.ts"
+import { advance, events, list, pass, read, refusal, select, start, story, work } from "../quoting/support.ts"
+
+/** Runs a body, and gives back what was noted of its calls. */
+const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
+  const notes: Array<FinishedCall> = []
+  return Effect.as(
+    Effect.provideService(Effect.exit(body), OnFinishedCall, (call: FinishedCall) => notes.push(call)),
+    notes
+  )
+}
+
+describe("a call", () => {
+  story(
+    "is checked in one order: caller, revision, authority, input",
+    Effect.gen(function* () {
+      const wrong = { revision: "2020-01-01", as: "widget" } as const
+      assert.strictEqual((yield* refusal(list({ limit: 0 }, { ...wrong, key: "x" })))._tag, "authentication_failed")
+      assert.strictEqual((yield* refusal(list({ limit: 0 }, wrong)))._tag, "invalid_version")
+      assert.strictEqual((yield* refusal(list({ limit: 0 }, { as: "widget" })))._tag, "forbidden")
+      assert.strictEqual((yield* refusal(list({ limit: 0 })))._tag, "invalid_input")
+    })
+  )
+
+  story(
+    "with a good key is noted when it has ended, refused or not; one with a bad key belongs to nobody",
+    Effect.gen(function* () {
+      const notes = yield* noting(
+        Effect.all([
+          start(),
+          refusal(list({}, { as: "widget" })),
+          refusal(read("qreq_x")),
+          refusal(events({ limit: 0 })),
+          refusal(list({}, { key: "x" })),
+          refusal(list({}, { revision: "x" }))
+        ])
+      )
+      assert.deepStrictEqual(
+        notes.map(({ caller, error_code, operation }) => [operation, caller.kind, error_code]),
+        [
+          ["start_quote_request", "server", null],
+          ["list_quote_requests", "widget", "forbidden"],
+          ["get_quote_request", "server", "not_found"],
+          ["list_events", "server", "invalid_input"],
+          ["list_quote_requests", "server", "invalid_version"]
+        ]
+      )
+      const { keys } = yield* World
+      assert.notInclude(JSON.stringify(notes), keys.sandbox.server)
+    })
+  )
+
+  story(
+    "is noted with the time that it took, and not at all where its caller hung up",
+    Effect.gen(function* () {
+      const { id } = yield* start()
+      const noted = yield* Effect.forkChild(noting(read(id, {}, { wait_seconds: 7 })))
+      yield* pass(7_000)
+      const [call] = yield* Fiber.join(noted)
+      assert.deepInclude(call, { duration_ms: 7_000, created_at: Date.parse("2026-11-20T12:00:00.000Z") })
+      const hungUp = noting(
+        Effect.gen(function* () {
+          const reader = yield* Effect.forkChild(read(id, {}, {}))
+          yield* TestClock.adjust(0)
+          yield* Fiber.interrupt(reader)
+        })
+      )
+      assert.deepStrictEqual(yield* hungUp, [])
+    })
+  )
+
+  let broken = false
+  const logged: Array<string> = []
+  story(
+    "that meets a defect is answered as internal_error with nothing internal, and logged with its request id",
+    Effect.gen(function* () {
+      broken = true
+      const error = yield* refusal(list())
+      broken = false
+      assert.deepStrictEqual(
+        [error._tag, error.status, error.retry_action, error.field_errors],
+        ["internal_error", 500, "contact_support", null]
+      )
+      assert.notInclude(JSON.stringify(ApiError.envelope(error, "req_1", "")), "the secret inside")
+      assert.lengthOf(logged, 1)
+      assert.match(logged[0] ?? "", /list_quote_requests.*req_/)
+      yield* list()
+    }).pipe(
+      Effect.provideService(
+        References.CurrentLoggers,
+        new Set([
+          Logger.make(({ fiber, message }) => {
+            logged.push(JSON.stringify([message, fiber.getRef(References.CurrentLogAnnotations)]))
+          })
+        ])
+      )
+    ),
+    {
+      around: (storage) => ({
+        ...storage,
+        page: (query) => (broken ? Effect.die(new Error("the secret inside")) : storage.page(query))
+      })
+    }
+  )
+
+  let down = false
+  const unlessDown = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.suspend(
+      (): Effect.Effect<A, E | StorageUnavailable, R> =>
+        down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
+    )
+  story(
+    "is refused with service_unavailable while storage cannot be reached, and work goes on where it stood",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({ line: "personal_auto" })
+      yield* pass(6_000)
+      down = true
+      const refused = [yield* refusal(list()), yield* refusal(select("zero_quotes")), yield* refusal(start())]
+      for (const error of refused) {
+        assert.deepStrictEqual(
+          [error._tag, error.status, error.retry_after_seconds, error.retry_action],
+          ["service_unavailable", 503, 7, "retry"]
+        )
+      }
+      yield* pass(20_000)
+      down = false
+      yield* pass(60_000)
+      const { quote_request, quotes } = yield* read(id)
+      assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+      assert.lengthOf(quotes, quote_request.quote_ids.length)
+      assert.strictEqual((yield* select("zero_quotes")).workspace.active_scenario, "zero_quotes")
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => unlessDown(storage.commit(change)),
+        get: (key) => unlessDown(storage.get(key)),
+        page: (query) => unlessDown(storage.page(query)),
+        feed: (query) => unlessDown(storage.feed(query)),
+        claim: (query) => unlessDown(storage.claim(query))
+      })
+    }
+  )
+
+  let slow = false
+  story(
+    "that runs for long is still running to its repeats, however long it takes, and runs once",
+    Effect.gen(function* () {
+      const once = { idempotency_key: "long" }
+      slow = true
+      const first = yield* Effect.forkChild(advance(60, once))
+      for (let minutes = 0; minutes < 4; minutes++) {
+        yield* pass(60_000)
+        const error = yield* refusal(advance(60, once))
+        assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+      }
+      slow = false
+      yield* pass(60_000)
+      const moved = yield* Fiber.join(first)
+      assert.strictEqual(moved.workspace.clock_offset_seconds, 60)
+      assert.deepStrictEqual(yield* advance(60, once), moved)
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        erase: (erasure) => (slow ? Effect.delay(storage.erase(erasure), "250 seconds") : storage.erase(erasure))
+      })
+    }
+  )
+
+  let dies = false
+  story(
+    "whose host dies while it runs may be made again after half a minute, and no sooner",
+    Effect.gen(function* () {
+      const once = { idempotency_key: "once" }
+      // The workspace has been called before, and has its pin.
+      yield* list()
+      dies = true
+      assert.strictEqual((yield* refusal(select("zero_quotes", once)))._tag, "internal_error")
+      dies = false
+      yield* pass(29_999)
+      const error = yield* refusal(select("zero_quotes", once))
+      assert.deepStrictEqual([error._tag, error.retry_action], ["conflict", "wait"])
+      yield* pass(1)
+      assert.strictEqual((yield* select("zero_quotes", once)).workspace.active_scenario, "zero_quotes")
+      assert.strictEqual((yield* advance(1)).workspace.active_scenario, "zero_quotes")
+    }),
+    {
+      // A host that has died says nothing more to its storage: neither how the call went nor that it is free.
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          dies && !change.writes.some(({ body, kind }) => kind === "answer" && body.includes('"running"'))
+            ? Effect.die("the host is dead")
+            : storage.commit(change)
+      })
+    }
+  )
+})

@@ -1,0 +1,25 @@
+import { NodeCrypto } from "@quotewire/http"
+import { Effect, Layer, Redacted } from "effect"
+import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
+import { SealKeys } from "../../src/access/Seal.ts"
+import type { Served } from "../../src/calls/Revision.ts"
+import { ServedRevisions } from "../../src/calls/ServedRevisions.ts"
+import { layer, sandboxCarriers } from "../../src/layer.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+
+const seal_keys = Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(32).fill(7))] })
+
+/** Runs a body on a release of the core that serves these revisions, from the storage that all releases share. */
+export const release = (served: Served) => {
+  const core = layer.pipe(
+    Layer.provide(WebhookSender.layerOff),
+    Layer.provide(Layer.mergeAll(seal_keys, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
+    Layer.provide(NodeCrypto.layer),
+    Layer.provide(Layer.succeed(ServedRevisions, served))
+  )
+  return <A, E, R>(body: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Storage, (storage) =>
+      Effect.provide(body, Layer.provide(core, Layer.succeed(Storage, storage)), { local: true })
+    )
+}

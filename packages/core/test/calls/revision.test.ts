@@ -1,0 +1,130 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Revision from "../../src/calls/Revision.ts"
+import * as ApiError from "../../src/wire/ApiError.ts"
+import * as Json from "../../src/wire/Json.ts"
+import { invented, newer, older, two } from "./inventedRevision.ts"
+
+/** Three revisions: the oldest knows what the older one has changed, and what the newest has. */
+const oldest = "2026-01-01"
+const three: Revision.Served = [
+  ...two,
+  {
+    date: oldest,
+    differences: [
+      invented,
+      {
+        summary: "A quote's proof was its basis, and a consent's paper its sheet.",
+        inputs: { start_quote_request: Revision.renamedInput("sheet", "paper") },
+        answers: { get_quote: Revision.renamed("basis", "proof") },
+        event: Revision.renamed("branch", "product")
+      }
+    ]
+  }
+]
+
+const of = (date: string) => three.find((one) => one.date === date) ?? assert.fail(date)
+const quote = Json.encode({ id: "qt_1", evidence: { label: "x" }, price: null })
+
+describe("the revision that a header names", () => {
+  it("is the served one of this date", () => {
+    for (const { date } of three) assert.deepStrictEqual(Revision.named(three, date), Result.succeed(of(date)))
+  })
+
+  it("is refused with the served ones, newest first, where it is empty, repeated or not served", () => {
+    for (const wrong of ["", "2020-01-01", `${older}, ${older}`, ` ${older}`, "2026-9-26", "latest"]) {
+      const chosen = Revision.named(three, wrong)
+      const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
+      assert.deepStrictEqual([error._tag, error.status], ["invalid_version", 400])
+      assert.deepStrictEqual(error.field_errors, [
+        { path: "Service-Version", message: "Must be a served revision.", allowed_values: [newer, older, oldest] }
+      ])
+    }
+  })
+})
+
+describe("a pin", () => {
+  it("is served its own revision; else the oldest that is not older, and the newest where all are", () => {
+    const served = (pin: string) => Revision.nearest(three, pin).date
+    assert.deepStrictEqual([newer, older, oldest].map(served), [newer, older, oldest])
+    assert.deepStrictEqual(["2025-12-31", "2026-05-05", "2026-12-31", "2027-06-01"].map(served), [
+      oldest,
+      older,
+      newer,
+      newer
+    ])
+  })
+})
+
+describe("an answer", () => {
+  it("of the newest revision is the text that it was", () => {
+    const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
+    assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
+    assert.strictEqual(Revision.event(of(newer), odd), odd)
+  })
+
+  it("of an older one has its own fields, in their places; one still older goes on from there", () => {
+    const told = (date: string) => Revision.answer(of(date), "get_quote", quote)
+    assert.strictEqual(told(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
+    assert.strictEqual(told(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
+  })
+
+  it("of an operation that is alike in both is left alone", () => {
+    assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
+  })
+
+  it("that holds events has each in the form in which a webhook carries it", () => {
+    const event = Json.encode({ id: "evt_1", line: "pet" })
+    const carried = Revision.event(of(oldest), event).text
+    assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
+    const page = Json.encode({ events: [Json.decode(event), Json.decode(event)], next_cursor: "c" })
+    assert.strictEqual(
+      Revision.answer(of(oldest), "list_events", page),
+      `{"events":[${carried},${carried}],"next_cursor":"c"}`
+    )
+    const tested = Json.encode({ subscription_id: "sub_1", event: Json.decode(event) })
+    assert.strictEqual(
+      Revision.answer(of(oldest), "send_test_event", tested),
+      `{"subscription_id":"sub_1","event":${carried}}`
+    )
+  })
+})
+
+describe("an input", () => {
+  const upgraded = (date: string, input: unknown) => Revision.input(of(date), "start_quote_request", input)
+
+  it("comes into the newest form, from whichever revision", () => {
+    assert.deepStrictEqual(upgraded(newer, { consent_receipt_id: "r" }), { consent_receipt_id: "r" })
+    assert.deepStrictEqual(upgraded(older, { paper: "r" }), { consent_receipt_id: "r" })
+    assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
+  })
+
+  it("does not know in an older revision what is known in a newer one only", () => {
+    assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
+    assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
+      consent_receipt_id: "p",
+      paper: "r"
+    })
+  })
+
+  it("that is no object is left for the schema to refuse", () => {
+    for (const odd of [null, 7, "x", [1]]) assert.deepStrictEqual(upgraded(older, odd), odd)
+  })
+})
+
+describe("a refusal", () => {
+  it("names fields as the caller's revision spells them, and the revision", () => {
+    const refused = ApiError.invalidInput([
+      { path: "consent_receipt_id", message: "This field is required." },
+      { path: "application.line", message: "This field is not known." }
+    ])
+    const told = (date: string) => Revision.refusal(of(date), "start_quote_request", refused)
+    const paths = (date: string) => told(date).field_errors?.map(({ path }) => path)
+    assert.deepStrictEqual(paths(newer), ["consent_receipt_id", "application.line"])
+    assert.deepStrictEqual(paths(older), ["paper", "application.line"])
+    assert.deepStrictEqual(paths(oldest), ["sheet", "application.line"])
+    const { message, retry_action, revision, status } = told(oldest)
+    assert.deepStrictEqual([message, retry_action, status], [refused.message, refused.retry_action, 422])
+    assert.strictEqual(revision, oldest)
+  })
+})

@@ -1,0 +1,22 @@
+import { Effect } from "effect"
+import type { Transport } from "../../src/calls/Operation.ts"
+import * as Requests from "../../src/calls/RequestOperations.ts"
+import { type CallOptions, World } from "../../src/testing/World.ts"
+
+/** Lists the request log. */
+export const requests = (filters: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Requests.listApiRequests, filters, options))
+
+/** Reads one entry of the request log. */
+export const request = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(Requests.getApiRequest, { id }, options))
+
+/** A call as the agent endpoint hands it over. */
+export const agentVia: Transport = {
+  method: "POST",
+  route: "/v1/mcp",
+  status: 200,
+  user_agent: "agent/1",
+  client_name: "An agent",
+  client_version: "1.2.3"
+}

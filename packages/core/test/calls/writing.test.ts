@@ -1,0 +1,234 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Exit, Latch, Layer, Scope } from "effect"
+import type { FinishedCall } from "../../src/calls/FinishedCall.ts"
+import { HeldCalls } from "../../src/calls/HeldCalls.ts"
+import * as Operation from "../../src/calls/Operation.ts"
+import { KeepsRequestLog } from "../../src/calls/RequestLog.ts"
+import { listApiRequests } from "../../src/calls/RequestOperations.ts"
+import { directory, Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
+import { list, pass, refusal, story, world } from "../quoting/support.ts"
+import { agentVia, request, requests } from "./support.ts"
+
+const second = 1_000
+
+/** Which operations a workspace's log names. */
+const logged = Effect.map(requests({ limit: 100 }), (page) => page.requests.map(({ operation }) => operation))
+
+/** What of a change is about the request log. */
+const callsIn = (change: { readonly writes: ReadonlyArray<{ readonly kind: string }> }): number =>
+  change.writes.filter(({ kind }) => kind === "api_request").length
+
+/** Lets everything run that needs no time to pass. */
+const settled = pass(0)
+
+describe("a call's log entry", () => {
+  const sizes: Array<number> = []
+  story(
+    "is written with the others of its workspace, as soon as 500 wait, and at most 500 in a change",
+    Effect.gen(function* () {
+      for (let i = 0; i < 499; i++) yield* list()
+      yield* settled
+      assert.deepStrictEqual(sizes, [])
+      yield* list()
+      yield* settled
+      assert.deepStrictEqual(sizes, [500])
+      for (let i = 0; i < 200; i++) yield* list()
+      yield* settled
+      assert.deepStrictEqual(sizes, [500])
+      yield* pass(second)
+      assert.deepStrictEqual(sizes, [500, 200])
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => {
+          if (callsIn(change) > 0) sizes.push(callsIn(change))
+          return storage.commit(change)
+        }
+      })
+    }
+  )
+
+  const slow = Latch.makeUnsafe()
+  story(
+    "makes no call wait: while one cannot be written, calls are answered and noted",
+    Effect.gen(function* () {
+      for (let i = 0; i < 3; i++) {
+        yield* list()
+        yield* pass(second)
+      }
+      assert.deepStrictEqual(yield* logged, [])
+      yield* slow.open
+      yield* pass(second)
+      assert.lengthOf(yield* logged, 4)
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          callsIn(change) > 0 ? Effect.andThen(slow.await, storage.commit(change)) : storage.commit(change)
+      })
+    }
+  )
+
+  let down = false
+  story(
+    "waits while storage cannot be reached, and is written when it can",
+    Effect.gen(function* () {
+      down = true
+      yield* list()
+      yield* pass(10 * second)
+      yield* refusal(list({ limit: 0 }))
+      yield* pass(10 * second)
+      assert.deepStrictEqual(yield* logged, [])
+      down = false
+      yield* pass(second)
+      assert.deepStrictEqual(yield* logged, ["list_api_requests", "list_quote_requests", "list_quote_requests"])
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })) : storage.commit(change)
+      })
+    }
+  )
+
+  let forgetful = true
+  story(
+    "is there once, also where storage took it and could not say so",
+    Effect.gen(function* () {
+      yield* list()
+      yield* pass(600)
+      forgetful = false
+      yield* list()
+      yield* pass(second)
+      assert.deepStrictEqual(yield* logged, ["list_quote_requests", "list_quote_requests"])
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) =>
+          forgetful && callsIn(change) > 0
+            ? Effect.andThen(storage.commit(change), Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })))
+            : storage.commit(change)
+      })
+    }
+  )
+
+  let broken = true
+  story(
+    "that storage does not take is dropped, and does not hold up the next ones",
+    Effect.gen(function* () {
+      yield* list()
+      yield* pass(second)
+      broken = false
+      yield* list()
+      yield* pass(second)
+      assert.deepStrictEqual(yield* logged, ["list_quote_requests"])
+    }),
+    {
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => (broken && callsIn(change) > 0 ? Effect.die("too odd") : storage.commit(change))
+      })
+    }
+  )
+
+  it.effect("is written when the host stops", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const storage = yield* Layer.build(MemoryStorage.layer)
+      const kept = Layer.succeed(Storage, Context.get(storage, Storage))
+      const services = yield* Scope.provide(Layer.build(World.layer(kept)), scope)
+      yield* Effect.provideContext(list(), services)
+      yield* Scope.close(scope, Exit.void)
+      const { organization } = Context.get(services, World)
+      const { records } = yield* Context.get(storage, Storage).page({
+        workspace_id: organization.workspaces.sandbox,
+        kind: "api_request",
+        order: "newest",
+        after: null,
+        limit: 10
+      })
+      assert.deepStrictEqual(
+        records.map(({ labels }) => labels),
+        [["status:200", "operation:list_quote_requests"]]
+      )
+    })
+  )
+
+  it.effect("is not made where the log is turned off: its operations are not there, and no host lists them", () =>
+    Effect.gen(function* () {
+      yield* list()
+      yield* pass(second)
+      assert.isFalse(yield* Operation.isOffered(listApiRequests))
+      assert.strictEqual((yield* refusal(requests()))._tag, "not_found")
+      assert.strictEqual((yield* refusal(requests({}, { as: "widget" })))._tag, "not_found")
+      assert.strictEqual((yield* refusal(request("req_x")))._tag, "not_found")
+      const { organization } = yield* World
+      const storage = yield* Storage
+      const { records } = yield* storage.page({
+        workspace_id: organization.workspaces.sandbox,
+        kind: "api_request",
+        order: "newest",
+        after: null,
+        limit: 10
+      })
+      assert.deepStrictEqual(records, [])
+    }).pipe(Effect.provide(world().pipe(Layer.provide(Layer.succeed(KeepsRequestLog, false)))))
+  )
+})
+
+describe("calls that wait to be written", () => {
+  const zeros = "0".repeat(26)
+  const call = (request_id: string): FinishedCall => ({
+    request_id,
+    created_at: 0,
+    duration_ms: 0,
+    caller: {
+      kind: "server",
+      environment: "sandbox",
+      organization_id: OrganizationId.make(`org_${zeros}`),
+      workspace_id: directory,
+      key_id: KeyId.make(`key_${zeros}`),
+      read_handle: null
+    },
+    operation: null,
+    via: agentVia,
+    status: 404,
+    error_code: "not_found",
+    quote_request_id: null,
+    quote_id: null
+  })
+
+  it("have so much room; then the oldest go, and are counted", () => {
+    const held = new HeldCalls(20)
+    for (let i = 0; i < 21; i++) held.add(call(String(i)))
+    assert.strictEqual(held.size, 19)
+    assert.deepStrictEqual([held.takeLost(), held.takeLost()], [2, 0])
+    const taken = held.take()
+    assert.deepStrictEqual(
+      taken.map(({ request_id }) => request_id),
+      Array.from({ length: 19 }, (_, i) => String(i + 2))
+    )
+  })
+
+  it("keep their order and their bound when they are given back", () => {
+    const held = new HeldCalls(3)
+    held.add(call("1"))
+    held.add(call("2"))
+    const taken = held.take()
+    held.add(call("3"))
+    held.add(call("4"))
+    held.giveBack(taken)
+    assert.strictEqual(held.takeLost(), 1)
+    assert.deepStrictEqual(
+      held.take().map(({ request_id }) => request_id),
+      ["2", "3", "4"]
+    )
+  })
+})

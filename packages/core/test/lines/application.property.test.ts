@@ -1,0 +1,233 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import { Result } from "effect"
+import fc from "fast-check"
+import * as Application from "../../src/lines/Application.ts"
+import { assume } from "../../src/lines/Assume.ts"
+import { labels } from "../../src/lines/FactCatalog.ts"
+import { compile, type JsonSchema, noProblems } from "../../src/lines/JsonSchemaCheck.ts"
+import { type Line, lines } from "../../src/lines/Line.ts"
+
+const today = "2026-11-20"
+
+const isCalendarDate = (text: string): boolean => {
+  const [year = 0, month = 0, day = 0] = text.split("-").map(Number)
+  const date = new Date(Date.UTC(year, month - 1, day))
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+ajv.addFormat("date", isCalendarDate)
+ajv.addFormat("email", /^[^\s@]+@[^\s@]+\.[^\s@]+$/)
+
+/** What no storage can hold, which JSON Schema does not know. */
+const hasUnsafeText = (value: unknown): boolean => /\\u0000|\\ud[89a-f]/.test(JSON.stringify(value) ?? "")
+
+const text = (schema: JsonSchema): fc.Arbitrary<string> => {
+  if (schema.format === "email") return fc.constantFrom("ann@example.com", "bo.b@mail.example.org")
+  if (schema.pattern !== undefined) {
+    return fc.stringMatching(new RegExp(schema.pattern)).filter((value) => {
+      const fits = value.length >= (schema.minLength ?? 0) && value.length <= (schema.maxLength ?? 100)
+      return fits && !hasUnsafeText(value) && (schema.format !== "date" || isCalendarDate(value))
+    })
+  }
+  return fc
+    .string({ minLength: schema.minLength ?? 0, maxLength: schema.maxLength ?? 20 })
+    .filter((value) => !hasUnsafeText(value))
+}
+
+/** Values that a schema takes; objects have all required members, and either way of an `anyOf`. */
+const taken = (schema: JsonSchema): fc.Arbitrary<unknown> => {
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
+  switch (schema.type) {
+    case "string":
+      return text(schema)
+    case "boolean":
+      return fc.boolean()
+    case "integer": {
+      const step = schema.multipleOf ?? 1
+      const [min, max] = [(schema.minimum ?? 0) / step, (schema.maximum ?? 0) / step]
+      return fc.integer({ min, max }).map((value) => value * step)
+    }
+    case "array":
+      return fc.array(taken(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: schema.maxItems ?? 3 })
+    default: {
+      const members = Object.entries(schema.properties ?? {}).map(
+        ([name, member]) => [name, taken(member ?? {})] as const
+      )
+      const either = schema.anyOf?.map((way) => way.required) ?? [[]]
+      return fc.oneof(
+        ...either.map((names) =>
+          fc.record<Record<string, unknown>>(Object.fromEntries(members), {
+            requiredKeys: [...(schema.required ?? []), ...names]
+          })
+        )
+      )
+    }
+  }
+}
+
+/** Changes one place in a value: drops it, replaces it, or adds a member that nobody knows. */
+const mutated = (value: unknown): fc.Arbitrary<unknown> => {
+  const change = fc.oneof(
+    fc.constant(undefined),
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(null, "", 0, -1, 1.5, 1e9, "x".repeat(300), [], {}, "2026-02-30", "2026-13", true)
+  )
+  if (Array.isArray(value) && value.length > 0) {
+    return fc.nat(value.length - 1).chain((i) =>
+      fc.oneof(
+        mutated(value[i]).map((item) => value.toSpliced(i, 1, item ?? null)),
+        fc.constantFrom(value.toSpliced(i, 1), [...value, ...value, ...value, ...value, ...value, ...value, ...value])
+      )
+    )
+  }
+  if (typeof value === "object" && value !== null && Object.keys(value).length > 0) {
+    const entries = Object.entries(value)
+    return fc.nat(entries.length - 1).chain((i) =>
+      fc.oneof(
+        {
+          weight: 5,
+          arbitrary: mutated(entries[i]?.[1]).map((member) =>
+            Object.fromEntries(entries.with(i, [entries[i]?.[0] ?? "", member]))
+          )
+        },
+        {
+          weight: 1,
+          arbitrary: fc.tuple(fc.string(), fc.jsonValue()).map((extra) => Object.fromEntries([...entries, extra]))
+        }
+      )
+    )
+  }
+  return change
+}
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null")
+
+const application = (line: Line): fc.Arbitrary<unknown> => taken(Application.schemaOf(line))
+
+const candidates = (line: Line): fc.Arbitrary<unknown> =>
+  fc
+    .oneof(
+      { weight: 2, arbitrary: application(line) },
+      { weight: 5, arbitrary: application(line).chain(mutated) },
+      { weight: 2, arbitrary: application(line).chain(mutated).chain(mutated) },
+      { weight: 1, arbitrary: fc.jsonValue() }
+    )
+    .map(asJson)
+
+type Members = Readonly<Record<string, unknown>>
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
+const itemsOf = (value: unknown): ReadonlyArray<Members> => (Array.isArray(value) ? value.map(membersOf) : [])
+
+/** An application of the right structure, with the values that chance cannot fit to each other replaced. */
+const mended = (line: Line, input: unknown): unknown => {
+  const { applicant: _, effective_date: __, ...facts } = membersOf(input)
+  switch (line) {
+    case "personal_auto":
+      return {
+        ...facts,
+        garaging_address: { ...membersOf(facts.garaging_address), state: "TX", zip: "75201" },
+        drivers: itemsOf(facts.drivers).map(({ years_licensed: _, incidents: __, ...driver }, i) => ({
+          ...driver,
+          relationship: i === 0 ? "self" : "child",
+          date_of_birth: "1991-04-12"
+        })),
+        vehicles: itemsOf(facts.vehicles).map((vehicle) =>
+          "vin" in vehicle ? { ...vehicle, vin: "1HGCM82633A004352" } : vehicle
+        ),
+        coverage: "coverage" in facts ? { level: membersOf(facts.coverage).level } : undefined
+      }
+    case "renters": {
+      const dwelling = membersOf(facts.dwelling)
+      return {
+        ...facts,
+        dwelling: { ...dwelling, address: { ...membersOf(dwelling.address), state: "NY", zip: "10001" } }
+      }
+    }
+    case "pet":
+      return {
+        ...facts,
+        residence: { ...membersOf(facts.residence), state: "TX", zip: "78701" },
+        pets: itemsOf(facts.pets).map(({ birth_month: _, ...pet }) => ({
+          ...pet,
+          age_years: 3,
+          breed: "mixed",
+          size: "small"
+        }))
+      }
+  }
+}
+
+describe.each(lines)("the facts of %s", (line) => {
+  it("are right in structure exactly where a stock validator says so", () => {
+    const checker = compile(Application.schemaOf(line), { root: "application", patterns: {}, labels: labels[line] })
+    const stock = ajv.compile(Application.schemaOf(line))
+    const verdicts = { right: 0, wrong: 0 }
+    fc.assert(
+      fc.property(candidates(line), (input) => {
+        const expected = stock(input) && !hasUnsafeText(input)
+        verdicts[expected ? "right" : "wrong"] += 1
+        assert.strictEqual(checker.isWhole(input, noProblems()), expected, JSON.stringify(stock.errors))
+      }),
+      { numRuns: 1_500, seed: 42 }
+    )
+    assert.isAbove(verdicts.right, 150)
+    assert.isAbove(verdicts.wrong, 300)
+  })
+
+  it("are read without throwing, and refused without repeating what was refused", () => {
+    const marker = "Zq9#refused"
+    const marked = (value: unknown): unknown => {
+      if (typeof value === "string") return `${marker}${value}`
+      if (Array.isArray(value)) return value.map(marked)
+      if (typeof value !== "object" || value === null) return value
+      return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, marked(member)]))
+    }
+    fc.assert(
+      fc.property(candidates(line), fc.boolean(), (value, mark) => {
+        const input = mark ? marked(value) : value
+        const result = Application.parse(line, input, today)
+        if (Result.isSuccess(result)) return
+        const errors = result.failure.field_errors ?? []
+        assert.isAbove(errors.length, 0)
+        for (const { path, message, allowed_values } of errors) {
+          assert.isTrue(path === "application" || path.startsWith("application."), path)
+          assert.notInclude(message, marker)
+          assert.notInclude(allowed_values ?? [], marker)
+        }
+      }),
+      { numRuns: 1_500, seed: 7 }
+    )
+  })
+
+  it("are accepted once chance has been mended, and then every gap is filled", () => {
+    fc.assert(
+      fc.property(application(line), (input) => {
+        const parsed = Application.parse(line, asJson(mended(line, input)), today)
+        if (Result.isFailure(parsed)) assert.fail(JSON.stringify(parsed.failure.field_errors))
+        const assumed = assume(parsed.success, today)
+        const paths = assumed.assumptions.map((assumption) => assumption.path)
+        assert.deepStrictEqual(paths, [...new Set(paths)].sort())
+        // What is complete leaves nothing to assume, and stays as it is.
+        const again = Application.parse(line, assumed.facts, today)
+        if (Result.isFailure(again)) assert.fail(JSON.stringify(again.failure.field_errors))
+        assert.deepStrictEqual<unknown>(assume(again.success, today), { ...assumed, assumptions: [] })
+      }),
+      { numRuns: 300, seed: 3 }
+    )
+  })
+})
+
+describe("any JSON", () => {
+  it("is read without throwing", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...lines), fc.anything({ withNullPrototype: true }), (line, input) => {
+        Application.parse(line, input, today)
+      }),
+      { numRuns: 2_000, seed: 11 }
+    )
+  })
+})

@@ -1,0 +1,92 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Breed from "../../src/lines/Breed.ts"
+import breeds from "../../src/lines/data/breeds.json" with { type: "json" }
+
+const groupsOf = (species: Breed.Species) => Object.entries(breeds[species])
+
+describe("Breed", () => {
+  it.each<readonly [Breed.Species, string, Breed.BreedGroup]>([
+    ["dog", "French Bulldog", "brachycephalic"],
+    ["dog", "frenchie", "brachycephalic"],
+    ["dog", "FRENCH-BULLDOGS", "brachycephalic"],
+    ["dog", "french_bulldog", "brachycephalic"],
+    ["dog", "  Golden   Retriever ", "retriever"],
+    ["dog", "lab", "retriever"],
+    ["dog", "Labradors", "retriever"],
+    ["dog", "German Shepherd Dog", "shepherd"],
+    ["dog", "Bichon Frisé", "purebred_small"],
+    ["dog", "Beagle puppy", "purebred_medium"],
+    ["dog", "St. Bernard", "giant"],
+    ["dog", "Goldendoodle", "mixed_large"],
+    ["dog", "unknown", "unknown"],
+    ["cat", "domestic_shorthair", "domestic_cat"],
+    ["cat", "domestic_longhair", "domestic_cat"],
+    ["cat", "DSH", "domestic_cat"],
+    ["cat", "mixed", "domestic_cat"],
+    ["cat", "Persian", "purebred_cat"],
+    ["cat", "Persian cat", "purebred_cat"],
+    ["cat", "Maine Coon", "large_purebred_cat"],
+    ["cat", "unknown", "unknown"]
+  ])("maps the %s %j to %s", (species, breed, group) => assert.strictEqual(Breed.groupOf(species, breed), group))
+
+  it.each<readonly [Breed.PetSize, Breed.BreedGroup]>([
+    ["small", "mixed_small"],
+    ["medium", "mixed_medium"],
+    ["large", "mixed_large"],
+    ["giant", "giant"]
+  ])("maps a mixed dog of size %s to %s", (size, group) => {
+    for (const breed of ["mixed", "Mixed Breed", "mutt", "Lab mix", "husky cross"]) {
+      assert.strictEqual(Breed.groupOf("dog", breed, size), group, breed)
+    }
+  })
+
+  it("maps every name and alias of the data, each to its own group", () => {
+    for (const species of ["dog", "cat"] as const) {
+      for (const [group, names] of groupsOf(species)) {
+        for (const [name, aliases] of Object.entries<ReadonlyArray<string>>(names)) {
+          for (const text of [name, ...aliases]) assert.strictEqual(Breed.groupOf(species, text), group, text)
+        }
+      }
+    }
+  })
+
+  it("knows enough breeds", () => {
+    const count = (species: Breed.Species) =>
+      groupsOf(species).reduce((sum, [, names]) => sum + Object.keys(names).length, 0)
+    assert.isAtLeast(count("dog"), 150)
+    assert.isAtLeast(count("cat"), 50)
+  })
+
+  it("needs the size of a mixed or unknown dog only", () => {
+    assert.isTrue(Breed.needsSize("dog", "mixed"))
+    assert.isTrue(Breed.needsSize("dog", "Mutt"))
+    assert.isTrue(Breed.needsSize("dog", "unknown"))
+    assert.isFalse(Breed.needsSize("dog", "Pug"))
+    assert.isFalse(Breed.needsSize("cat", "mixed"))
+  })
+
+  it.each<readonly [Breed.Species, string, string]>([
+    ["dog", "Labrador Retreiver", "Labrador Retriever"],
+    ["dog", "frensh bulldog", "French Bulldog"],
+    ["dog", "Rotweiler", "Rottweiler"],
+    ["cat", "Main Coon", "Maine Coon"],
+    ["cat", "siamease", "Siamese"]
+  ])("offers near matches of the %s %j, %s first", (species, breed, first) => {
+    assert.isNull(Breed.groupOf(species, breed))
+    const near = Breed.nearMatches(species, breed)
+    assert.strictEqual(near[0], first)
+    assert.isAtMost(near.length, 10)
+    for (const name of near) assert.isNotNull(Breed.groupOf(species, name), name)
+  })
+
+  it("offers a way on where nothing is near", () => {
+    assert.deepStrictEqual(Breed.nearMatches("cat", "0"), ["mixed", "unknown"])
+    assert.isNull(Breed.groupOf("dog", "--"))
+    assert.isNull(Breed.groupOf("dog", "Persian"))
+    assert.isNull(Breed.groupOf("dog", "zebra mix"))
+  })
+
+  it("has a group for a pet that was accepted", () => {
+    assert.strictEqual(Breed.breedGroup({ species: "dog", breed: "mixed", size: "large" }), "mixed_large")
+  })
+})

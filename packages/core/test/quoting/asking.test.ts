@@ -1,0 +1,384 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import {
+  carrier,
+  carriers,
+  declined,
+  offers,
+  polled,
+  prompt,
+  silent,
+  slow,
+  type Told,
+  unavailable
+} from "./carriers.ts"
+import { advance, beginning, feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+
+const secondsOf = (told: Told) => told.asks.map(({ at }) => (at - beginning) / 1_000)
+
+describe("asking a carrier", () => {
+  {
+    const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
+    story(
+      "an attempt that takes longer than 15 seconds is a time-out, and the request ends without waiting for the deadline",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(14_900)
+        assert.deepStrictEqual(yield* outcomes(id), ["never pending"])
+        yield* pass(100)
+        assert.deepStrictEqual(yield* outcomes(id), ["never no_answer timeout"])
+        assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "no_carrier_answered")
+      }),
+      carriers(never)
+    )
+  }
+
+  for (const reason of ["carrier_error", "timeout"] as const) {
+    const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
+    story(
+      `an idempotent carrier is asked once more after ${reason}, with the same idempotency key and after a pause`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(0)
+        assert.lengthOf(once.asks, 1)
+        yield* pass(1_500)
+        assert.deepStrictEqual(
+          once.asks.map(({ ask }) => ask.attempt),
+          [1, 2]
+        )
+        assert.strictEqual(once.asks[0]?.ask.idempotency_key, once.asks[1]?.ask.idempotency_key)
+        assert.isAtLeast(secondsOf(once)[1] ?? 0, 0.5)
+        assert.deepStrictEqual(yield* outcomes(id), ["flaky quoted"])
+      }),
+      carriers(once)
+    )
+  }
+
+  {
+    const broken = prompt("broken", unavailable("carrier_error"))
+    story(
+      "a carrier is asked twice at most",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(95_000)
+        assert.lengthOf(broken.asks, 2)
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error"])
+      }),
+      carriers(broken)
+    )
+  }
+
+  {
+    const others: ReadonlyArray<readonly [string, CarrierReply]> = [
+      ["declined", declined],
+      ["rate_limited", unavailable("rate_limited")],
+      ["maintenance", unavailable("maintenance")]
+    ]
+    const told = others.map(([id, reply]) => prompt(id, reply))
+    const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
+    story(
+      "a carrier is not asked again after a decline, a refusal for now, or where it cannot tell a repeat",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(95_000)
+        for (const { asks } of [...told, careful]) assert.lengthOf(asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), [
+          "declined declined prior_claims",
+          "rate_limited no_answer rate_limited",
+          "maintenance no_answer maintenance",
+          "careful no_answer carrier_error"
+        ])
+      }),
+      carriers(...told, careful)
+    )
+  }
+
+  {
+    const late = prompt(
+      "late",
+      { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
+      { typical_ms: 5_000 }
+    )
+    story(
+      "an attempt never starts when less than the carrier's typical time is left",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(89_000)
+        assert.lengthOf(late.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), ["late no_answer timeout"])
+      }),
+      carriers(late)
+    )
+  }
+
+  {
+    const early = slow("early", 10_000)
+    const never = polled("never", Number.POSITIVE_INFINITY)
+    story(
+      "the deadline closes what is open after 90 seconds, and a request with an offer is then complete",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(89_999)
+        assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "quotes_arriving")
+        yield* pass(1)
+        const { quote_request } = yield* read(id, live)
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready_some_silent")
+        assert.strictEqual(quote_request.deadline_at, "2026-11-20T12:01:30.000Z")
+        assert.strictEqual(quote_request.updated_at, quote_request.deadline_at)
+      }),
+      carriers(early, never)
+    )
+  }
+
+  {
+    const stalls = carrier("stalls", (_, nth) => Effect.delay(Effect.succeed(offers()), nth === 1 ? 14_000 : 1_000), {
+      hedge_after_ms: 4_000
+    })
+    const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
+    story(
+      "an idempotent carrier that stalls gets a second, identical ask, and any other none",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(5_000)
+        assert.deepStrictEqual(secondsOf(stalls), [0, 4])
+        assert.deepStrictEqual(stalls.asks[0]?.ask, stalls.asks[1]?.ask)
+        assert.deepStrictEqual(yield* outcomes(id), ["stalls quoted", "careful pending"])
+        yield* pass(20_000)
+        assert.lengthOf(careful.asks, 1)
+        assert.lengthOf((yield* read(id, live)).quotes, 2)
+      }),
+      carriers(stalls, careful)
+    )
+  }
+
+  {
+    const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
+    story(
+      "a second ask counts against the carrier's limits, too",
+      Effect.gen(function* () {
+        yield* work
+        yield* start({}, live)
+        yield* pass(20_000)
+        assert.lengthOf(stalls.asks, 1)
+      }),
+      carriers(stalls)
+    )
+  }
+
+  {
+    const answers = slow("answers", 200)
+    story(
+      "an answer that comes after the request has ended changes nothing",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(500)
+        const before = yield* read(id, live)
+        const told = yield* feed(live)
+        yield* pass(100_000)
+        assert.deepStrictEqual(yield* read(id, live), before)
+        assert.deepStrictEqual(yield* feed(live), told)
+      }),
+      carriers(answers)
+    )
+  }
+})
+
+describe("a carrier's limits", () => {
+  {
+    const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
+    const quick = prompt("quick")
+    story(
+      "no more asks run at once than the carrier allows, and the others wait for room without holding up other carriers",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach(Array.from({ length: 6 }), () => start({}, live))
+        yield* pass(100)
+        assert.lengthOf(quick.asks, 6)
+        assert.lengthOf(narrow.asks, 2)
+        yield* pass(2_500)
+        assert.lengthOf(narrow.asks, 4)
+        yield* pass(10_000)
+        assert.lengthOf(narrow.asks, 6)
+        for (const { id } of started) assert.deepStrictEqual(yield* outcomes(id), ["narrow quoted", "quick quoted"])
+      }),
+      carriers(narrow, quick)
+    )
+  }
+
+  {
+    const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
+    story(
+      "no more asks begin in a minute than the carrier allows",
+      Effect.gen(function* () {
+        yield* work
+        yield* Effect.forEach(Array.from({ length: 8 }), () => start({}, live))
+        yield* pass(59_900)
+        assert.lengthOf(rationed.asks, 3)
+        yield* pass(1_000)
+        assert.lengthOf(rationed.asks, 6)
+        yield* pass(60_000)
+        // The last two have run out of time: their requests ended at 90 seconds.
+        assert.lengthOf(rationed.asks, 6)
+      }),
+      carriers(rationed)
+    )
+  }
+
+  {
+    const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
+    let commits = 0
+    story(
+      "an ask that waits for the next minute is left alone until then",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
+        // The starts themselves are in the request log by then.
+        yield* pass(1_000)
+        commits = 0
+        yield* pass(58_000)
+        assert.strictEqual(commits, 0)
+        yield* pass(40_000)
+        assert.lengthOf(rationed.asks, 2)
+        for (const { id } of started) assert.notStrictEqual((yield* read(id, live)).quote_request.status, "in_progress")
+      }),
+      {
+        ...carriers(rationed),
+        around: (storage) => ({
+          ...storage,
+          commit: (change) => {
+            commits++
+            return storage.commit(change)
+          }
+        })
+      }
+    )
+  }
+
+  {
+    const hangs = silent("hangs", { idempotent: false })
+    const quick = prompt("quick")
+    story(
+      "a carrier that hangs takes no place from the others, however many asks of it are open",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach(Array.from({ length: 300 }), () => start({}, live))
+        yield* pass(1_000)
+        assert.lengthOf(hangs.asks, 300)
+        assert.lengthOf(quick.asks, 300)
+        const last = started.at(-1)
+        assert.deepStrictEqual(yield* outcomes(last?.id ?? ""), ["hangs pending", "quick quoted"])
+      }),
+      carriers(hangs, quick)
+    )
+  }
+
+  {
+    const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
+    story(
+      "a host waits for 2,000 answers at once: the other asks come when some of them are over",
+      Effect.gen(function* () {
+        yield* work
+        yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))
+        yield* pass(14_000)
+        assert.lengthOf(hangs.asks, 2_000)
+        yield* pass(1_100)
+        assert.lengthOf(
+          hangs.asks.filter(({ ask }) => ask.attempt === 1),
+          2_010
+        )
+      }),
+      carriers(hangs)
+    )
+  }
+
+  {
+    const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
+    const well = prompt("well")
+    story(
+      "the circuit opens when half of 20 asks were errors: for a minute the carrier is not asked",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.lengthOf(sick.asks, 20)
+        const during = yield* start({}, live)
+        yield* pass(59_000)
+        assert.deepStrictEqual(yield* outcomes(during.id), ["sick not_asked circuit_open", "well quoted"])
+        yield* pass(1_000)
+        const after = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(after.id), ["sick quoted", "well quoted"])
+      }),
+      carriers(sick, well)
+    )
+  }
+
+  {
+    const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
+    story(
+      "the circuit stays closed while fewer than half are errors",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 45; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.lengthOf(mostly.asks, 45)
+      }),
+      carriers(mostly)
+    )
+  }
+
+  {
+    const sick = prompt("sick", unavailable("maintenance"))
+    story(
+      "the circuit counts in real time, also in a sandbox whose clock is ahead",
+      Effect.gen(function* () {
+        yield* advance(3_600)
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start()
+          yield* pass(1_010)
+        }
+        assert.lengthOf(sick.asks, 20)
+        const { id } = yield* start()
+        yield* pass(1_010)
+        assert.strictEqual((yield* read(id)).quote_request.carriers[0]?.reason, "circuit_open")
+      }),
+      carriers(sick)
+    )
+  }
+
+  {
+    const sick = prompt("sick", unavailable("maintenance"))
+    story(
+      "the circuit of one line says nothing about another",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start({ line: "renters" }, live)
+          yield* pass(10)
+        }
+        const other = yield* start({ line: "pet" }, live)
+        yield* TestClock.adjust(10)
+        assert.deepStrictEqual(yield* outcomes(other.id), ["sick no_answer maintenance"])
+        const same = yield* start({ line: "renters" }, live)
+        yield* TestClock.adjust(10)
+        assert.strictEqual((yield* read(same.id, live)).quote_request.status_details.reason, "no_carrier_available")
+      }),
+      carriers(sick)
+    )
+  }
+})

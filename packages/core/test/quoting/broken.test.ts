@@ -1,0 +1,105 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
+import { type Character, carriers, offer, offers, prompt, type Told } from "./carriers.ts"
+import { live, outcomes, pass, read, start, story, work } from "./support.ts"
+
+/** A carrier whose adapter does what its type forbids. */
+const rogue = (id: string, ask: () => unknown, character: Character = {}): Told => {
+  const told = prompt(id, offers(), character)
+  // What a JavaScript program can hand over, and the compiler would not let pass.
+  const adapter: CarrierAdapter = Object.assign({}, told.adapter, { ask })
+  return { ...told, adapter }
+}
+
+const garbage: ReadonlyArray<readonly [string, unknown]> = [
+  ["nothing", undefined],
+  ["null", null],
+  ["a text", "offers"],
+  ["an empty object", {}],
+  ["an unknown kind", { kind: "maybe" }],
+  ["offers that are no list", { kind: "offers", offers: "many" }],
+  ["an offer that is null", { kind: "offers", offers: [null] }],
+  ["an offer with half its fields", { kind: "offers", offers: [{ offer_ref: "1", premium: { amount_minor: 1 } }] }],
+  [
+    "a premium that is a text",
+    { kind: "offers", offers: [{ ...offer(), premium: { amount_minor: "1", currency: "USD" } }] }
+  ],
+  ["an expiry that is a Date", { kind: "offers", offers: [{ ...offer(), expires_at: new Date(0) }] }],
+  ["a decline without a reason", { kind: "declined" }],
+  ["a decline for a reason of its own", { kind: "declined", reason: "full moon" }],
+  ["pending without a reference", { kind: "pending", poll_after_ms: 2_000 }],
+  ["pending with a wait that is no number", { kind: "pending", ref: "r", poll_after_ms: Number.NaN }],
+  ["questions that are none", { kind: "question", questions: [{}] }],
+  ["unavailable for no reason", { kind: "unavailable" }],
+  ["unavailable, to be asked again at no time", { kind: "unavailable", reason: "timeout", retry_after_ms: Number.NaN }]
+]
+
+describe("an adapter that breaks its contract", () => {
+  for (const [what, reply] of garbage) {
+    const broken = rogue("broken", () => Effect.succeed(reply))
+    const well = prompt("well")
+    story(
+      `answers ${what}: that is an unreadable answer of this carrier alone`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer unreadable_answer", "well quoted"])
+        assert.strictEqual((yield* read(id, live)).quote_request.status, "completed")
+      }),
+      carriers(broken, well)
+    )
+  }
+
+  const wrecks: ReadonlyArray<readonly [string, () => unknown]> = [
+    [
+      "throws before it starts",
+      () => {
+        throw new Error("no")
+      }
+    ],
+    ["dies", () => Effect.die("no")],
+    ["fails", () => Effect.fail("no")],
+    ["interrupts itself", () => Effect.interrupt],
+    ["rejects a promise", () => Effect.promise(() => Promise.reject(new Error("no")))]
+  ]
+  for (const [what, ask] of wrecks) {
+    const broken = rogue("broken", ask, { idempotent: false })
+    const well = prompt("well")
+    story(
+      `${what}: that is an error of this carrier alone`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error", "well quoted"])
+      }),
+      carriers(broken, well)
+    )
+  }
+
+  {
+    let asks = 0
+    const broken = rogue(
+      "broken",
+      () => {
+        asks++
+        throw new Error("no")
+      },
+      { max_concurrent: 1, idempotent: false }
+    )
+    story(
+      "a broken ask gives its place back to the next one",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 5; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.strictEqual(asks, 5)
+      }),
+      carriers(broken)
+    )
+  }
+})

@@ -1,0 +1,196 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CarrierOffer, CoveredSubject } from "../../src/carriers/Carrier.ts"
+import { carriers, declined, offer, offers, prompt } from "./carriers.ts"
+import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+
+const money = (amount_minor: number) => ({ amount_minor, currency: "USD" }) as const
+const vehicle = (changes: Partial<CoveredSubject> = {}): CoveredSubject => ({
+  subject_id: "vehicle-1",
+  kind: "vehicle",
+  label: "2019 Honda Civic",
+  coverages: [],
+  ...changes
+})
+const cover = (code: string, limit: number | null, deductible: number | null = null) =>
+  vehicle({
+    coverages: [
+      {
+        code,
+        limit: limit === null ? null : money(limit),
+        deductible: deductible === null ? null : money(deductible),
+        included: true
+      }
+    ]
+  })
+
+const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
+  ["a premium of nothing", { premium: money(0) }],
+  ["a premium below nothing", { premium: money(-1) }],
+  ["a premium in fractions of a cent", { premium: money(12_000.5) }],
+  ["a premium beyond reason", { premium: money(100_000_000) }],
+  ["a term of seven months", { term_months: 7 }],
+  ["a fee below nothing", { fees: [{ code: "policy_fee", amount: money(-1) }] }],
+  ["an expiry in the past", { expires_at: "2026-11-20T11:59:59.000Z" }],
+  ["an expiry now", { expires_at: "2026-11-20T12:00:00.000Z" }],
+  ["an expiry that is no time", { expires_at: "tomorrow" }],
+  ["a subject that is not in the application", { subjects: [vehicle({ subject_id: "vehicle-2" })] }],
+  ["liability below the state's minimum", { subjects: [cover("bodily_injury_per_person", 2_999_999)] }],
+  ["a limit below nothing", { subjects: [cover("collision", -1)] }],
+  ["a deductible in fractions of a cent", { subjects: [cover("collision", null, 0.5)] }],
+  ["a hand-off to another host", { handoff_url: "https://evil.example/carrier.example" }],
+  ["a hand-off without TLS", { handoff_url: "http://carrier.example/" }],
+  ["a hand-off with credentials", { handoff_url: "https://carrier.example@evil.example/" }],
+  ["a hand-off that is no address", { handoff_url: "carrier.example" }],
+  ["a hand-off to a script", { handoff_url: "javascript:alert(1)" }]
+]
+
+describe("an offer is checked before it is saved", () => {
+  for (const [what, changes] of bad) {
+    const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
+    story(
+      `${what}: no offer of this answer is shown, and the carrier gave no answer`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer unreadable_answer"])
+        assert.deepStrictEqual((yield* read(id, live)).quotes, [])
+        assert.isFalse((yield* feed(live)).some(({ type }) => type === "quote.created"))
+      }),
+      carriers(broken)
+    )
+  }
+
+  const fine: ReadonlyArray<Partial<CarrierOffer>> = [
+    { premium: null, term_months: null, billing_cycle: null, product: null, expires_at: null },
+    { premium: money(99_999_999), term_months: 1 },
+    { subjects: [cover("bodily_injury_per_person", 3_000_000), cover("a_code_of_tomorrow", 1)] },
+    { handoff_url: "https://carrier.example/offers/1?token=x" }
+  ]
+  {
+    const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
+    story(
+      "what is unknown, unusual or at the very edge passes",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        assert.deepStrictEqual(
+          yield* outcomes(id),
+          fine.map((_, i) => `well-${i} quoted`)
+        )
+      }),
+      carriers(...well)
+    )
+  }
+
+  {
+    const none = prompt("none", { kind: "offers", offers: [] })
+    story(
+      "an answer of offers without one is unreadable",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["none no_answer unreadable_answer"])
+      }),
+      carriers(none)
+    )
+  }
+
+  {
+    const dirty = "<b>Best</b>\u0000 price\u001b[31m<script>x"
+    const long = `${"a".repeat(499)}\u{1F600}`
+    const texts = prompt(
+      "texts",
+      offers(
+        offer({
+          product: dirty,
+          conditions: [dirty, long],
+          billing_cycle: dirty,
+          evidence_label: dirty,
+          fees: [{ code: dirty, amount: money(1) }],
+          subjects: [
+            vehicle({
+              kind: dirty,
+              label: dirty,
+              coverages: [{ code: dirty, limit: null, deductible: null, included: null }]
+            })
+          ],
+          assumptions: [{ path: dirty, value: dirty, source: dirty, label: dirty }],
+          expires_at: "2026-12-01T01:00:00+01:00"
+        })
+      )
+    )
+    story(
+      "texts are cut to length and freed of markup and control characters, and times are in UTC",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        const [quote] = (yield* read(id, live)).quotes
+        const text = JSON.stringify(quote)
+        assert.notMatch(text, /<b>|<script>|\\u00/)
+        assert.isTrue(text.isWellFormed())
+        assert.strictEqual(quote?.source.product, "Best  price [31mx")
+        assert.isAtMost(quote?.coverage.conditions[1]?.length ?? 0, 500)
+        assert.isTrue(quote?.coverage.conditions[1]?.isWellFormed())
+        assert.strictEqual(quote?.availability.expires_at, "2026-12-01T00:00:00.000Z")
+      }),
+      carriers(texts)
+    )
+  }
+})
+
+describe("several offers of one carrier", () => {
+  {
+    const three = prompt(
+      "three",
+      offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))
+    )
+    const says = prompt("says", declined)
+    story(
+      "each becomes a quote of its own, in one step of the request",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request, quotes } = yield* read(id, live)
+        assert.deepStrictEqual(
+          quotes.map(({ source }) => source.product),
+          ["Tier 3", "Tier 1", "Tier 2"]
+        )
+        assert.deepStrictEqual(
+          quotes.map((quote) => quote.id),
+          quote_request.quote_ids
+        )
+        assert.deepStrictEqual(quote_request.carriers[0]?.quote_ids, quote_request.quote_ids)
+        assert.strictEqual(quote_request.version, 4)
+        assert.lengthOf(
+          (yield* feed(live)).filter(({ type }) => type === "quote.created"),
+          3
+        )
+      }),
+      carriers(three, says)
+    )
+  }
+
+  {
+    const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
+    story(
+      "forty carriers that answer at the same moment are all heard, one version after the other",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request, quotes } = yield* read(id, live)
+        assert.lengthOf(quotes, 40)
+        assert.strictEqual(quote_request.version, 42)
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+        for (const { asks } of many) assert.lengthOf(asks, 1)
+      }),
+      carriers(...many)
+    )
+  }
+})

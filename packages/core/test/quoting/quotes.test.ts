@@ -1,0 +1,380 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect, Fiber } from "effect"
+import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
+import { lines } from "../../src/lines/Line.ts"
+import * as Quote from "../../src/quoting/Quote.ts"
+import { Quotes } from "../../src/quoting/Quotes.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
+import { type Character, carriers, offer, offers, prompt } from "./carriers.ts"
+import {
+  advance,
+  beginning,
+  feed,
+  forceExpiry,
+  getQuote,
+  live,
+  pass,
+  type ReadQuote,
+  read,
+  refusal,
+  reset,
+  runDue,
+  start,
+  story,
+  work
+} from "./support.ts"
+
+/** A request of the sandbox whose carriers have answered, and its first quote. */
+const quoted = Effect.fnUntraced(function* (changes: Parameters<typeof start>[0] = {}) {
+  const { id } = yield* start(changes)
+  yield* advance(60)
+  const { quotes } = yield* read(id)
+  const [first] = quotes
+  if (first === undefined) return assert.fail("no quote")
+  return { id, quotes, first }
+})
+
+const stored = (id: string) =>
+  Effect.gen(function* () {
+    const { organization } = yield* World
+    const storage = yield* Storage
+    const record = yield* storage.get({ workspace_id: organization.workspaces.sandbox, kind: "quote", id })
+    return record._tag === "Some" ? record.value.body : assert.fail("no record")
+  })
+
+describe("a quote", () => {
+  for (const line of lines) {
+    story(
+      `${line}: reads as expired from its very moment on, in the words in which it will be stored`,
+      Effect.gen(function* () {
+        const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
+        const left_ms = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
+        yield* pass(left_ms - 1)
+        assert.deepStrictEqual(yield* getQuote(first.id), first)
+        yield* pass(1)
+        // Nobody has run the job: storage still holds version 1.
+        assert.deepStrictEqual(JSON.parse(yield* stored(first.id)), first)
+        const computed = yield* getQuote(first.id)
+        assert.deepStrictEqual(
+          [computed.version, computed.status, computed.status_details.reason],
+          [2, "inactive", "expired"]
+        )
+        assert.deepStrictEqual(yield* getQuote(first.id, 2), computed)
+        assert.deepStrictEqual((yield* read(computed.quote_request_id)).quotes[0], computed)
+        assert.isFalse((yield* feed()).some(({ type }) => type === "quote.expired"))
+        yield* runDue
+        assert.strictEqual(yield* stored(first.id), JSON.stringify(computed))
+        assert.deepStrictEqual(yield* getQuote(first.id), computed)
+        const told = (yield* feed()).filter(({ type }) => type === "quote.expired")
+        assert.lengthOf(told, line === "pet" ? 0 : 1)
+        if (line !== "pet") assert.strictEqual(told[0]?.occurred_at, first.availability.expires_at)
+      })
+    )
+  }
+
+  story(
+    "keeps every version as it was, for ever",
+    Effect.gen(function* () {
+      const { first, id } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
+      yield* advance(600)
+      const second = yield* getQuote(first.id)
+      yield* forceExpiry()
+      const third = yield* getQuote(first.id)
+      yield* advance(86_400 * 300)
+      assert.deepStrictEqual(yield* getQuote(first.id, 1), first)
+      assert.deepStrictEqual(yield* getQuote(first.id, 2), second)
+      assert.deepStrictEqual(yield* getQuote(first.id, 3), third)
+      assert.deepStrictEqual(yield* getQuote(first.id), third)
+      assert.deepStrictEqual(
+        [first, second, third].map(({ status, status_details, version }) => [version, status, status_details.reason]),
+        [
+          [1, "active", "offered"],
+          [2, "active", "price_updated"],
+          [3, "inactive", "expired"]
+        ]
+      )
+      assert.strictEqual((yield* refusal(getQuote(first.id, 4)))._tag, "not_found")
+      assert.strictEqual((yield* read(id)).quote_request.version, 7)
+    })
+  )
+
+  for (const version of [0, -1, 1.5]) {
+    story(
+      `has no version ${version}: that is not valid, rather than not found`,
+      Effect.gen(function* () {
+        const { first } = yield* quoted()
+        const error = yield* refusal(getQuote(first.id, version))
+        assert.deepStrictEqual([error._tag, error.field_errors?.[0]?.path], ["invalid_input", "version"])
+      })
+    )
+  }
+
+  story(
+    "of a price update has version 2 at 600 seconds, its premium 4.5 % higher, and its actions name the new version",
+    Effect.gen(function* () {
+      const { first } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
+      yield* advance(539)
+      assert.deepStrictEqual(yield* getQuote(first.id), first)
+      yield* advance(1)
+      const second = yield* getQuote(first.id)
+      const before = first.price.premium?.amount_minor ?? 0
+      assert.strictEqual(second.price.premium?.amount_minor, Math.floor((before * 10_450 + 5_000) / 10_000))
+      assert.strictEqual(second.evidence.source_time, "2026-11-20T12:10:00.000Z")
+      for (const action of second.next_actions) assert.strictEqual(action.quote_version, "2")
+      const told = (yield* feed()).at(-1)
+      assert.deepStrictEqual(
+        [told?.type, told?.resource],
+        ["quote.updated", { type: "quote", id: first.id, version: 2 }]
+      )
+    })
+  )
+
+  story(
+    "that its carrier withdraws is inactive from then on, and only help is left to ask for",
+    Effect.gen(function* () {
+      const { first } = yield* quoted({ line: "renters", scenario: "quote_withdrawn" })
+      yield* advance(540)
+      const second = yield* getQuote(first.id)
+      assert.deepStrictEqual(
+        [second.version, second.status, second.status_details.reason],
+        [2, "inactive", "withdrawn_by_carrier"]
+      )
+      assert.deepStrictEqual(second.price, first.price)
+      assert.deepStrictEqual(second.next_actions, [
+        { type: "request_assistance", quote_id: first.id, quote_version: "2" }
+      ])
+      assert.strictEqual((yield* feed()).at(-1)?.type, "quote.updated")
+      yield* advance(86_400 * 40)
+      assert.strictEqual((yield* getQuote(first.id)).version, 2)
+    })
+  )
+})
+
+const go = (token: string) => Effect.flatMap(Quotes, (quotes) => quotes.go(token))
+const tokenOf = (quote: ReadQuote): string => {
+  const action = quote.next_actions.find(({ type }) => type === "continue_on_carrier_site")
+  return String(action?.redirect_path).replace("/go/", "")
+}
+const seen = Effect.fnUntraced(function* (token: string) {
+  const there = yield* go(token)
+  return there._tag === "page" ? `${there.status} ${there.title}` : there.url
+})
+
+const unknown = "404 This link is not known"
+
+describe("the link to a carrier", () => {
+  story(
+    "opens a sandbox page while the quote is active, and says why it is dead when it is",
+    Effect.gen(function* () {
+      const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
+      const token = tokenOf(first)
+      assert.strictEqual(yield* seen(token), "200 The sandbox ends here")
+      yield* pass(120_000)
+      assert.strictEqual(yield* seen(token), "410 This quote has expired")
+      yield* reset()
+      assert.strictEqual(yield* seen(token), unknown)
+    })
+  )
+
+  story(
+    "says that a withdrawn quote is no longer available",
+    Effect.gen(function* () {
+      const { first } = yield* quoted({ scenario: "quote_withdrawn" })
+      yield* advance(600)
+      assert.deepStrictEqual(yield* seen(tokenOf(first)), "410 This quote is no longer available")
+    })
+  )
+
+  story(
+    "is not known when it is altered anywhere, or made up",
+    Effect.gen(function* () {
+      const { first } = yield* quoted()
+      const token = tokenOf(first)
+      assert.match(token, /^[0-9A-Za-z_-]+$/)
+      for (let i = 0; i < token.length; i++) {
+        const altered = token.slice(0, i) + (token.charAt(i) === "a" ? "b" : "a") + token.slice(i + 1)
+        assert.strictEqual(yield* seen(altered), unknown, `altered at ${i}`)
+      }
+      for (const none of ["", "a", token.slice(1), token.slice(0, -1), `${token}a`, first.id]) {
+        assert.strictEqual(yield* seen(none), unknown, none)
+      }
+    })
+  )
+
+  {
+    const address = Deferred.makeUnsafe<string>()
+    story(
+      "stands in no quote before the host knows its own address",
+      Effect.gen(function* () {
+        const { id } = yield* start()
+        const moving = yield* Effect.forkChild(advance(60))
+        yield* pass(0)
+        assert.deepStrictEqual((yield* read(id)).quotes, [])
+        yield* Deferred.succeed(address, "https://quotes.example.com")
+        yield* Fiber.join(moving)
+        const { quotes } = yield* read(id)
+        assert.isNotEmpty(quotes)
+        for (const quote of quotes) {
+          assert.include(JSON.stringify(quote), `"https://quotes.example.com/go/${tokenOf(quote)}"`)
+        }
+      }),
+      { public_url: Deferred.await(address) }
+    )
+  }
+
+  {
+    const handoff_url = "https://carrier.example/offers/1?token=x"
+    const told = prompt("told", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
+    story(
+      "redirects to the carrier in the live environment, with nothing of it in our address; an offer without one has no link",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const [first, second] = (yield* read(id, live)).quotes
+        assert.isDefined(first)
+        if (first === undefined) return
+        assert.notInclude(JSON.stringify(first), "carrier.example")
+        assert.deepStrictEqual(yield* go(tokenOf(first)), { _tag: "redirect", url: handoff_url })
+        const action = first.next_actions[0]
+        assert.deepStrictEqual(action, {
+          type: "continue_on_carrier_site",
+          quote_id: first.id,
+          quote_version: "1",
+          redirect_path: `/go/${tokenOf(first)}`,
+          url: `http://127.0.0.1:8787/go/${tokenOf(first)}`,
+          open: "new_tab"
+        })
+        assert.deepStrictEqual(
+          second?.next_actions.map(({ type }) => type),
+          ["request_assistance"]
+        )
+      }),
+      carriers(told)
+    )
+  }
+})
+
+const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never>, character: Character = {}) => {
+  const looks: Array<string> = []
+  const times: Array<number> = []
+  const told = prompt("looks", offers(offer({ refresh_after_ms: 120_000 })), {
+    ...character,
+    rest: {
+      refresh: (_, offer_ref) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+          looks.push(offer_ref)
+          times.push((at - beginning) / 1_000)
+          const next = found(looks.length)
+          return "kind" in next ? Effect.succeed(next) : next
+        })
+    }
+  })
+  return { ...told, looks, times }
+}
+
+describe("a carrier that looks at its offer again", () => {
+  {
+    const told = refreshing((nth) => ({
+      kind: "offer",
+      reason: "rechecked",
+      offer: offer({ offer_ref: `look-${nth}`, ...(nth < 3 && { refresh_after_ms: 0 }) })
+    }))
+    story(
+      "makes the next version of the same quote, and is asked no more than once a minute",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(119_000)
+        assert.deepStrictEqual(told.looks, [])
+        yield* pass(600_000)
+        assert.deepStrictEqual(told.looks, ["offer-1", "look-1", "look-2"])
+        assert.deepStrictEqual(told.times, [120, 180, 240])
+        const { quotes } = yield* read(id, live)
+        assert.deepStrictEqual(
+          quotes.map(({ status_details, version }) => [version, status_details.reason]),
+          [[4, "rechecked"]]
+        )
+      }),
+      carriers(told)
+    )
+  }
+
+  for (const [what, found] of [
+    ["has no time", { kind: "unavailable", reason: "maintenance" }],
+    ["offers what must not be shown", { kind: "offer", reason: "price_updated", offer: offer({ term_months: 5 }) }],
+    ["dies", Effect.die("no")],
+    ["never answers", Effect.never]
+  ] as const) {
+    const told = refreshing(() => found)
+    story(
+      `leaves the quote as it was where it ${what}`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(300_000)
+        assert.lengthOf(told.looks, 1)
+        assert.strictEqual((yield* read(id, live)).quotes[0]?.version, 1)
+        const storage = yield* Storage
+        const later = 1e15
+        const { jobs } = yield* storage.claim({ now: later, lease_ms: 1, limit: 10 })
+        assert.deepStrictEqual(
+          jobs.map(({ kind }) => kind),
+          ["expire_quote"]
+        )
+      }),
+      carriers(told)
+    )
+  }
+})
+
+const origin: Quote.Origin = {
+  id: QuoteId.make(`qt_${"0".repeat(26)}`),
+  environment: "live",
+  line: "personal_auto",
+  quote_request_id: QuoteRequestId.make(`qreq_${"0".repeat(26)}`),
+  application_id: ApplicationId.make(`app_${"0".repeat(26)}`),
+  carrier: { id: "c", name: "C", registry_ids: [] },
+  answered_at: 0,
+  redirect_path: null,
+  base_url: ""
+}
+const comparison = (amount_minor: number, term_months: number) =>
+  Quote.fromOffer(offer({ premium: { amount_minor, currency: "USD" }, term_months }), origin).price.comparison?.amount
+    .amount_minor
+
+describe("a quote's comparison", () => {
+  it("is the premium for a month of cover, rounded half up", () => {
+    assert.strictEqual(comparison(245_414, 12), 20_451)
+    assert.strictEqual(comparison(109_644, 6), 18_274)
+    assert.strictEqual(comparison(17_928, 12), 1_494)
+    assert.strictEqual(comparison(6, 12), 1)
+    assert.strictEqual(comparison(5, 12), 0)
+    assert.strictEqual(comparison(99_999_999, 1), 99_999_999)
+  })
+
+  it("is unknown where the premium or the term is", () => {
+    assert.isNull(Quote.fromOffer(offer({ premium: null }), origin).price.comparison)
+    assert.isNull(Quote.fromOffer(offer({ term_months: null }), origin).price.comparison)
+  })
+
+  it("says that fees may be extra, except on a renters quote, whose premium includes them", () => {
+    const labelOf = (line: Quote.Origin["line"]) =>
+      Quote.fromOffer(offer(), { ...origin, line }).price.comparison?.label
+    assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")
+    for (const line of ["personal_auto", "pet"] as const) {
+      assert.match(labelOf(line) ?? "", /\. Fees, if any, may be extra\.$/)
+    }
+  })
+
+  it("lists assumptions in the order of their paths", () => {
+    const assumptions = ["b", "a", "c"].map((path) => ({ path, value: 1, source: "service_default" }))
+    const quote = Quote.fromOffer(offer({ assumptions }), origin)
+    assert.deepStrictEqual(
+      quote.evidence.assumptions.map(({ path }) => path),
+      ["a", "b", "c"]
+    )
+  })
+})

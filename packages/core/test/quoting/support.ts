@@ -1,0 +1,212 @@
+import { it } from "@effect/vitest"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Context, Effect, Exit, Fiber, identity, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
+import type { Served } from "../../src/calls/Revision.ts"
+import { ServedRevisions } from "../../src/calls/ServedRevisions.ts"
+import type { Services } from "../../src/layer.ts"
+import type { Line } from "../../src/lines/Line.ts"
+import * as operations from "../../src/operations.ts"
+import { Runner } from "../../src/runner/Runner.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { smallest } from "../../src/testing/Applications.ts"
+import { type CallOptions, World, type WorldOptions } from "../../src/testing/World.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
+import { PublicUrl } from "../../src/wire/PublicUrl.ts"
+import { toMillis } from "../../src/wire/Timestamp.ts"
+
+/** When every story of these tests begins. */
+export const beginning = toMillis("2026-11-20T12:00:00.000Z")
+
+export { smallest }
+
+export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | Scope.Scope>
+
+interface StoryOptions extends WorldOptions {
+  /** What stands between the service and its storage. */
+  readonly around?: (storage: Storage["Service"]) => Storage["Service"]
+  /** Other revisions than those of this release. */
+  readonly served?: Served
+  readonly public_url?: Effect.Effect<string>
+}
+
+/** A world whose clock is the test's, from its beginning on. */
+export const world = ({
+  around,
+  public_url,
+  served,
+  ...options
+}: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
+  const storage =
+    around === undefined
+      ? MemoryStorage.layer
+      : Layer.effect(Storage, Effect.map(Storage, around)).pipe(Layer.provide(MemoryStorage.layer))
+  const whole = World.layer(storage, { cryptography: NodeCrypto.layer, ...options }).pipe(
+    public_url === undefined ? identity : Layer.provide(Layer.succeed(PublicUrl, public_url))
+  )
+  return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
+}
+
+/** A sentence of the specification, and the story that shows it. */
+export const story = (name: string, body: InWorld<unknown>, options: StoryOptions = {}): void =>
+  it.effect(name, () =>
+    Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
+  )
+
+/** The input of a start, with another request_key each time unless told. */
+export const startOf = (changes: { readonly line?: Line; readonly [field: string]: unknown } = {}) => {
+  const line = changes.line ?? "renters"
+  return {
+    line,
+    consent_receipt_id: "receipt-0001",
+    request_key: `key-${++keys}`,
+    application: smallest[line],
+    ...changes
+  }
+}
+let keys = 0
+let keys_elsewhere = 0
+
+/** Starts a request with this very input. */
+export const startWith = (input: unknown, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.startQuoteRequest, input, options))
+
+/** Lets callers without a key in, in the world's sandbox. */
+export const keyless = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(World, ({ organization }) =>
+    Effect.provideService(body, KeylessWorkspace, {
+      organization_id: organization.id,
+      workspace_id: organization.workspaces.sandbox,
+      environment: "sandbox"
+    })
+  )
+
+/** The options of a call without a key. */
+export const noKey: CallOptions = { key: null }
+
+/** What a caller without a key sends: the person's agreement instead of a receipt. */
+export const agreed = (changes: object = {}) => {
+  const { consent_receipt_id: _, ...rest } = startOf({ request_key: "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11" })
+  return { ...rest, quote_disclosure_version: "2026-09-26", quote_disclosure_accepted: true, ...changes }
+}
+
+/** In the environment in which carriers are not simulated. */
+export const live = { environment: "live" } as const
+
+/** Starts a request. */
+export const start = (changes?: Parameters<typeof startOf>[0], options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.startQuoteRequest, startOf(changes), options))
+
+/** Reads a request without waiting. */
+export const read = (id: string, options?: CallOptions, input: object = { wait_seconds: 0 }) =>
+  Effect.flatMap(World, ({ call }) => call(operations.getQuoteRequest, { id, ...input }, options))
+
+export const list = (filters: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.listQuoteRequests, filters, options))
+
+export const cancel = (id: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.cancelQuoteRequest, { id }, options))
+
+export const getQuote = (id: string, version?: number, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) =>
+    call(operations.getQuote, { id, ...(version !== undefined && { version }) }, options)
+  )
+
+export const advance = (seconds: number, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.advanceTime, { seconds }, options))
+
+export const select = (scenario: string, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.selectScenario, { scenario }, options))
+
+export const forceExpiry = (options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.forceExpiry, {}, options))
+
+export const reset = (options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.resetSandbox, {}, options))
+
+export const events = (input: object = {}, options?: CallOptions) =>
+  Effect.flatMap(World, ({ call }) => call(operations.listEvents, input, options))
+
+/** An event as a caller reads it. */
+export type FeedItem = Effect.Success<ReturnType<typeof events>>["events"][number]
+
+/** A quote as a caller reads it. */
+export type ReadQuote = Effect.Success<ReturnType<typeof getQuote>>
+
+/** The whole feed, page by page. */
+export const feed = Effect.fnUntraced(function* (options?: CallOptions) {
+  const all: Array<FeedItem> = []
+  let cursor: string | undefined
+  while (true) {
+    const page = yield* events({ limit: 100, ...(cursor !== undefined && { cursor }) }, options)
+    all.push(...page.events)
+    if (page.events.length === 0) return all
+    cursor = page.next_cursor
+  }
+})
+
+/** Runs all work that is due now. */
+export const runDue = Effect.flatMap(Runner, (runner) => runner.runDue())
+
+/** Starts a runner in the background, for as long as the story lasts; at its end, time passes for what it has to stop. */
+export const work = Effect.gen(function* () {
+  const runner = yield* Runner
+  const scope = yield* Scope.make()
+  yield* Scope.provide(runner.forever, scope)
+  const stop = Effect.gen(function* () {
+    const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* pass(10_000)
+    yield* Fiber.join(closing)
+  })
+  yield* Effect.addFinalizer(() => stop)
+  return stop
+})
+
+/** Lets real time pass, and everything happen that it brings. */
+export const pass = (millis: number) =>
+  Effect.andThen(TestClock.adjust(0), Effect.andThen(TestClock.adjust(millis), TestClock.adjust(0)))
+
+/** The refusal of a call. */
+export const refusal = <A, R>(call: Effect.Effect<A, ApiError, R>): Effect.Effect<ApiError, A, R> => Effect.flip(call)
+
+/** The paths of a refusal's field errors. */
+export const pathsOf = (error: ApiError): ReadonlyArray<string> => (error.field_errors ?? []).map(({ path }) => path)
+
+/** Another organization in the same storage, with a server key in each environment. */
+export const stranger = Effect.gen(function* () {
+  const access = yield* Access
+  const { id } = yield* access.createOrganization("A stranger")
+  const keyOf = (environment: "sandbox" | "live") =>
+    Effect.map(access.createKey({ organization_id: id, environment, kind: "server" }), ({ key }) => key)
+  return { sandbox: yield* keyOf("sandbox"), live: yield* keyOf("live") }
+})
+
+/** What has come of each carrier of a live request: its id, the outcome and the reason. */
+export const outcomes = (id: string) =>
+  Effect.map(read(id, live), ({ quote_request }) =>
+    quote_request.carriers.map((result) => [result.carrier.id, result.outcome, result.reason].join(" ").trim())
+  )
+
+/** A core of its own on the same storage, as another host has it: what it is asked to do, it does there. */
+export const anotherHost = Effect.fnUntraced(function* (options: WorldOptions = {}) {
+  const storage = yield* Storage
+  const { keys } = yield* World
+  const services = yield* Layer.build(
+    Layer.fresh(World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, ...options }))
+  )
+  return <A, E>(call: Effect.Effect<A, E, World | Services | Storage>) => {
+    const there = Context.get(services, World)
+    const asHere: World["Service"] = {
+      ...there,
+      call: (operation, input, options = {}) =>
+        there.call(operation, input, {
+          key: keys[options.environment ?? "sandbox"].server,
+          ...(operation.idempotent && { idempotency_key: `elsewhere-${++keys_elsewhere}` }),
+          ...options
+        })
+    }
+    return Effect.provide(call, Context.add(services, World, asHere))
+  }
+})

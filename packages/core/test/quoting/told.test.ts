@@ -1,0 +1,205 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
+import type { Line } from "../../src/lines/Line.ts"
+import { minute_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { carriers, offer, offers, prompt } from "./carriers.ts"
+import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+
+describe("a carrier's question", () => {
+  {
+    const asks = prompt("asks", {
+      kind: "question",
+      questions: [{ path: "application.vehicles.0.vin", label: "What is the <i>VIN</i>?", allowed_values: [] }]
+    })
+    const well = prompt("well", offers(), { typical_ms: 2_000 })
+    story(
+      "waits a day for an answer, and the request ends when none has come",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        const { quote_request } = yield* read(id, live)
+        assert.deepStrictEqual(
+          [quote_request.status, quote_request.status_details.reason],
+          ["action_required", "carrier_question"]
+        )
+        const result = quote_request.carriers.find(({ carrier }) => carrier.id === "asks")
+        assert.deepInclude(result, {
+          outcome: "needs_information",
+          message: "What is the VIN?",
+          missing_facts: ["application.vehicles.0.vin"]
+        })
+        yield* pass(86_400_000 - 20)
+        assert.strictEqual((yield* read(id, live)).quote_request.status, "action_required")
+        yield* pass(20)
+        const ended = (yield* read(id, live)).quote_request
+        assert.strictEqual(ended.status_details.reason, "quotes_ready_action_not_taken")
+        assert.strictEqual(ended.version, quote_request.version + 1)
+      }),
+      carriers(asks, well)
+    )
+  }
+})
+
+const facts = {
+  first_name: "Ada",
+  last_name: "Lovelace",
+  date_of_birth: "1985-12-10",
+  email: "ada@lovelace.example",
+  phone: "+12125550147"
+}
+const identified: { readonly [L in Line]: object } = {
+  personal_auto: {
+    applicant: facts,
+    garaging_address: { line1: "12 Analytical Way", line2: "Apt 7", city: "Dallas", state: "TX", zip: "75201" },
+    drivers: [
+      {
+        relationship: "self",
+        first_name: "Ada",
+        last_name: "Lovelace",
+        date_of_birth: "1985-12-10",
+        license_status: "valid"
+      }
+    ],
+    vehicles: [{ vin: "1HGCM82633A004352" }]
+  },
+  renters: {
+    applicant: facts,
+    dwelling: {
+      address: { line1: "12 Analytical Way", line2: "Apt 7", city: "New York", state: "NY", zip: "10001" },
+      type: "apartment"
+    }
+  },
+  pet: {
+    applicant: facts,
+    residence: { line1: "12 Analytical Way", city: "Austin", state: "TX", zip: "78701" },
+    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
+  }
+}
+
+const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
+
+describe("what a carrier is told", () => {
+  for (const line of ["personal_auto", "renters", "pet"] as const) {
+    const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
+    const general = prompt("general")
+    story(
+      `${line}: neither name, e-mail, phone nor street, unless its adapter has declared that it needs them`,
+      Effect.gen(function* () {
+        yield* work
+        yield* start({ line, application: identified[line] }, live)
+        yield* pass(10)
+        assert.notMatch(JSON.stringify(general.asks), identity)
+        assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
+        assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
+        assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
+      }),
+      carriers(knows, general)
+    )
+  }
+
+  {
+    const later: Array<CarrierAsk> = []
+    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: minute_ms })), {
+      rest: {
+        refresh: (ask) =>
+          Effect.sync(() => {
+            later.push(ask)
+            return { kind: "offer", reason: "rechecked", offer: offer() }
+          })
+      }
+    })
+    story(
+      "what was assumed on the day of the start is told after midnight as well",
+      Effect.gen(function* () {
+        yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
+        yield* work
+        yield* start({ line: "renters" }, live)
+        yield* pass(2 * minute_ms)
+        const [first] = lasting.asks
+        const [second] = later
+        assert.deepInclude(second?.facts, { effective_date: "2026-11-21" })
+        assert.deepStrictEqual(second?.facts, first?.ask.facts)
+        assert.deepStrictEqual(second?.assumptions, first?.ask.assumptions)
+      }),
+      carriers(lasting)
+    )
+  }
+
+  {
+    const wants = prompt("wants", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
+    const general = prompt("general", offers())
+    story(
+      "a carrier whose facts are missing is not asked, and the paths are named",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        assert.lengthOf(wants.asks, 0)
+        assert.deepInclude((yield* read(id, live)).quote_request.carriers[0], {
+          outcome: "not_asked",
+          reason: "facts_missing",
+          missing_facts: ["application.vehicles.0.vin", "application.applicant.email"],
+          asked_at: null
+        })
+      }),
+      carriers(wants, general)
+    )
+  }
+
+  {
+    const uses = prompt("uses", offers(), { uses_credit: true, states: ["TX", "CA"] })
+    const distant = prompt("distant", offers(), { states: ["AK"] })
+    const near = prompt("near", offers(), { states: ["TX", "CA"] })
+    story(
+      "a carrier that uses credit is not asked without the disclosure, and one that does not serve the state never",
+      Effect.gen(function* () {
+        yield* work
+        const without = yield* start({ line: "personal_auto" }, live)
+        const disclosed = yield* start({ line: "personal_auto", credit_disclosure_receipt_id: "receipt-0002" }, live)
+        const prohibited = yield* start(
+          {
+            line: "personal_auto",
+            application: { ...identified.personal_auto, garaging_address: { state: "CA", zip: "94110" } }
+          },
+          live
+        )
+        yield* pass(10)
+        const rest = ["distant not_asked state_not_served", "near quoted"]
+        assert.deepStrictEqual(yield* outcomes(without.id), ["uses not_asked credit_disclosure_missing", ...rest])
+        assert.deepStrictEqual(yield* outcomes(disclosed.id), ["uses quoted", ...rest])
+        assert.deepStrictEqual(yield* outcomes(prohibited.id), ["uses quoted", ...rest])
+        assert.deepStrictEqual(
+          uses.asks.map(({ ask }) => ask.credit_disclosed),
+          [true, false]
+        )
+      }),
+      carriers(uses, distant, near)
+    )
+  }
+
+  {
+    const distant = prompt("distant", offers(), { states: ["AK"] })
+    story(
+      "where no carrier can be asked the request fails at once, and says which were not and why",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request } = yield* read(id, live)
+        assert.deepStrictEqual(
+          [quote_request.status, quote_request.status_details.reason, quote_request.version],
+          ["failed", "no_carrier_available", 2]
+        )
+        assert.deepStrictEqual(yield* outcomes(id), ["distant not_asked state_not_served"])
+        assert.deepStrictEqual(
+          (yield* feed(live)).map(({ type }) => type),
+          ["quote_request.queued", "quote_request.failed"]
+        )
+      }),
+      carriers(distant)
+    )
+  }
+})

@@ -1,0 +1,258 @@
+import { assert, describe, it } from "@effect/vitest"
+import { isStateCode, servedStates, get as stateOf } from "../../src/lines/State.ts"
+import { plans } from "../../src/rating/RatePlan.ts"
+import { rateAuto } from "../../src/rating/rateAuto.ts"
+import { ratePet } from "../../src/rating/ratePet.ts"
+import { contentsFactor, rateRenters } from "../../src/rating/rateRenters.ts"
+import { segmentOf } from "../../src/rating/VehicleSegment.ts"
+import golden from "../golden.json" with { type: "json" }
+import { assumed, autoFacts, dated, petFacts, reference, rentersFacts, today, zipOf } from "../sandbox/support.ts"
+
+type Prices = { readonly [carrier_id: string]: readonly [cents: number, months: number] }
+
+const prices = (line: string, application: unknown): Prices => {
+  const all = (carriers: object, of: (id: string) => { readonly premium: number; readonly term_months: number }) =>
+    Object.fromEntries(
+      Object.keys(carriers).map((id) => {
+        const { premium, term_months } = of(id)
+        return [id, [premium, term_months] as const]
+      })
+    )
+  const known = <A>(plan: A | undefined): A => {
+    if (plan === undefined) throw new Error("no such carrier")
+    return plan
+  }
+  if (line === "personal_auto") {
+    const facts = autoFacts(application)
+    return all(plans.auto.carriers, (id) => rateAuto(facts, known(plans.auto.carriers[id]), today))
+  }
+  if (line === "renters") {
+    const facts = rentersFacts(application)
+    return all(plans.renters.carriers, (id) => rateRenters(facts, known(plans.renters.carriers[id])))
+  }
+  const facts = petFacts(application)
+  return all(plans.pet.carriers, (id) => ratePet(facts, known(plans.pet.carriers[id]), today))
+}
+
+const yearly = (line: string, application: unknown): ReadonlyArray<number> =>
+  Object.values(prices(line, application)).map(([cents, months]) => (cents * 12) / months / 100)
+
+const auto = (changes: object) => ({ ...reference.personal_auto, ...changes })
+const [self] = reference.personal_auto.drivers
+const [accord] = reference.personal_auto.vehicles
+
+describe("prices", () => {
+  for (const { name, line, application, premiums } of golden.cases) {
+    it(`are those of the published case: ${name}`, () => {
+      assert.deepStrictEqual<unknown>(prices(line, dated(application)), premiums)
+    })
+  }
+
+  const table: ReadonlyArray<readonly [string, string, unknown, ReadonlyArray<number>]> = [
+    [
+      "car in California, where age and insurance history do not count",
+      "personal_auto",
+      auto({ garaging_address: { state: "CA", zip: "94110" } }),
+      [216_194, 98_560, 103_858, 131_412, 112_337]
+    ],
+    [
+      "two drivers, two cars, paid in full",
+      "personal_auto",
+      auto({
+        garaging_address: { state: "OH", zip: "43215" },
+        drivers: [
+          { ...self, date_of_birth: "1984-06-15" },
+          {
+            ...self,
+            relationship: "spouse",
+            date_of_birth: "1986-06-15",
+            incidents: [{ type: "minor_violation", month: "2026-01" }]
+          }
+        ],
+        vehicles: [
+          accord,
+          {
+            model_year: 2024,
+            make: "Tesla",
+            model: "Model 3",
+            annual_miles: 8_000,
+            primary_use: "pleasure",
+            collision_deductible_usd: 1_000
+          }
+        ],
+        billing_preference: "pay_in_full"
+      }),
+      [267_989, 122_305, 132_175, 169_902, 136_325]
+    ],
+    [
+      "renter in Texas",
+      "renters",
+      {
+        dwelling: { address: { state: "TX", zip: "78701" }, type: "apartment", year_built: 2015 },
+        coverage: {
+          personal_property_usd: 50_000,
+          liability_usd: 300_000,
+          deductible_usd: 1_000,
+          replacement_cost: true
+        }
+      },
+      [26_126, 21_811, 24_470]
+    ],
+    [
+      "French Bulldog without an annual limit",
+      "pet",
+      {
+        residence: { state: "CA", zip: "94110" },
+        pets: [{ species: "dog", breed: "French Bulldog", age_years: 4 }],
+        coverage: { annual_limit_usd: "unlimited", deductible_usd: 250 }
+      },
+      [172_055, 188_528, 205_001]
+    ],
+    [
+      "dog and cat",
+      "pet",
+      {
+        residence: { state: "NY", zip: "10001" },
+        pets: [
+          { species: "dog", breed: "Labrador Retriever", age_years: 6 },
+          { species: "cat", breed: "Persian", age_years: 2 }
+        ]
+      },
+      [156_780, 171_790, 186_802]
+    ]
+  ]
+  for (const [name, line, application, expected] of table) {
+    it(`are those of the published row: ${name}`, () => {
+      assert.deepStrictEqual(
+        Object.values(prices(line, application)).map(([cents]) => cents),
+        expected
+      )
+    })
+  }
+
+  it.each([
+    ["TX", "75201", 873, 1_188],
+    ["OH", "43215", 513, 698],
+    // Published as 844, which would be a carrier's factor for age: California forbids it.
+    ["CA", "94110", 862, 1_149],
+    ["NJ", "08701", 1_034, 1_407]
+  ])("for the state's minimum in %s lie in the published range", (state, zip, lowest, highest) => {
+    const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
+    const territory = plans.auto.territory_bp[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? 0
+    const dollars = yearly("personal_auto", facts).map((usd) => usd * (10_000 / territory))
+    // The published figures are for a place whose territory factor is 1.00.
+    assert.approximately(Math.min(...dollars), lowest, 2)
+    assert.approximately(Math.max(...dollars), highest, 2)
+  })
+})
+
+describe("prices over all states", () => {
+  for (const state of servedStates) {
+    const figures = stateOf(state)
+    it(`${state}: a clean risk costs what people really pay, more or less`, () => {
+      for (const usd of yearly("personal_auto", auto({ garaging_address: { state, zip: zipOf(state) } }))) {
+        assert.isTrue(usd >= figures.auto_plausible_usd[0] && usd <= figures.auto_plausible_usd[1], `car ${usd}`)
+      }
+      const home = {
+        dwelling: { address: { state, zip: zipOf(state) }, type: "apartment" },
+        coverage: { replacement_cost: false }
+      }
+      for (const usd of yearly("renters", home)) {
+        assert.isTrue(usd >= figures.renters_plausible_usd[0] && usd <= figures.renters_plausible_usd[1], `home ${usd}`)
+      }
+      const band = { A: 1.28, B: 1.14, C: 1, D: 0.9, E: 0.83 }[figures.pet_band]
+      const residence = { state, zip: zipOf(state) }
+      for (const usd of yearly("pet", { ...reference.pet, residence })) {
+        assert.isTrue(usd >= 420 * band && usd <= 950 * band, `dog ${usd}`)
+      }
+      const cat = { residence, pets: [{ species: "cat", breed: "domestic_shorthair", age_years: 3 }] }
+      for (const usd of yearly("pet", cat)) {
+        assert.isTrue(usd >= 220 * band && usd <= 520 * band, `cat ${usd}`)
+      }
+    })
+  }
+  it("covers 51 states", () => {
+    assert.lengthOf(servedStates.filter(isStateCode), 51)
+  })
+})
+
+describe("covers of a car policy", () => {
+  const [pinecrest] = Object.values(plans.auto.carriers)
+  if (pinecrest === undefined) throw new Error("no carrier")
+  const rated = (changes: object) => rateAuto(autoFacts(auto(changes)), pinecrest, today)
+  const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)
+
+  it("cost more with the level, and sent limits outrank it", () => {
+    const minimum = rated({ coverage: { level: "state_minimum" } })
+    const standard = rated({})
+    const enhanced = rated({ coverage: { level: "enhanced" } })
+    assert.isBelow(minimum.premium, standard.premium)
+    assert.isBelow(standard.premium, enhanced.premium)
+    const limits = {
+      bodily_injury_per_person_usd: 250_000,
+      bodily_injury_per_accident_usd: 500_000,
+      property_damage_usd: 50_000
+    }
+    const sent = { coverage: { level: "state_minimum", ...limits } }
+    assert.strictEqual(item(sent, "bodily_injury_per_person")?.limit?.amount_minor, 25_000_000)
+    assert.strictEqual(item(sent, "bodily_injury_per_accident")?.limit?.amount_minor, 50_000_000)
+    assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
+  })
+
+  it("of the state's minimum have no damage cover, and uninsured motorist only where the state says so", () => {
+    const coverage = { level: "state_minimum" }
+    assert.isFalse(item({ coverage }, "collision")?.included)
+    assert.isFalse(item({ coverage }, "comprehensive")?.included)
+    const uninsured = "uninsured_motorist_bodily_injury_per_person"
+    assert.isFalse(item({ coverage }, uninsured)?.included)
+    assert.isTrue(item({ coverage, garaging_address: { state: "NY", zip: "10001" } }, uninsured)?.included)
+  })
+
+  it("never insure the harm by others above the harm to others", () => {
+    const limits = {
+      bodily_injury_per_person_usd: 30_000,
+      bodily_injury_per_accident_usd: 60_000,
+      property_damage_usd: 25_000
+    }
+    const code = "uninsured_motorist_bodily_injury_per_accident"
+    assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
+  })
+
+  it("of a vehicle known by its VIN only are priced as a standard car, and it is said", () => {
+    const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
+    assert.deepStrictEqual(
+      assumptions.map((assumption) => assumption.path),
+      ["application.vehicles.0.model"]
+    )
+  })
+})
+
+describe("segments and steps", () => {
+  it.each([
+    ["Honda", "Accord", "standard"],
+    ["Honda", "Civic", "standard"],
+    ["HONDA", "Civic Type R", "performance"],
+    ["Ford", "F150", "truck_suv"],
+    ["ford", "F-150 Lightning XLT", "electric"],
+    ["Mercedes-Benz", "C-Class", "luxury"],
+    ["mercedes benz", "C 300", "luxury"],
+    ["BMW", "M3", "performance"],
+    ["BMW", "M340i", "luxury"],
+    ["Tesla", "Model Y", "electric"],
+    ["Toyota", "Corolla LE", "economy"],
+    ["Yugo", "GV", "standard"]
+  ])("%s %s is %s", (make, model, segment) => {
+    assert.strictEqual(segmentOf(make, model), segment)
+  })
+
+  it("draw straight lines between the contents limits of the plan", () => {
+    assert.deepStrictEqual(
+      [5_000, 20_000, 25_000, 40_000, 150_000].map(contentsFactor),
+      [6_200, 8_500, 9_250, 11_500, 28_000]
+    )
+  })
+
+  it("complete the smallest applications", () => {
+    assert.strictEqual(assumed("renters", reference.renters).line, "renters")
+  })
+})

@@ -1,0 +1,203 @@
+import { assert, describe, it } from "@effect/vitest"
+import { servedStates } from "../../src/lines/State.ts"
+import { plans } from "../../src/rating/RatePlan.ts"
+import { ratePet } from "../../src/rating/ratePet.ts"
+import { accidentOnlyFrom, declineAuto, declinePet, declineRenters, statesOf } from "../../src/rating/underwriting.ts"
+import { addDays } from "../../src/wire/CalendarDate.ts"
+import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, today } from "../sandbox/support.ts"
+
+const [self] = reference.personal_auto.drivers
+const [accord] = reference.personal_auto.vehicles
+const driver = (changes: object) => ({ ...reference.personal_auto, drivers: [{ ...self, ...changes }] })
+const vehicle = (changes: object) => ({ ...reference.personal_auto, vehicles: [{ ...accord, ...changes }] })
+const incidents = (...types: ReadonlyArray<string>) =>
+  driver({ incidents: types.map((type) => ({ type, month: monthsAgo(12) })) })
+const prior = (status: string) => ({ ...reference.personal_auto, prior_insurance: { status } })
+
+const auto_ids = Object.keys(plans.auto.carriers)
+const renters_ids = Object.keys(plans.renters.carriers)
+const pet_ids = Object.keys(plans.pet.carriers)
+
+const declines = (ids: ReadonlyArray<string>, of: (id: string) => string | null) =>
+  Object.fromEntries(
+    ids.flatMap((id) => {
+      const reason = of(id)
+      return reason === null ? [] : [[id.replace("sbx_", ""), reason]]
+    })
+  )
+
+const everyone = (ids: ReadonlyArray<string>, reason: string) =>
+  Object.fromEntries(ids.map((id) => [id.replace("sbx_", ""), reason]))
+
+describe("a car insurer declines", () => {
+  const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
+    ["nobody with a clean record", reference.personal_auto, {}],
+    [
+      "a suspended driver",
+      driver({ license_status: "suspended" }),
+      {
+        harborline: "license_status",
+        pinecrest: "license_status",
+        bluefern: "license_status",
+        meridian: "license_status"
+      }
+    ],
+    [
+      "a driver whose license was revoked",
+      driver({ license_status: "revoked" }),
+      {
+        harborline: "license_status",
+        pinecrest: "license_status",
+        bluefern: "license_status",
+        meridian: "license_status"
+      }
+    ],
+    [
+      "who never had a license",
+      driver({ license_status: "never_licensed", years_licensed: 0 }),
+      everyone(auto_ids, "license_status")
+    ],
+    ["a major violation", incidents("major_violation"), { harborline: "driving_record" }],
+    ["no two chargeable incidents", incidents("minor_violation", "at_fault_accident"), {}],
+    [
+      "three chargeable incidents",
+      incidents("minor_violation", "minor_violation", "at_fault_accident"),
+      { harborline: "driving_record" }
+    ],
+    ["no claims without fault", incidents("glass_claim", "comprehensive_claim", "not_at_fault_accident"), {}],
+    ["nothing older than three years", driver({ incidents: [{ type: "major_violation", month: monthsAgo(37) }] }), {}],
+    ["a salvage title", vehicle({ salvage_title: true }), { harborline: "vehicle_not_eligible" }],
+    ["a long lapse", prior("lapsed_over_30_days"), { harborline: "lapse_in_coverage" }],
+    ["no short lapse", prior("lapsed_under_30_days"), {}],
+    [
+      "a driver of 18",
+      driver({ date_of_birth: "2008-06-15", years_licensed: 2 }),
+      { harborline: "risk_outside_guidelines" }
+    ],
+    ["no driver of 19", driver({ date_of_birth: "2007-06-15", years_licensed: 3 }), {}],
+    ["an SR-22", driver({ sr22_required: true }), { pinecrest: "driving_record" }],
+    ["a car of 26 years", vehicle({ model_year: 2000 }), { pinecrest: "vehicle_not_eligible" }],
+    ["no car of 25 years", vehicle({ model_year: 2001 }), {}],
+    ["rideshare", vehicle({ primary_use: "rideshare" }), { pinecrest: "vehicle_use_not_eligible" }],
+    ["business use", vehicle({ primary_use: "business" }), { bluefern: "vehicle_use_not_eligible" }],
+    ["more than 25,000 miles", vehicle({ annual_miles: 25_001 }), { bluefern: "vehicle_use_not_eligible" }],
+    ["not 25,000 miles", vehicle({ annual_miles: 25_000 }), {}],
+    ["a foreign license", driver({ license_status: "foreign" }), { meridian: "license_status" }]
+  ]
+  it.each(rows)("%s", (_, application, expected) => {
+    const facts = autoFacts(application)
+    assert.deepStrictEqual(
+      declines(auto_ids, (id) => declineAuto(id, facts, today)),
+      expected
+    )
+  })
+})
+
+describe("a renters insurer declines", () => {
+  const dwelling = (changes: object) => ({ dwelling: { ...reference.renters.dwelling, ...changes } })
+  const household = (changes: object) => ({ ...reference.renters, household: changes })
+  const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
+    ["nobody with a plain flat", reference.renters, {}],
+    ["no single claim", household({ claims_last_5_years: 1 }), {}],
+    ["two claims", household({ claims_last_5_years: 2 }), { brightstoop: "prior_claims" }],
+    [
+      "three claims",
+      household({ claims_last_5_years: 3 }),
+      { lanternway: "prior_claims", brightstoop: "prior_claims" }
+    ],
+    ["a mobile home", dwelling({ type: "mobile_home" }), { lanternway: "property_not_eligible" }],
+    ["a dog that has bitten", household({ dog_with_bite_history: true }), { lanternway: "risk_outside_guidelines" }],
+    ["short-term rental", dwelling({ short_term_rental: true }), { harborline: "property_not_eligible" }],
+    ["student housing", dwelling({ student_housing: true }), { harborline: "property_not_eligible" }]
+  ]
+  it.each(rows)("%s", (_, application, expected) => {
+    const facts = rentersFacts(application)
+    assert.deepStrictEqual(
+      declines(renters_ids, (id) => declineRenters(id, facts, today)),
+      expected
+    )
+  })
+})
+
+describe("a pet insurer declines", () => {
+  const pet = (changes: object, plan = "accident_illness") => ({
+    ...reference.pet,
+    pets: [{ species: "cat", breed: "domestic_shorthair", ...changes }],
+    coverage: { plan }
+  })
+  const rows: ReadonlyArray<readonly [string, unknown, { readonly [id: string]: string }]> = [
+    ["no pet of ten", pet({ age_years: 10 }), {}],
+    ["a pet of eleven", pet({ age_years: 11 }), { tailhaven: "pet_age_limit" }],
+    ["no pet of thirteen, but for that", pet({ age_years: 13 }), { tailhaven: "pet_age_limit" }],
+    ["a pet of fourteen", pet({ age_years: 14 }), { tailhaven: "pet_age_limit", pawbridge: "pet_age_limit" }],
+    ["no accident cover for age", pet({ age_years: 14 }, "accident_only"), {}],
+    ["a pet born this month", pet({ birth_month: "2026-11" }), everyone(pet_ids, "pet_age_limit")],
+    ["a pet that may be seven weeks old", pet({ birth_month: "2026-10" }), everyone(pet_ids, "pet_age_limit")],
+    ["no pet that may be eight weeks old", pet({ birth_month: "2026-09" }), {}]
+  ]
+  it.each(rows)("%s", (_, application, expected) => {
+    const facts = petFacts(application)
+    assert.deepStrictEqual(
+      declines(pet_ids, (id) => declinePet(id, facts, today)),
+      expected
+    )
+  })
+
+  it("nothing at whiskerwell for age: it covers old pets for accidents only, and says so", () => {
+    const plan = plans.pet.carriers.sbx_whiskerwell
+    assert.isDefined(plan)
+    if (plan === undefined) return
+    const from = accidentOnlyFrom("sbx_whiskerwell")
+    const old = ratePet(petFacts(pet({ age_years: 14 })), plan, today, from)
+    const accident = ratePet(petFacts(pet({ age_years: 14 }, "accident_only")), plan, today, from)
+    assert.strictEqual(old.premium, accident.premium)
+    assert.deepStrictEqual(old.coverages, accident.coverages)
+    assert.strictEqual(old.assumptions[0]?.path, "application.coverage.plan")
+    assert.deepStrictEqual(accident.assumptions, [])
+  })
+})
+
+describe("every carrier", () => {
+  // A start today passes as input, and is refused by the carriers; other days outside never reach them.
+  it.each([
+    [0, "start_date_out_of_range"],
+    [1, null],
+    [60, null],
+    [61, "start_date_out_of_range"]
+  ])("takes a start %i days ahead as %s", (days, expected) => {
+    const effective_date = addDays(today, days)
+    const auto = { ...autoFacts(reference.personal_auto), effective_date }
+    const renters = { ...rentersFacts(reference.renters), effective_date }
+    const pet = { ...petFacts(reference.pet), effective_date }
+    for (const id of auto_ids) assert.strictEqual(declineAuto(id, auto, today), expected)
+    for (const id of renters_ids) assert.strictEqual(declineRenters(id, renters, today), expected)
+    for (const id of pet_ids) assert.strictEqual(declinePet(id, pet, today), expected)
+  })
+})
+
+describe("states", () => {
+  const without = (left_out: ReadonlyArray<string>) => servedStates.filter((state) => !left_out.includes(state))
+
+  it("are all but those that a carrier leaves out", () => {
+    assert.deepStrictEqual(statesOf("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
+    assert.deepStrictEqual(statesOf("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
+    assert.deepStrictEqual(statesOf("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))
+    assert.lengthOf(statesOf("sbx_harborline", "renters"), 51)
+  })
+
+  it("each have at least two carriers that quote a clean risk, without credit information", () => {
+    const clean = {
+      personal_auto: auto_ids.filter(
+        (id) => id !== "sbx_meridian" && declineAuto(id, autoFacts(reference.personal_auto), today) === null
+      ),
+      renters: renters_ids.filter((id) => declineRenters(id, rentersFacts(reference.renters), today) === null),
+      pet: pet_ids.filter((id) => declinePet(id, petFacts(reference.pet), today) === null)
+    }
+    for (const state of servedStates) {
+      for (const line of ["personal_auto", "renters", "pet"] as const) {
+        const serving = clean[line].filter((id) => statesOf(id, line).includes(state))
+        assert.isAtLeast(serving.length, 2, `${line} ${state}`)
+      }
+    }
+  })
+})

@@ -1,0 +1,112 @@
+import { Effect, Layer, Result } from "effect"
+import { Mac, SecureRandom } from "effect/crypto"
+import type { CarrierAdapter, CarrierAsk } from "../../src/carriers/Carrier.ts"
+import { parse } from "../../src/lines/Application.ts"
+import { type Assumed, assume } from "../../src/lines/Assume.ts"
+import zip3File from "../../src/lines/data/zip3.json" with { type: "json" }
+import type { PersonalAutoFacts, PetFacts, RentersFacts } from "../../src/lines/Facts.ts"
+import type { Line } from "../../src/lines/Line.ts"
+import { dayOf } from "../../src/rating/calendar.ts"
+import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
+import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
+
+/** When every quote request of these tests was made. */
+export const requested_at = toMillis("2026-11-20T12:00:00.000Z")
+export const today = dayOf(requested_at)
+
+/** Facts as the engine has them: read, checked and completed. */
+export const assumed = (line: Line, application: unknown): Assumed =>
+  assume(
+    Result.getOrThrowWith(parse(line, application, today), (refusal) => new Error(JSON.stringify(refusal))),
+    today
+  )
+
+export const autoFacts = (application: unknown): PersonalAutoFacts => {
+  const made = assumed("personal_auto", application)
+  if (made.line !== "personal_auto") throw new Error("not a car")
+  return made.facts
+}
+export const rentersFacts = (application: unknown): RentersFacts => {
+  const made = assumed("renters", application)
+  if (made.line !== "renters") throw new Error("not a home")
+  return made.facts
+}
+export const petFacts = (application: unknown): PetFacts => {
+  const made = assumed("pet", application)
+  if (made.line !== "pet") throw new Error("not a pet")
+  return made.facts
+}
+
+const year = Number(today.slice(0, 4))
+const monthsAgo = (months: number): string => {
+  const index = 12 * year + Number(today.slice(5, 7)) - 1 - months
+  return `${Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, "0")}`
+}
+
+/** Replaces `AGE:n` and `MONTHS_AGO:n` by dates that fit `today`. */
+export const dated = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value)
+      .replaceAll(/AGE:(\d+)/g, (_, age) => `${year - Number(age)}-06-15`)
+      .replaceAll(/MONTHS_AGO:(\d+)/g, (_, months) => monthsAgo(Number(months)))
+  )
+
+export const reference = {
+  personal_auto: {
+    garaging_address: { state: "TX", zip: "75201" },
+    drivers: [
+      { relationship: "self", date_of_birth: `${year - 35}-06-15`, license_status: "valid", years_licensed: 17 }
+    ],
+    vehicles: [{ model_year: 2019, make: "Honda", model: "Accord", annual_miles: 12_000, primary_use: "commute" }]
+  },
+  renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
+  pet: {
+    residence: { state: "TX", zip: "78701" },
+    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
+  }
+} as const
+
+const first_zip3: { readonly [state: string]: ReadonlyArray<ReadonlyArray<string>> } = zip3File.states
+
+/** The reference place of a state: one where the territory changes nothing. */
+export const zipOf = (state: string): string => {
+  const [from = "000", to = from] = first_zip3[state]?.[0] ?? []
+  for (let zip3 = Number(from); zip3 <= Number(to); zip3++) {
+    if ((7 * zip3 + 3) % 5 === 2) return `${String(zip3).padStart(3, "0")}01`
+  }
+  return `${from}01`
+}
+
+/** An ask for an application, made one second after its start. */
+export const askFor = (line: Line, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
+  const asked_at = parts.asked_at ?? requested_at + second_ms
+  const { facts, assumptions } = assumed(line, application)
+  return {
+    line,
+    environment: "sandbox",
+    facts,
+    assumptions,
+    credit_disclosed: false,
+    idempotency_key: "3xk9w2m7q4t8v5c1z6",
+    attempt: 1,
+    scenario: null,
+    requested_at,
+    asked_at,
+    now: asked_at,
+    deadline: asked_at + 59 * second_ms,
+    ...parts
+  }
+}
+
+const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+/** The fictional carriers with real signatures. */
+export const carriers: Effect.Effect<ReadonlyArray<CarrierAdapter>> = fictionalCarriers.pipe(Effect.provide(MacLive))
+
+/** The carriers of a line, in the order in which they usually answer. */
+export const carriersOf = (all: ReadonlyArray<CarrierAdapter>, line: Line): ReadonlyArray<CarrierAdapter> =>
+  all
+    .filter((adapter) => adapter.lines[line] !== undefined)
+    .toSorted((a, b) => (a.lines[line]?.typical_ms ?? 0) - (b.lines[line]?.typical_ms ?? 0))
+
+export { monthsAgo }

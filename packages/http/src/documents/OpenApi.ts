@@ -1,0 +1,93 @@
+import { Revision, Signature } from "@quotewire/core"
+import * as Route from "../host/Route.ts"
+import * as Asset from "./Asset.ts"
+import type { Node } from "./JsonNode.ts"
+import * as OpenApiExamples from "./OpenApiExamples.ts"
+import * as OpenApiOperation from "./OpenApiOperation.ts"
+import * as OpenApiParts from "./OpenApiParts.ts"
+import * as OpenApiSchemas from "./OpenApiSchemas.ts"
+import * as OpenApiWebhooks from "./OpenApiWebhooks.ts"
+
+/** An OpenAPI 3.1 document. */
+export type Document = Node
+
+export { type Example, type Examples, recorded_at } from "./OpenApiExamples.ts"
+
+/** What of a document depends on its host, beyond the address. */
+export interface Options {
+  /** Where the pages of the error codes stand; `{base_url}/docs` where it is left out. */
+  readonly docs_url?: string
+  /** What the second set of webhook headers begins with; `quotewire-` where it is left out. */
+  readonly webhook_header_prefix?: string
+  /** The revisions that are served, newest first; the document describes the newest. */
+  readonly served?: Revision.Served
+  /** Examples by the names of operations; those that were recorded where they are left out. */
+  readonly examples?: OpenApiExamples.Examples
+}
+
+/**
+ * Writes the OpenAPI document of operations (api.md, Endpoints) for a host that callers reach at `base_url`.
+ *
+ * It is made from what runs: the schemas that read inputs and write answers, the routes, and the table of errors.
+ */
+export const document = (
+  operations: ReadonlyArray<OpenApiSchemas.Described>,
+  base_url: string,
+  options: Options = {}
+): Document => {
+  const docs_url = options.docs_url ?? `${base_url}/docs`
+  const header_prefix = options.webhook_header_prefix ?? Signature.default_header_prefix
+  const served = options.served ?? Revision.served
+  const examples = options.examples ?? OpenApiExamples.at_address(base_url)
+  const schemas = OpenApiSchemas.of(operations, OpenApiWebhooks.schemas)
+  const byPath = Map.groupBy(operations, (operation) => operation.route.path)
+  const refusals = operations.flatMap((operation) => Array.from(OpenApiOperation.refusals(operation).values()))
+  return {
+    openapi: "3.1.0",
+    info: info(base_url, served[0].date),
+    servers: [{ url: base_url }],
+    security: [{ bearer: [] }],
+    tags: [...OpenApiParts.tags(operations.map((operation) => operation.tag)), OpenApiWebhooks.tag],
+    paths: Object.fromEntries(
+      Array.from(byPath, ([path, all]) => [
+        path,
+        Object.fromEntries(
+          all.map((operation) => [
+            operation.route.method.toLowerCase(),
+            OpenApiOperation.of(operation, schemas, examples[operation.name])
+          ])
+        )
+      ])
+    ),
+    webhooks: OpenApiWebhooks.webhooks(header_prefix, served[0].date),
+    components: {
+      schemas: schemas.components,
+      responses: Object.fromEntries(
+        refusals.map((codes) => [OpenApiParts.refusalName(codes), OpenApiParts.refusal(codes, served, docs_url)])
+      ),
+      parameters: { ...OpenApiParts.parameters(served), ...OpenApiWebhooks.parameters(header_prefix) },
+      headers: OpenApiParts.headers(served),
+      securitySchemes: OpenApiParts.securitySchemes
+    }
+  }
+}
+
+const info = (base_url: string, version: string) => ({
+  title: "Quotewire",
+  version,
+  summary: "Insurance quotes from several carriers.",
+  description:
+    "A caller sends facts about one person for one insurance line; carriers answer with offers. A quote is an offer of a price and not coverage. Unknown values are null. Readers ignore fields that they do not know.",
+  contact: { name: "Quotewire", url: base_url },
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" }
+})
+
+/** `GET /openapi.json`. */
+export const route = (document: () => Document): Route.Route => {
+  const asset = Asset.make({
+    type: "application/json",
+    cache: "no-cache",
+    read: async () => JSON.stringify(document())
+  })
+  return Route.make("GET", "/openapi.json", ({ headers }) => asset(headers))
+}

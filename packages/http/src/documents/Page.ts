@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto"
+import type { Answer } from "../host/Answer.ts"
+
+/** HTML that is safe to show: made by `html` alone, which escapes every text that it is given. */
+export interface Html {
+  readonly html: string
+}
+
+/** Writes HTML; every value in the template is escaped, unless it is `Html` itself. */
+export const html = (
+  parts: TemplateStringsArray,
+  ...values: ReadonlyArray<string | number | Html | ReadonlyArray<Html>>
+): Html => ({ html: parts.map((part, index) => part + written(values[index] ?? "")).join("") })
+
+const written = (value: string | number | Html | ReadonlyArray<Html>): string => {
+  if (typeof value === "string" || typeof value === "number") return escape(String(value))
+  return "html" in value ? value.html : value.map((item) => item.html).join("")
+}
+
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+const style = `:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
+body{max-width:46rem;margin:3rem auto;padding:0 1.25rem}
+h1{font-size:1.6rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.25rem}
+code{font-family:ui-monospace,monospace;font-size:.92em}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0}
+tr{border-top:1px solid #8884}
+h3{margin:2rem 0 .5rem}section{padding-bottom:.5rem}nav li{margin:.25rem 0}a{color:#2563eb}
+summary{cursor:pointer;font-weight:600;margin:.5rem 0}
+pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45}
+@media(prefers-color-scheme:dark){a{color:#93b4ff}}`
+
+/** A page runs nothing and loads nothing; only its own style is let through. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
+
+/** What the answer with a page says, beside its type and how long it may be kept. */
+export const headers = {
+  "content-security-policy": policy,
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff"
+}
+
+/** The media type of a page. */
+export const type = "text/html; charset=utf-8"
+
+/** A self-contained page that is not cached. */
+export const page = (status: number, title: string, content: Html): Answer => ({
+  status,
+  headers: { ...headers, "content-type": type, "cache-control": "no-store" },
+  body: document(title, content).html
+})
+
+/** The text of a self-contained page. */
+export const document = (title: string, content: Html): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${{ html: style }}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${content}
+</body>
+</html>
+`

@@ -1,0 +1,61 @@
+import * as Route from "../host/Route.ts"
+import * as Asset from "./Asset.ts"
+import type { Node } from "./JsonNode.ts"
+import * as Page from "./Page.ts"
+import * as ReferencePage from "./ReferencePage.ts"
+import * as Scalar from "./Scalar.ts"
+
+/**
+ * `GET /docs`: the API reference, drawn in the browser by Scalar where it is installed, else a page that runs nothing.
+ *
+ * Everything comes from this host. Addresses are relative, so that the page is right wherever the host is mounted.
+ */
+export const routes = (
+  document: () => Node,
+  scalar: Scalar.Scalar | null = Scalar.find()
+): ReadonlyArray<Route.Route> => {
+  if (scalar === null) {
+    const plain = Asset.make({
+      type: Page.type,
+      cache: "no-cache",
+      headers: Page.headers,
+      read: async () => Page.document("API reference", ReferencePage.content(document())).html
+    })
+    return [Route.make("GET", "/docs", ({ headers }) => plain(headers))]
+  }
+  const reference = Asset.make({
+    type: Page.type,
+    cache: "no-cache",
+    headers: { "content-security-policy": Scalar.policy, "referrer-policy": "no-referrer" },
+    read: async () => drawnBy(scalar.version).html
+  })
+  const script = Asset.make({
+    type: "text/javascript; charset=utf-8",
+    // Its address names its version: what stands there never changes.
+    cache: "public, max-age=31536000, immutable",
+    read: scalar.read
+  })
+  return [
+    Route.make("GET", "/docs", ({ headers }) => reference(headers)),
+    Route.make("GET", scriptPath(scalar.version), ({ headers }) => script(headers))
+  ]
+}
+
+const scriptPath = (version: string): string => `/docs/scalar/${version}/standalone.js`
+
+const drawnBy = (version: string) => Page.html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<noscript><p>The reference needs JavaScript. Without it, read the <a href="openapi.json">OpenAPI document</a> and the
+<a href="docs/v1/errors">error codes</a>.</p></noscript>
+<script id="api-reference" data-url="openapi.json" data-configuration="${JSON.stringify(Scalar.configuration)}"></script>
+<script src="${scriptPath(version).slice(1)}"></script>
+</body>
+</html>
+`

@@ -1,0 +1,109 @@
+import { ApiError, Json, Operation } from "@quotewire/core"
+import { Effect, Predicate, Result, Schema } from "effect"
+import * as InputShape from "../documents/InputShape.ts"
+import * as Answer from "./Answer.ts"
+import * as Body from "./Body.ts"
+import * as Query from "./Query.ts"
+import * as RequestInfo from "./RequestInfo.ts"
+import type { Incoming, Route } from "./Route.ts"
+
+/** Where the fields of an operation's input travel. */
+interface Places {
+  readonly path: ReadonlySet<string>
+  readonly body: ReadonlySet<string>
+  readonly isBodyRequired: boolean
+  /** Whether no field travels elsewhere. */
+  readonly isBodyAll: boolean
+}
+
+/**
+ * Projects an operation onto its route: one input from path, query and body, one call, one answer.
+ *
+ * `base_path` is what stands before the route's path for callers, such as `/insurance`: a `Location` begins with it.
+ */
+export const make = <R>(
+  operation: Operation.Operation<string, unknown, unknown, R>,
+  base_path: string
+): Route<R | Operation.PipelineServices> => {
+  const places = placesOf(operation)
+  const viaOf = RequestInfo.vias(Operation.loggedPath(operation.route.path))
+  const hasBody = operation.route.method !== "GET"
+  return {
+    name: operation.name,
+    method: operation.route.method,
+    path: operation.route.path,
+    // Only a widget key is made to be used from a page.
+    cors: operation.authority.callers.includes("widget"),
+    handle: (incoming) => {
+      const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
+      const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
+      const called = RequestInfo.of(incoming, viaOf(incoming))
+      return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
+        Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, base_path, reply))
+      )
+    }
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">): Places => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(input)
+  const shape = InputShape.of(schema, definitions)
+  const body = InputShape.bodyFields(route, shape)
+  return {
+    path: new Set(InputShape.pathFields(route)),
+    body: new Set(body),
+    isBodyRequired: body.some((name) => shape.required.includes(name)),
+    isBodyAll: body.length === Object.keys(shape.properties).length
+  }
+}
+
+const headersOf = (route: Operation.Route, base_path: string, reply: Operation.Reply): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (reply.replayed) headers["idempotent-replayed"] = "true"
+  if (route.location !== undefined) {
+    const id = Json.idOf(reply.json)
+    if (id !== null) headers.location = `${base_path}${route.location(id)}`
+  }
+  return headers
+}
+
+/** An empty body stands for no fields where none is required; everything else must be a JSON object. */
+const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
+  Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
+    if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
+    if (!Body.isJson(incoming.headers)) return invalidJson
+    return Effect.fromResult(Result.flatMap(Body.parse(bytes), asObject))
+  })
+
+const noFields: Fields = {}
+const invalidJson = Effect.fail(ApiError.make("invalid_json"))
+
+const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
+  Predicate.isObject(value)
+    ? Result.succeed(value)
+    : Result.fail(ApiError.invalidInput([{ path: "", message: "Must be an object." }]))
+
+/**
+ * Puts the parts of a call together to one input.
+ *
+ * A field counts only where it belongs: in another place it is not known, even if the input has one of that name.
+ */
+const assemble = (
+  route: Operation.Route,
+  places: Places,
+  incoming: Incoming,
+  body: Fields
+): Result.Result<Fields, ApiError.ApiError> => {
+  if (incoming.query === "" && body === noFields) return Result.succeed(incoming.params)
+  if (incoming.query === "" && places.isBodyAll) return Result.succeed(body)
+  const { values, refused } = Query.read(incoming.query, route.query)
+  const misplaced = [
+    ...Array.from(values.keys()).filter((name) => places.path.has(name) || places.body.has(name)),
+    ...Object.keys(body).filter((name) => places.path.has(name) || Object.hasOwn(route.query, name))
+  ]
+  const wrong = [...refused, ...misplaced.map((path) => ({ path, message: "This field is not known." }))]
+  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
+  return Result.succeed({ ...body, ...Object.fromEntries(values), ...incoming.params })
+}

@@ -1,0 +1,48 @@
+import type { IncomingHttpHeaders } from "node:http"
+import type { Operation } from "@quotewire/core"
+import * as Bearer from "./Bearer.ts"
+import type { Incoming } from "./Route.ts"
+
+/** What a request says before its body: who calls, how, and which revision is asked for. */
+export const of = (incoming: Incoming, via: Operation.Transport): Omit<Operation.Request, "input"> => ({
+  request_id: incoming.request_id,
+  credentials: {
+    key: Bearer.key(incoming.headers.authorization),
+    read_handle: header(incoming.headers, "read-handle"),
+    address: incoming.address,
+    keyless: false
+  },
+  revision: { header: header(incoming.headers, "service-version") },
+  idempotency_key: header(incoming.headers, "idempotency-key"),
+  via
+})
+
+/** How a request came to a route: the pattern of its path, with `{id}` in place of each identifier, never the path. */
+export const via = (incoming: Incoming, route: string): Operation.Transport => ({
+  method: incoming.method,
+  route,
+  status: null,
+  user_agent: incoming.headers["user-agent"] ?? null,
+  client_name: null,
+  client_version: null
+})
+
+/**
+ * Notes of how requests came to one route.
+ *
+ * Programs call again and again: who calls as the one before did shares its note, which the request log holds on to.
+ */
+export const vias = (route: string): ((incoming: Incoming) => Operation.Transport) => {
+  let last: Operation.Transport | null = null
+  return (incoming) => {
+    const user_agent = incoming.headers["user-agent"] ?? null
+    if (last === null || last.method !== incoming.method || last.user_agent !== user_agent) last = via(incoming, route)
+    return last
+  }
+}
+
+/** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
+const header = (headers: IncomingHttpHeaders, name: string): string | null => {
+  const value = headers[name]
+  return typeof value === "string" ? value : null
+}

@@ -1,0 +1,84 @@
+import { assert, describe, it } from "@effect/vitest"
+import { finding, holds } from "./support/findings.ts"
+import { sources } from "./support/sources.ts"
+
+/*
+ * Where the folders stand: which may import which, how large one may be, and that no files import in a circle.
+ */
+
+const core = sources("packages/core/src", ".ts").filter(({ path }) => !path.startsWith("packages/core/src/testing/"))
+const inCore = (path: string) => path.replace("packages/core/src/", "")
+
+describe("rooms", () => {
+  const everything = ["packages", "e2e", "bench", "test", "examples", "scripts"].flatMap((folder) =>
+    sources(folder, ".ts")
+  )
+
+  /** The folders of the core from the bottom up: each may import itself and what stands before it. */
+  const order = [
+    "concurrency",
+    "wire",
+    "storage",
+    "access",
+    "calls",
+    "lines",
+    "carriers",
+    "rating",
+    "events",
+    "runner",
+    "quoting",
+    "webhooks",
+    "feedback",
+    "sandbox"
+  ]
+  const roomOf = (path: string) => (inCore(path).includes("/") ? (inCore(path).split("/")[0] ?? "") : "the root")
+
+  it("of the core import downwards only", () => {
+    assert.sameMembers([...new Set(core.map(({ path }) => roomOf(path)))], [...order, "the root"])
+    const floors = [...order, "the root"]
+    holds(
+      core.flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => target?.startsWith("packages/core/src/"))
+          .map(({ target }) => {
+            const to = roomOf(target ?? "")
+            return finding(path, floors.indexOf(to) <= floors.indexOf(roomOf(path)), `must not import ${target}`)
+          })
+      )
+    )
+  })
+
+  it("stay small: six files at the root of the core, some twenty in a folder", () => {
+    const folders = new Map<string, number>()
+    for (const { path } of everything.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))) {
+      const folder = path.slice(0, path.lastIndexOf("/"))
+      folders.set(folder, (folders.get(folder) ?? 0) + 1)
+    }
+    holds(
+      Array.from(folders, ([folder, files]) =>
+        finding(folder, files <= (folder === "packages/core/src" ? 6 : 21), `has ${files} files`)
+      )
+    )
+  })
+
+  it("have no import circle", () => {
+    const imports = new Map(
+      everything.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])] as const)
+    )
+    const state = new Map<string, "open" | "done">()
+    const circles: Array<string> = []
+    const visit = (path: string, way: ReadonlyArray<string>): void => {
+      if (state.get(path) === "done") return
+      if (state.get(path) === "open") {
+        circles.push([...way.slice(way.indexOf(path)), path].join(" -> "))
+        return
+      }
+      state.set(path, "open")
+      for (const target of imports.get(path) ?? []) visit(target, [...way, path])
+      state.set(path, "done")
+    }
+    for (const path of imports.keys()) visit(path, [])
+    assert.isAbove(imports.size, 100)
+    assert.deepStrictEqual(circles, [])
+  })
+})
