@@ -142,19 +142,19 @@ describe("modules of the core", () => {
   const pure = [
     "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money",
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/AnswerName calls/HeldCalls calls/RequestLogEntry calls/Revision",
+    "calls/HeldCalls calls/Pin calls/RememberedCall calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assume lines/Breed lines/Codes lines/Disclosed lines/FactCatalog lines/Facts",
     "lines/JsonSchemaCheck lines/Line lines/State lines/Subject lines/Vin lines/factRules lines/facts.types",
     "carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
     "rating/RatePlan rating/Rated rating/VehicleSegment rating/autoCovers rating/autoFees rating/calendar",
     "rating/rateAuto rating/ratePet rating/rateRenters rating/underwriting",
     "events/Event events/EventPage",
-    "quoting/Capabilities quoting/Consent quoting/Disclosure quoting/Quote quoting/QuoteChange",
+    "quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/StoredRecords",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Page"
+    "storage/Change storage/Job storage/Kind storage/Page"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */

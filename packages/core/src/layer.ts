@@ -12,6 +12,7 @@ import { Revisions } from "./calls/Revisions.ts"
 import { CarrierAdapters, type CarrierCallback } from "./carriers/Carrier.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
+import { kinds } from "./kinds.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -116,7 +117,14 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
     ),
     Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
     Layer.provideMerge(
-      Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
+      Layer.mergeAll(
+        Access.layer,
+        Allowance.layer,
+        Answers.layer,
+        RequestLog.layer,
+        Retention.layer(kinds),
+        Waiters.layer
+      )
     ),
     Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
     Layer.provide(publishingStorage),

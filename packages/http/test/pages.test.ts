@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, Event, type Quotewire } from "@quotewire/core"
+import { ApiError, Event, Ids, type Quotewire } from "@quotewire/core"
 import { CarrierCallbacks, Go, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Reference from "../src/documents/Reference.ts"
@@ -106,7 +106,7 @@ describe("the reference", () => {
       const incoming = {
         method: "GET",
         docs_url: "",
-        request_id: "",
+        request_id: Ids.RequestId.make(`req_${"0".repeat(26)}`),
         params: {},
         query: "",
         headers: {},

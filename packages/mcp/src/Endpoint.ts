@@ -1,4 +1,4 @@
-import { ApiError, type Caller, Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, type Ids, Operation, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Origins from "./Origins.ts"
@@ -14,7 +14,7 @@ export const path = "/v1/mcp"
 
 /** A request over HTTP, of whatever server. */
 export interface Incoming {
-  readonly request_id: string
+  readonly request_id: Ids.RequestId
   readonly method: string
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>

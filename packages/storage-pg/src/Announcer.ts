@@ -19,7 +19,7 @@ const lineOf = (hint: Change.Hint): string => {
   switch (hint.about) {
     case "everything":
       return hint.about
-    case "quote_request":
+    case "record":
       return `${hint.about} ${hint.id}`
     default:
       return `${hint.about} ${hint.workspace_id}`
@@ -37,7 +37,7 @@ export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> 
     const space = line.indexOf(" ")
     const about = line.slice(0, space)
     const id = line.slice(space + 1)
-    if (about === "quote_request") return [{ about, id }]
+    if (about === "record") return [{ about, id }]
     // Anything else is a newer host's.
     if (about !== "jobs" && about !== "workspace") return []
     return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))

@@ -1,4 +1,4 @@
-import type { Storage } from "@quotewire/core"
+import { kinds, type Storage } from "@quotewire/core"
 import { Effect } from "effect"
 import { int8Of, texts } from "./columns.ts"
 import type { Database } from "./Database.ts"
@@ -35,7 +35,7 @@ const eraseRecords = (database: Database, erasure: Of<"records">): Erasing => {
           kind,
           int8Of(created_before),
           most,
-          kind === "quote_request"
+          kinds.named(kind).erases_children
         ]),
         erasures.kindRows
       ),

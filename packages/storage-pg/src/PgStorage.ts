@@ -1,4 +1,4 @@
-import { type Change, Hints, Storage } from "@quotewire/core"
+import { type Change, Hints, kinds, Storage } from "@quotewire/core"
 import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import * as Announcer from "./Announcer.ts"
 import * as Claimer from "./Claimer.ts"
@@ -83,7 +83,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     commit: (change) =>
       Effect.andThen(
         write(change),
-        Effect.suspend(() => tell(Hints.hintsOf(change)))
+        Effect.suspend(() => tell(Hints.hintsOf(change, kinds)))
       ),
     claim: yield* Claimer.make(database),
     release: makeRelease(database),

@@ -1,4 +1,4 @@
-import { Change } from "@quotewire/core"
+import { type Change, kinds } from "@quotewire/core"
 import { bools, filled, int4s, int8s, texts } from "./columns.ts"
 import { laneLimit, laneName, laneUrgency } from "./laneName.ts"
 
@@ -107,7 +107,7 @@ export const parameters = (changes: ReadonlyArray<Change.Change>) => {
     filled(texts, writes, ({ item }) => item.kind),
     filled(texts, writes, ({ item }) => item.id),
     filled(int4s, changes.flatMap(versionsOf), (version) => version),
-    filled(bools, writes, ({ item }) => (item.version > 1 && Change.keepsHistory(item.kind) ? true : null)),
+    filled(bools, writes, ({ item }) => (item.version > 1 && kinds.named(item.kind).keeps_history ? true : null)),
     filled(texts, writes, ({ item }) => item.parent),
     filled(texts, writes, ({ item }) => item.status),
     filled(texts, writes, ({ item }) => item.line),

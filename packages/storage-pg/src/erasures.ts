@@ -1,4 +1,4 @@
-import { Change, type Storage } from "@quotewire/core"
+import { kinds, type Storage } from "@quotewire/core"
 import { Schema } from "effect"
 
 /** How much is erased under one lock: writers wait for a few milliseconds at most. */
@@ -9,14 +9,13 @@ export const eventsStatement = "select quotewire.erase_events_1($1, $2, $3) as c
 export const workspaceStatement = "select what, kind, count from quotewire.erase_workspace_1($1, $2)"
 
 /** The kinds that outlive a reset. */
-export const surviving = Change.recordKinds.filter(Change.survivesReset)
+export const surviving = kinds.all.filter(({ survives_reset }) => survives_reset).map(({ name }) => name)
 
-const Kind = Schema.Literals(Change.recordKinds)
-const KindRow = Schema.Struct({ kind: Kind, count: Schema.Int })
+const KindRow = Schema.Struct({ kind: Schema.String, count: Schema.Int })
 const Count = Schema.Struct({ count: Schema.Int })
 const WorkspaceRow = Schema.Struct({
   what: Schema.Literals(["records", "events", "jobs"]),
-  kind: Schema.NullOr(Kind),
+  kind: Schema.NullOr(Schema.String),
   count: Schema.Int
 })
 
@@ -26,7 +25,7 @@ export const workspaceRows = Schema.decodeUnknownSync(Schema.Array(WorkspaceRow)
 
 /** Adds up the rows of an erasure. */
 export const sum = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["records"] => {
-  const counts: { [K in Change.RecordKind]?: number } = {}
+  const counts: { [kind: string]: number } = {}
   for (const { kind, count } of rows) counts[kind] = (counts[kind] ?? 0) + count
   return counts
 }

@@ -1,15 +1,15 @@
-import { Change, Ids, Line } from "@quotewire/core"
+import { type Change, Ids } from "@quotewire/core"
 import { Schema } from "effect"
 
 /** A record as its columns say it. */
 const Record = Schema.Struct({
-  kind: Schema.Literals(Change.recordKinds),
+  kind: Schema.String,
   id: Schema.String,
   version: Schema.Int,
   body: Schema.String,
   parent: Schema.NullOr(Schema.String),
   status: Schema.NullOr(Schema.String),
-  line: Schema.NullOr(Line.Line),
+  line: Schema.NullOr(Schema.String),
   labels: Schema.Array(Schema.String),
   created_at: Schema.Int,
   updated_at: Schema.Int,

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import * as Kind from "../storage/Kind.ts"
 import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment } from "./Caller.ts"
 
@@ -20,6 +21,9 @@ export const Workspace = Schema.Struct({
   reset_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
+
+/** Workspaces in storage, found by their ids. */
+export const kind = Kind.make({ name: "workspace", schema: Workspace, survives_reset: true })
 
 /** A workspace as it is made. */
 export const create = (

@@ -6,6 +6,7 @@ import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import type { RequestId } from "../wire/Ids.ts"
 import { reader } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
@@ -113,7 +114,7 @@ export const isOffered = <R>(operation: Operation<string, unknown, unknown, R>):
 
 /** A call as a host hands it over. */
 export interface Request {
-  readonly request_id: string
+  readonly request_id: RequestId
   readonly credentials: Credentials
   /**
    * `{ header }` with the `Service-Version` that was sent, null where none was: without one the pin decides, and the

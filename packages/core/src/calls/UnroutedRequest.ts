@@ -4,13 +4,14 @@ import { Allowance } from "../access/Allowance.ts"
 import type { Caller } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import type { RequestId } from "../wire/Ids.ts"
 import { authenticate } from "./authenticate.ts"
 import { type FinishedCall, OnFinishedCall, type Transport } from "./FinishedCall.ts"
 import { RequestLog } from "./RequestLog.ts"
 
 /** A request that reached no operation, as a host hands it over when it answers it. */
 export interface UnroutedRequest {
-  readonly request_id: string
+  readonly request_id: RequestId
   readonly credentials: Credentials
   readonly via: Transport & { readonly status: number }
   readonly error_code: ApiError.ErrorCode | null

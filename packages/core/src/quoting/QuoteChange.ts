@@ -8,7 +8,7 @@ import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
-import { type OfferRecord, quoteOf, storedOffer, storedQuote } from "./StoredRecords.ts"
+import { type OfferRecord, quotes, storedOffer, storedQuote } from "./StoredRecords.ts"
 
 /** What a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
@@ -90,7 +90,7 @@ export const deactivation = (
   reason: "expired" | "withdrawn_by_carrier",
   at: number
 ): Part => {
-  const quote = Quote.deactivate(quoteOf(stored), reason)
+  const quote = Quote.deactivate(quotes.value(stored), reason)
   const line = lineOf(stored)
   return {
     writes: [storedQuote(quote, line, stored.created_at, at)],

@@ -13,6 +13,7 @@ import * as operations from "../../src/operations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { beginning, runDue, startOf } from "../quoting/support.ts"
 import { endpoints, url } from "../webhooks/support.ts"
@@ -92,7 +93,7 @@ const call = <Output, R>(
   more: { readonly read_handle?: string; readonly idempotency_key?: string } = {}
 ) =>
   Operation.call(operation, {
-    request_id: "req_1",
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key, read_handle: more.read_handle ?? null, address: "", keyless: false },
     revision: { header: null },
     idempotency_key: more.idempotency_key ?? null,

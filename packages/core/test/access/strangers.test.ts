@@ -5,7 +5,7 @@ import { standardLimits } from "../../src/access/Limits.ts"
 import * as Operation from "../../src/calls/Operation.ts"
 import * as Requests from "../../src/calls/RequestOperations.ts"
 import { World } from "../../src/testing/World.ts"
-import { Ids } from "../../src/wire/Ids.ts"
+import { Ids, RequestId } from "../../src/wire/Ids.ts"
 import { cancel, list, live, pass, refusal, story } from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
@@ -15,7 +15,7 @@ const unknownPath: Operation.Transport = {
   ...{ method: "GET", route: "*", status: null },
   ...{ user_agent: null, client_name: null, client_version: null }
 }
-const request_id = "req_01m7zcgg2vadcqrfttazsvk3av"
+const request_id = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 
 /** A key that is well formed and nobody's. */
 const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(random_bytes).fill(nth))

@@ -9,6 +9,7 @@ import type { RecordKey } from "../../src/storage/Storage.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import { reset, start, story } from "../quoting/support.ts"
 import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
 import { newer, older, two } from "./inventedRevision.ts"
@@ -27,7 +28,7 @@ interface Asking {
 const ask = Effect.fnUntraced(function* (asking: Asking = {}) {
   const { keys } = yield* World
   return yield* Operation.call(operations.listQuoteRequests, {
-    request_id: "req_1",
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: {
       key: asking.key ?? keys[asking.environment ?? "sandbox"][asking.as ?? "server"],
       read_handle: null,

@@ -7,6 +7,7 @@ import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import { advance, pathsOf, runDue, startOf, story } from "../quoting/support.ts"
 import { bodyOf, tale, url } from "../webhooks/support.ts"
 import { newer, older, olderRevision, two } from "./inventedRevision.ts"
@@ -29,7 +30,7 @@ const ask = Effect.fnUntraced(function* <R>(
 ) {
   const { keys } = yield* World
   const reply = yield* Operation.call(operation, {
-    request_id: "req_1",
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
     revision,
     idempotency_key: idempotency_key ?? null,

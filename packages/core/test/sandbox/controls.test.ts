@@ -6,6 +6,7 @@ import { namesOf } from "../../src/carriers/Scenario.ts"
 import * as operations from "../../src/operations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import {
   advance,
@@ -33,7 +34,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   Effect.gen(function* () {
     const { keys } = yield* World
     const reply = yield* Operation.call(operations.advanceTime, {
-      request_id: "req_1",
+      request_id: RequestId.make("req_00000000000000000000000001"),
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },
       idempotency_key,

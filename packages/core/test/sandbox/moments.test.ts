@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import * as Operation from "../../src/calls/Operation.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../quoting/support.ts"
 
@@ -14,7 +15,7 @@ const slowStart = (after_ms: number) =>
   Effect.gen(function* () {
     const { keys } = yield* World
     const reply = yield* Operation.call(operations.startQuoteRequest, {
-      request_id: "req_1",
+      request_id: RequestId.make("req_00000000000000000000000001"),
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },
       idempotency_key: null,

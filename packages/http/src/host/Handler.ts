@@ -191,7 +191,7 @@ const makeUnsafe = <R>(
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly request_id: string
+  readonly request_id: Ids.RequestId
   /** What its answer carries, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string

@@ -8,7 +8,7 @@ import type { Change, NewEvent } from "../../storage/Change.ts"
 import { type Storage, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import type * as EventSubscription from "../subscriptions/EventSubscription.ts"
+import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 import * as Delivery from "./Delivery.ts"
 import { attemptJob } from "./DeliveryJob.ts"
@@ -81,7 +81,7 @@ export const publishing = (
   return {
     ...storage,
     commit: (change) => {
-      const subscription = change.writes.find(({ kind }) => kind === "subscription")
+      const subscription = change.writes.find(({ kind }) => kind === EventSubscription.kind.name)
       if (subscription === undefined) return commit(change)
       const telling = tell(change, subscription.updated_at)
       const told = Recipients.isToldBy(change) ? commit(change) : whereReceiversChange(telling, telling)
