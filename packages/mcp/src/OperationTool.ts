@@ -149,7 +149,7 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
 /** First the text for a model, then the same JSON as text, and as an object. */
 const resultOf = (summary: string, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
-    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${Json.quoted(answer)}}]`
+    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(answer.text)}}]`
   ),
   structuredContent: answer,
   isError

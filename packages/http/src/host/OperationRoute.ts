@@ -63,8 +63,8 @@ const headersOf = (route: Operation.Route, base_path: string, reply: Operation.R
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
-    const id = Json.idOf(reply.json)
-    if (id !== null) headers.location = `${base_path}${route.location(id)}`
+    const answer = Json.decode(reply.json)
+    if (Predicate.hasProperty(answer, "id")) headers.location = `${base_path}${route.location(String(answer.id))}`
   }
   return headers
 }

@@ -122,7 +122,7 @@ interface Wanted {
 const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSubscription>): ReadonlyArray<Wanted> => {
   if (all.length === 0) return []
   const json = Json.fromText<Event>(stored.body)
-  const { type } = Json.pick(json, ["type"])
+  const { type } = Json.decode(json)
   const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
