@@ -185,7 +185,7 @@ describe("modules of the core", () => {
 
   it("that do services' work are handed the services", () => {
     const wiring = [
-      ...["index", "layer", "operations", "embed", "calls/Operation", "calls/UnroutedRequest"],
+      ...["index", "layer", "operations", "embed", "calls/Pipeline"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     holds(
@@ -247,7 +247,19 @@ describe("modules of the core", () => {
 
 describe("hosts", () => {
   /** What a host needs to pass calls on. */
-  const calling = ["ApiError", "Caller", "Event", "Ids", "Json", "Line", "Operation", "operations", "OperationServices"]
+  const calling = [
+    "ApiError",
+    "FinishedCall",
+    "Pipeline",
+    "Caller",
+    "Event",
+    "Ids",
+    "Json",
+    "Line",
+    "Operation",
+    "operations",
+    "OperationServices"
+  ]
   const speaking = [...calling, "Resource", "Revision", "ServedRevisions", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [

@@ -5,7 +5,8 @@ import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
 import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
-import * as Operation from "./calls/Operation.ts"
+import type * as Operation from "./calls/Operation.ts"
+import * as Pipeline from "./calls/Pipeline.ts"
 import { KeepsRequestLog } from "./calls/RequestLog.ts"
 import type { CarrierAdapters } from "./carriers/Carrier.ts"
 import { TakesFeedback } from "./feedback/Feedback.ts"
@@ -237,7 +238,7 @@ const callWith = <Output>(
   options: Omit<CallOptions, "signal">
 ) =>
   Effect.flatMap(Ids, (ids) =>
-    Operation.call(operation, {
+    Pipeline.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
       // The types of a method are those of the newest revision.

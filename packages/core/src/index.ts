@@ -2,7 +2,7 @@
  * The quoting service as a library.
  *
  * `embed` is all of it with promises. With Effect, `Quotewire.layer` is the whole core on a `Storage`, `operations` is what
- * a caller can do, and `Operation.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
+ * a caller can do, and `Pipeline.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
  */
 
 export * as Access from "./access/Access.ts"
@@ -14,7 +14,9 @@ export type { Limits } from "./access/Limits.ts"
 export type { Organization } from "./access/Organization.ts"
 export * as Seal from "./access/Seal.ts"
 export * as TextCrypto from "./access/TextCrypto.ts"
+export * as FinishedCall from "./calls/FinishedCall.ts"
 export * as Operation from "./calls/Operation.ts"
+export * as Pipeline from "./calls/Pipeline.ts"
 export * as RequestLog from "./calls/RequestLog.ts"
 export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"

@@ -1,4 +1,4 @@
-import { ApiError, type Caller, type Ids, Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, type FinishedCall, type Ids, Pipeline, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Origins from "./Origins.ts"
@@ -48,7 +48,7 @@ export interface Endpoint<R> {
    *
    * It fails where the message is not looked at: the caller or the origin is not let in, or the body is too large.
    */
-  readonly handle: (incoming: Incoming) => Effect.Effect<Outgoing, ApiError.ApiError, R | Operation.PipelineServices>
+  readonly handle: (incoming: Incoming) => Effect.Effect<Outgoing, ApiError.ApiError, R | Pipeline.PipelineServices>
 }
 
 /** The agent endpoint over HTTP (api.md, Agent endpoint): JSON in, JSON out, and nothing kept between two requests. */
@@ -100,7 +100,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     }
     const coming = comingFrom(incoming)
     const { credentials, request_id } = coming
-    const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
+    const caller = yield* Pipeline.identify({ request_id, credentials: { ...credentials, read_handle: null } })
     const message = Result.flatMap(textOf(incoming, yield* incoming.body), JsonRpc.parse)
     if (Result.isSuccess(message)) return yield* answer(incoming, coming, caller, message.success)
     const outgoing = failed(message.failure.id, message.failure.error, 400)
@@ -134,9 +134,13 @@ const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
 const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
-const note = (incoming: Incoming, via: Operation.UnroutedRequest["via"], error_code: ApiError.ErrorCode | null) => {
+const note = (
+  incoming: Incoming,
+  via: FinishedCall.Transport & { readonly status: number },
+  error_code: ApiError.ErrorCode | null
+) => {
   const { credentials, request_id } = comingFrom(incoming)
-  return Operation.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
+  return Pipeline.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
 }
 
 /** What the request log calls a refusal of the protocol itself, which has codes of its own; null for an answer. */

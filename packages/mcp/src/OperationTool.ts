@@ -1,4 +1,4 @@
-import { ApiError, Json, Operation } from "@quotewire/core"
+import { ApiError, Json, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
@@ -30,7 +30,7 @@ export const make = <R>(
   definition: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
-): Tool<R | Operation.PipelineServices> => {
+): Tool<R | Pipeline.PipelineServices> => {
   const show = lister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = runner(definition, operation)
@@ -94,7 +94,7 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
 type Run<R> = (
   call: ToolCall,
   taken: ToolInput.Taken
-) => Effect.Effect<ToolResult, ApiError.ApiError, R | Operation.PipelineServices>
+) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
 
 const runner = <R>(
   { arguments: spec, summarize }: Definition,
@@ -110,7 +110,7 @@ const runner = <R>(
   }
   return (call, { idempotency_key, input, read_handle, wrong }) =>
     Effect.matchEffect(
-      Operation.call(operation, {
+      Pipeline.call(operation, {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
         // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).

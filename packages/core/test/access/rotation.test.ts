@@ -6,7 +6,8 @@ import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
 import { Seal, SealKeys } from "../../src/access/Seal.ts"
-import * as Operation from "../../src/calls/Operation.ts"
+import type * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { verifyWebhook } from "../../src/index.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
@@ -92,7 +93,7 @@ const call = <Output, R>(
   input: unknown,
   more: { readonly read_handle?: string; readonly idempotency_key?: string } = {}
 ) =>
-  Operation.call(operation, {
+  Pipeline.call(operation, {
     request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key, read_handle: more.read_handle ?? null, address: "", keyless: false },
     revision: { header: null },

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { World } from "../../src/testing/World.ts"
 import { codes } from "../../src/wire/ApiError.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
@@ -162,7 +162,7 @@ describe("the request log", () => {
     Effect.gen(function* () {
       const { keys } = yield* World
       const missed = (id: string, key: string | null) =>
-        Operation.note({
+        Pipeline.note({
           request_id: RequestId.make(id),
           credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
           via: { ...agentVia, route: "*", status: 404 },

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Operation from "../../src/calls/Operation.ts"
+import type * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import type { AskedRevision } from "../../src/calls/Revisions.ts"
 import * as operations from "../../src/operations.ts"
 import * as Change from "../../src/storage/Change.ts"
@@ -29,7 +30,7 @@ const ask = Effect.fnUntraced(function* <R>(
   { body = {}, idempotency_key }: Asking = {}
 ) {
   const { keys } = yield* World
-  const reply = yield* Operation.call(operation, {
+  const reply = yield* Pipeline.call(operation, {
     request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
     revision,

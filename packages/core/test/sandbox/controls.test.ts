@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { namesOf } from "../../src/carriers/Scenario.ts"
 import * as operations from "../../src/operations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
@@ -33,7 +33,7 @@ const workspace = Effect.flatMap(World, ({ call }) => call(operations.getSandbox
 const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   Effect.gen(function* () {
     const { keys } = yield* World
-    const reply = yield* Operation.call(operations.advanceTime, {
+    const reply = yield* Pipeline.call(operations.advanceTime, {
       request_id: RequestId.make("req_00000000000000000000000001"),
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },

@@ -1,4 +1,4 @@
-import type { Ids, Operation, Revision } from "@quotewire/core"
+import type { Ids, Operation, Pipeline, Revision } from "@quotewire/core"
 import { Effect } from "effect"
 import * as ErrorPages from "../documents/ErrorPages.ts"
 import * as OpenApi from "../documents/OpenApi.ts"
@@ -26,10 +26,10 @@ export interface Settings<R> {
 }
 
 /** The services that the API needs: those of the operations and of the pipeline that calls them. */
-export type Services<R> = R | Operation.PipelineServices | Ids.Ids
+export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** Every route of the host: operations, health, documentation, and those that were added. */
-export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Operation.PipelineServices>> => {
+export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
   // It costs a few milliseconds, which a host that nobody asks for it need not spend.
   let made: OpenApi.Document | undefined
   const document = () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
-import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, Ids, type Pipeline, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Bearer from "./Bearer.ts"
@@ -52,7 +52,7 @@ export interface Handler {
 }
 
 /** What the routes need, and what takes note of the requests that fit none. */
-type Services<R> = R | Operation.PipelineServices | Ids.Ids
+type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** A handler whose requests run in this scope and with these services. */
 export const make = Effect.fnUntraced(function* <R>(
