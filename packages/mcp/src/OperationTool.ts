@@ -23,6 +23,8 @@ export interface Definition {
   /** Arguments that this caller must send, beyond those that everybody must. */
   readonly required?: (listener: Listener) => ReadonlyArray<string>
   readonly summarize: Summary.Summary
+  /** Whether the answer has the summary in it, too: some programs show a model `structuredContent` alone. */
+  readonly summary_in_answer?: boolean
 }
 
 /** Projects an operation onto a tool. */
@@ -54,7 +56,10 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
   const { name, title, annotations, notes } = definition
   const spec = definition.arguments
   const { properties, required } = ToolSchemas.argumentsOf(operation)
-  const outputSchema = ToolSchemas.resultOf(operation)
+  const outputSchema = {
+    ...ToolSchemas.resultOf(operation),
+    ...(definition.summary_in_answer === true && { properties: { summary: { type: "string" } } })
+  }
   const own: Readonly<Record<string, object>> = {
     ...Object.fromEntries(
       Object.entries(properties).map(([field, schema]) => [ToolInput.pathHere(spec, field), schema])
@@ -97,7 +102,7 @@ type Run<R> = (
 ) => Effect.Effect<ToolResult, ApiError.ApiError, R | Operation.PipelineServices>
 
 const runner = <R>(
-  { arguments: spec, summarize }: Definition,
+  { arguments: spec, summarize, summary_in_answer }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
   const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
@@ -121,8 +126,10 @@ const runner = <R>(
       }),
       {
         onSuccess: ({ text }) => {
-          const answer = Json.fromText(text)
-          return Effect.succeed(resultOf(summarize(answer), answer, false))
+          const answer = Json.fromText<object>(text)
+          const summary = summarize(answer)
+          const told = summary_in_answer === true ? Json.extend(answer, { summary }) : answer
+          return Effect.succeed(resultOf(summary, told, false))
         },
         onFailure: (error) => refused(call, wrong, error)
       }
