@@ -85,6 +85,9 @@ const nextOf = (request: Resource.QuoteRequest, quotes: number): ReadonlyArray<s
   return quotes === 0 ? ["There is no price to show. carriers says what each carrier answered."] : []
 }
 
+/** Whether the answer is about a request that a person has to act on. */
+export const isForThePerson = (answer: Json.Json<object>): boolean => Json.holds(answer, "status", "action_required")
+
 /** What a carrier's question asks of the model: to turn to the person, and not to call again, which would not wait. */
 const questionOf = ({ carriers, deadline_at }: Resource.QuoteRequest): ReadonlyArray<string> => {
   const missing = [...new Set(carriers.flatMap(({ missing_facts }) => missing_facts))]

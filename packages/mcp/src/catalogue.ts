@@ -98,7 +98,7 @@ const getQuoteRequest: Definition = {
   hidden: noHandleOf,
   required: handleOf,
   summarize: Summary.quoteRequest,
-  summary_in_answer: true
+  summary_in_answer: Summary.isForThePerson
 }
 
 const listQuoteRequests: Definition = {
