@@ -19,7 +19,7 @@ export const of = (thrown: unknown): Error => faultOf(thrown, max_causes)
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(of(Cause.squash(cause))))
 
-/** Takes the messages out of what a call to other people's code dies of, so that it can be logged as any other defect. */
+/** Takes the messages out of what a call to other people's code dies of, so that the log may show it. */
 export const withoutMessages = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(of(defect)))
 
