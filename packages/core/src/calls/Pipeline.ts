@@ -10,7 +10,7 @@ import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
 import type { Call } from "./Call.ts"
-import { type FinishedCall, named, OnFinishedCall, type Transport } from "./FinishedCall.ts"
+import { type FinishedCall, named, type Transport, tell } from "./FinishedCall.ts"
 import { Answers, keyErrors } from "./Idempotency.ts"
 import type * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
@@ -110,9 +110,9 @@ export const note = (
     const state = start(services, request, request.via, null)
     const { error_code, via } = request
     return Effect.ignore(
-      Effect.map(authenticate(services, request.credentials), (caller) => {
+      Effect.flatMap(authenticate(services, request.credentials), (caller) => {
         state.caller = caller
-        log(state, { status: via.status, error_code, answer: null })
+        return log(state, { status: via.status, error_code, answer: null })
       })
     )
   })
@@ -166,14 +166,14 @@ const logged = <A extends Reply, R>(
   const name = state.operation?.name ?? "unrouted"
   return Effect.matchCauseEffect(work(state), {
     onSuccess: (reply) => {
-      log(state, { status: state.operation?.route.status ?? 200, error_code: null, answer: reply.json.text })
-      return Effect.succeed(reply)
+      const status = state.operation?.route.status ?? 200
+      return Effect.as(log(state, { status, error_code: null, answer: reply.json.text }), reply)
     },
     onFailure: (cause) =>
-      Effect.mapError(refuse(name, state.request_id, cause), (error) => {
-        log(state, { status: error.status, error_code: error._tag, answer: null })
-        return inRevision(state.revision, name, error)
-      })
+      refuse(name, state.request_id, cause).pipe(
+        Effect.tapError((error) => log(state, { status: error.status, error_code: error._tag, answer: null })),
+        Effect.mapError((error) => inRevision(state.revision, name, error))
+      )
   })
 }
 
@@ -181,8 +181,8 @@ const logged = <A extends Reply, R>(
 const log = (
   { caller, created_at, input, operation, request_id, services, via }: CallState,
   end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
-): void => {
-  if (caller === null) return
+): Effect.Effect<void> => {
+  if (caller === null) return Effect.void
   const about = operation?.about
   const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, input, end.answer)
   const finished: FinishedCall = {
@@ -198,7 +198,7 @@ const log = (
     quote_id
   }
   Context.get(services, RequestLog).note(finished)
-  Context.get(services, OnFinishedCall)(finished)
+  return tell(services, finished)
 }
 
 const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }

@@ -23,6 +23,15 @@ export const reader = <A>(
   }
 }
 
+/** Finds what is wrong with a value, each field at its path; no message repeats a value. Unknown fields may be there. */
+export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
+  return (value) => {
+    const decoded = decode(value)
+    return Result.isSuccess(decoded) ? [] : firstOfEach(fieldErrors(decoded.failure.issue, []))
+  }
+}
+
 /** The input of an operation that has none: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
@@ -70,6 +79,12 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       return issue.issues.flatMap((inner) =>
         fieldErrors(inner, path).map((error) => (isMissing(inner) ? withChoices(error, issue.ast, inner.path) : error))
       )
+    case "AnyOf": {
+      // Only one alternative has the shape of the value: what is wrong is inside it, such as in an object that may be null.
+      const [inner, ...others] = issue.issues
+      if (inner?._tag === "Composite" && others.length === 0) return fieldErrors(inner, path)
+      return fieldErrorOf(issue, path)
+    }
     case "Filter": {
       const expected = issue.filter.annotations?.expected
       // A rule over several fields says itself what is wrong, and where.
@@ -79,17 +94,22 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       return at("This field is required.")
     case "UnexpectedKey":
       return at("This field is not known.")
-    default: {
-      if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
-      const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
-      if (allowed_values.length > 0) {
-        return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
-      }
-      if (issue._tag === "InvalidType") return at(`Must be ${expectedBy(issue)}.`)
-      const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-      return at(`${expected}.`)
-    }
+    default:
+      return fieldErrorOf(issue, path)
   }
+}
+
+/** What is wrong with a value as a whole. */
+const fieldErrorOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
+  const at = (message: string): ReadonlyArray<FieldError> => [{ path: pathOf(path), message }]
+  if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
+  const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
+  if (allowed_values.length > 0) {
+    return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
+  }
+  if (issue._tag === "InvalidType") return at(`Must be ${expectedBy(issue)}.`)
+  const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
+  return at(`${expected}.`)
 }
 
 const isMissing = (issue: SchemaIssue.Issue): issue is SchemaIssue.Pointer =>

@@ -21,7 +21,7 @@ export interface Settings {
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
   readonly proxies?: ClientAddress.Proxies
-  /** Takes note of every answer that was sent; it must not throw and must not wait. */
+  /** Takes note of every answer that was sent; it must not throw and must not wait. Where it throws that is logged. */
   readonly onAnswered?: (answered: Answered) => void
 }
 
@@ -126,7 +126,7 @@ const makeUnsafe = <R>(
     if (exchange.response.destroyed || exchange.response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
-    onAnswered?.(answeredOf(exchange, answer.status))
+    tell(onAnswered, answeredOf(exchange, answer.status), fork)
   })
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
@@ -203,6 +203,19 @@ interface Exchange {
 interface Finished {
   readonly exchange: Exchange
   readonly exit: Exit.Exit<Answer.Answer, ApiError.ApiError>
+}
+
+/** Tells the hook of an answer. One that throws is logged: it must not take the answers of others with it. */
+const tell = (
+  onAnswered: Settings["onAnswered"],
+  answered: Answered,
+  fork: (log: Effect.Effect<void>) => unknown
+): void => {
+  try {
+    onAnswered?.(answered)
+  } catch (defect) {
+    fork(Effect.logWarning("onAnswered has failed", Cause.die(defect)))
+  }
 }
 
 const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => ({
