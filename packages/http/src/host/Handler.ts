@@ -166,7 +166,8 @@ const makeUnsafe = <R>(
       headers: Bearer.headersOf(request),
       address: addressOf(request),
       docs_url: settings.docs_url,
-      read: (max_bytes) => Body.read(request, max_bytes)
+      read: (max_bytes) => Body.read(request, max_bytes),
+      readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
     }
     // A small body arrives with its headers: in a moment it is there, and need not be waited for.
     if (Body.isAnnounced(request)) setImmediate(run, exchange, route, incoming)
