@@ -109,11 +109,11 @@ describe("embedding", () => {
         // What is first on a connection holds up the answers to all behind it.
         if (request.url === "/first") return void Deferred.doneUnsafe(first, Effect.succeed(response))
         handle(request, response)
-        if (request.url === "/soon?impatient") response.writeHead(504).end("too late")
+        if (request.url === "/now?impatient") response.writeHead(504).end("too late")
       })
       const wire = yield* Wire.open(Number(new URL(address).port))
       const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
-      yield* wire.write(get("/first") + get("/soon?impatient") + get("/now"))
+      yield* wire.write(get("/first") + get("/now?impatient") + get("/now"))
       const answers = (yield* wire.until(/done$/)).split(/(?=HTTP\/1\.1)/)
       assert.deepStrictEqual(
         answers.map((text) => Wire.parse(text).status),

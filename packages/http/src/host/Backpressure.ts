@@ -74,14 +74,12 @@ export class Backpressure {
     // HTTP/2 has backpressure for each of its streams, whose socket nobody else may pause.
     if (request.httpVersionMajor !== 1) {
       response.once("close", () => hangUp(turn))
-      return start(turn)
+      start(turn)
+      return
     }
     const connection = this.connectionOf(request.socket)
-    if (connection.started.length < most_at_once) return this.begin(connection, turn)
-    connection.waiting.push(turn)
-    this.owe(connection, turn, waiting_bytes)
-    connection.isPaused = true
-    connection.socket.pause()
+    if (connection.started.length < most_at_once) this.begin(connection, turn)
+    else this.hold(connection, turn)
   }
 
   /** Notes that the caller can take something, and is owed so many more bytes. */
@@ -124,6 +122,13 @@ export class Backpressure {
     connection.started.push(turn)
     turn.response.once("close", () => this.end(connection, turn))
     turn.start(turn)
+  }
+
+  private hold(connection: Connection, turn: Turn): void {
+    connection.waiting.push(turn)
+    connection.isPaused = true
+    connection.socket.pause()
+    this.owe(connection, turn, waiting_bytes)
   }
 
   /** The caller has taken an answer, and is owed one less. */

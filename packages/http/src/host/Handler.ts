@@ -13,6 +13,7 @@ import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 import { send } from "./Send.ts"
+import { together } from "./Together.ts"
 
 /** What a handler needs to know beyond its routes. */
 export interface Settings extends Backpressure.Limits {
@@ -73,7 +74,7 @@ export const make = Effect.fnUntraced(function* <R>(
   return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers, backpressure)
 })
 
-/** The end of this turn of the process: what has come in it has begun by then. */
+/** The end of this turn of the process: what has come in it has begun by then, and what was ready in it is written. */
 const turnEnds = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
@@ -130,25 +131,29 @@ const makeUnsafe = <R>(
     }
   }
 
-  const finish = (exchange: Exchange, exit: Exit.Exit<Answer.Answer, ApiError.ApiError>): void => {
+  const finish = together(({ exchange, exit }: Finished): void => {
     const { response } = exchange.turn
     // Somebody around the handler may have answered already, such as one that gives up on slow calls.
     if (response.destroyed || response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
     onAnswered?.(answeredOf(exchange, answer.status))
-  }
+  })
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
     if (exchange.turn.response.destroyed) return
     const fiber = fork(handled(route, incoming))
-    fiber.addObserver((exit) => finish(exchange, exit))
+    fiber.addObserver((exit) => finish({ exchange, exit }))
     if (fiber.pollUnsafe() !== undefined) return
     FiberSet.addUnsafe(running, fiber)
     exchange.turn.onHangUp = () => fiber.interruptUnsafe()
   }
 
-  const answer = (turn: Backpressure.Turn, { path, query }: Target, { params, value: route }: Found<Services<R>>): void => {
+  const answer = (
+    turn: Backpressure.Turn,
+    { path, query }: Target,
+    { params, value: route }: Found<Services<R>>
+  ): void => {
     const { request } = turn
     const request_id = ids.request()
     // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
@@ -157,18 +162,9 @@ const makeUnsafe = <R>(
     const began_ms = onAnswered === undefined ? 0 : performance.now()
     const exchange = { turn, request_id, headers, name: route.name, began_ms }
     const preflight = cors.preflight(request, path)
-    if (preflight !== null) return sendTo(exchange, preflight)
-    const incoming: Incoming = {
-      request_id,
-      method: request.method ?? "",
-      params,
-      query,
-      headers: Bearer.headersOf(request),
-      address: addressOf(request),
-      docs_url: settings.docs_url,
-      read: (max_bytes) => Body.read(request, max_bytes),
-      readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
-    }
+    if (preflight !== null) return void sendTo(exchange, preflight)
+    const { docs_url } = settings
+    const incoming: Incoming = { request_id, params, query, docs_url, address: addressOf(request), ...partsOf(request) }
     // A small body arrives with its headers: in a moment it is there, and need not be waited for.
     if (Body.isAnnounced(request)) setImmediate(run, exchange, route, incoming)
     else run(exchange, route, incoming)
@@ -193,8 +189,8 @@ const makeUnsafe = <R>(
     close: Effect.sync(() => {
       isClosing = true
     }),
-    idle: Effect.andThen(turnEnds, FiberSet.awaitEmpty(running)),
-    breakOff: briefly(FiberSet.clear(running))
+    idle: Effect.andThen(Effect.andThen(turnEnds, FiberSet.awaitEmpty(running)), turnEnds),
+    breakOff: Effect.andThen(briefly(FiberSet.clear(running)), turnEnds)
   }
 }
 
@@ -207,6 +203,12 @@ interface Exchange {
   readonly name: string
   /** When it arrived, on the clock of `performance`; 0 where nobody asks. */
   readonly began_ms: number
+}
+
+/** An exchange whose answer is there to be sent. */
+interface Finished {
+  readonly exchange: Exchange
+  readonly exit: Exit.Exit<Answer.Answer, ApiError.ApiError>
 }
 
 const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => ({
@@ -236,6 +238,14 @@ const handledIn = <R>(context: Context.Context<R>) => {
     return Effect.withSpan(handle(route, incoming), route.name, { kind: "server", attributes })
   }
 }
+
+/** What a route reads of a request itself. */
+const partsOf = (request: IncomingMessage): Pick<Incoming, "method" | "headers" | "read" | "readRaw"> => ({
+  method: request.method ?? "",
+  headers: Bearer.headersOf(request),
+  read: (max_bytes) => Body.read(request, max_bytes),
+  readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
+})
 
 /** Where a request is sent. */
 interface Target {

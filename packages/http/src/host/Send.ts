@@ -27,9 +27,9 @@ export const send = (
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
     give(length)
-    if (length > piece_bytes && request.method !== "HEAD") return writePieces(response, bytesOf(answer.body), give)
     // As many bytes as characters: plain ASCII, for which Node needs a third of the room and no encoding.
-    if (length === answer.body?.length) response.end(answer.body, "latin1")
+    if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
+    else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
     return
   }

@@ -1,0 +1,43 @@
+import { setImmediate } from "node:timers/promises"
+import { describe, expect, it } from "@effect/vitest"
+import { together } from "../src/host/Together.ts"
+
+const written = () => {
+  const items: Array<number> = []
+  return { items, write: together<number>((item) => items.push(item)) }
+}
+
+describe("what is ready in one turn", () => {
+  it("is written when the turn ends, in its order", async () => {
+    const { items, write } = written()
+    for (const item of [1, 2, 3]) write(item)
+    expect(items).toEqual([])
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3])
+    write(4)
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3, 4])
+  })
+
+  it("waits for no more than seven others", async () => {
+    const { items, write } = written()
+    for (let item = 1; item <= 7; item++) write(item)
+    expect(items).toEqual([])
+    write(8)
+    expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    write(9)
+    await setImmediate()
+    expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+
+  it("is written also behind one that cannot be", () => {
+    const items: Array<number> = []
+    const write = together<number>((item) => {
+      if (item === 3) throw new Error(`not ${item}`)
+      items.push(item)
+    })
+    for (let item = 1; item <= 7; item++) write(item)
+    expect(() => write(8)).toThrow("not 3")
+    expect(items).toEqual([1, 2, 4, 5, 6, 7, 8])
+  })
+})
