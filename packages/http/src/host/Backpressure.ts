@@ -43,6 +43,8 @@ interface Connection {
   readonly waiting: Array<Turn>
   owed_bytes: number
   isPaused: boolean
+  /** Runs when every request that has arrived as a whole has been answered. */
+  onAnswered: (() => void) | null
 }
 
 /**
@@ -90,10 +92,11 @@ export class Backpressure {
     if (connection !== undefined) this.owe(connection, turn, bytes)
   }
 
-  /** Whether a request that has arrived on this connection as a whole has yet to be answered. */
-  owesAnswer(socket: Socket): boolean {
-    const { started = [], waiting = [] } = this.connections.get(socket) ?? {}
-    return waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
+  /** Does something when every request that has arrived on this connection as a whole has been answered. */
+  whenAnswered(socket: Socket, act: () => void): void {
+    const connection = this.connections.get(socket)
+    if (connection === undefined || !owesAnswer(connection)) act()
+    else connection.onAnswered = act
   }
 
   /** Closes the connections whose callers take nothing. */
@@ -108,7 +111,14 @@ export class Backpressure {
   private connectionOf(socket: Socket): Connection {
     const known = this.connections.get(socket)
     if (known !== undefined) return known
-    const connection: Connection = { socket, started: [], waiting: [], owed_bytes: 0, isPaused: false }
+    const connection: Connection = {
+      socket,
+      started: [],
+      waiting: [],
+      owed_bytes: 0,
+      isPaused: false,
+      onAnswered: null
+    }
     this.connections.set(socket, connection)
     // Node resumes a connection after each answer.
     socket.on("resume", () => {
@@ -150,6 +160,10 @@ export class Backpressure {
       connection.isPaused = false
       socket.resume()
     }
+    if (connection.onAnswered !== null && !owesAnswer(connection)) {
+      connection.onAnswered()
+      connection.onAnswered = null
+    }
   }
 
   private close(connection: Connection): void {
@@ -177,6 +191,9 @@ export class Backpressure {
     }
   }
 }
+
+const owesAnswer = ({ started, waiting }: Connection): boolean =>
+  waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
 /** Whether a caller has had its time to take something. Behind an answer of somebody else's there is nothing to take. */
 const isOverdue = ({ given_ms, response }: Turn, latest_ms: number): boolean =>

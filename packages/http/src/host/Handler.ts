@@ -45,8 +45,8 @@ export interface Handler {
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
   /** The answer to a request that never became one, with its identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** Whether a request that has arrived on this connection as a whole has yet to be answered. */
-  readonly owesAnswer: (socket: Socket) => boolean
+  /** Does something when every request that has arrived on this connection as a whole has been answered. */
+  readonly whenAnswered: (socket: Socket, act: () => void) => void
   /** From now on every answer ends its connection. */
   readonly close: Effect.Effect<void>
   /** Waits until every request that was taken has been answered. */
@@ -180,7 +180,7 @@ const makeUnsafe = <R>(
 
   return {
     handle,
-    owesAnswer: (socket) => backpressure.owesAnswer(socket),
+    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
     refusal: (error) => {
       const request_id = ids.request()
       const answer = Answer.refusal(error, request_id, settings)
