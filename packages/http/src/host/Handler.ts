@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { ApiError, Ids, ServedRevisions } from "@quotewire/core"
+import { ApiError, Ids, type Pipeline, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Schedule, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Backpressure from "./Backpressure.ts"
