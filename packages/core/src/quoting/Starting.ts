@@ -4,6 +4,7 @@ import type { Moment } from "../access/Workspaces.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import * as Application from "../lines/Application.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { together } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -35,10 +36,10 @@ export const check = (
   const scenario = scenarioOf(input, caller, moment)
   const scripted = refusalOf(scenario, input)
   if (scripted !== null) return Result.fail(scripted)
-  const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
+  const application = Application.read(input.line, input.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(input, application, caller, disclosure)
-  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
-  return Result.flatMap(application, (facts) => {
+  if (wrong.length > 0) return Result.fail(Consent.refuse(together(wrong)))
+  return Result.flatMap(Result.mapError(application, Application.refusalOf), (facts) => {
     const missing = Application.missingOf(facts, needs)
     return missing.length > 0
       ? Result.fail(
@@ -50,16 +51,14 @@ export const check = (
 
 const wrongFields = (
   input: StartInput,
-  application: Result.Result<Application.Application, Refusal>,
+  application: Result.Result<Application.Application, Application.Problems>,
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ReadonlyArray<ApiError.FieldError> => [
   ...Consent.check(input, caller.kind, input.line, disclosure),
   ...checkScenario(input, caller),
   ...checkKey(input, caller),
-  ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
-    ? (application.failure.field_errors ?? [])
-    : [])
+  ...(Result.isFailure(application) ? application.failure.invalid : [])
 ]
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
@@ -81,19 +80,21 @@ export const validateRest = (
   refused: ReadonlyArray<ApiError.FieldError>,
   caller: Caller,
   moment: Moment
-): ReadonlyArray<ApiError.FieldError> => {
+): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of of_line) names.add(name)
+  const sent = Predicate.isObject(input) ? input : {}
   const rest = decodeInput({
-    ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
+    ...pick(sent, (name) => Object.hasOwn(StartInput.fields, name) && !names.has(name)),
     ...pick(stand_in, (name) => names.has(name))
   })
-  if (Option.isNone(rest)) return []
+  if (Option.isNone(rest)) return together()
   const { application, line } = rest.value
-  const facts = Application.parse(line, application, fromMillis(moment.now).slice(0, 10))
-  return wrongFields(rest.value, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
+  const facts = Application.read(line, application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(rest.value, facts, caller, Disclosure)
+  return together(wrong.filter(({ path }) => !names.has(fieldOf(path))))
 }
 
 const pick = (fields: object, wanted: (name: string) => boolean) =>
@@ -132,7 +133,7 @@ const refusalOf = (scenario: Scenario.ScenarioName | null, input: StartInput): R
     )
   }
   if (scenario === "consent_refused") {
-    return ApiError.invalidInput([{ path: "consent_receipt_id", message: "The person has not consented." }])
+    return Consent.refused
   }
   return null
 }

@@ -1,26 +1,37 @@
 import { Predicate, Result, Schema, SchemaIssue } from "effect"
-import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
+import { type ApiError, invalidInput } from "./ApiError.ts"
+import { cutter } from "./Cut.ts"
+import { type FieldError, max_named, together, type WrongFields } from "./FieldError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
 export const max_depth = 32
 
 /**
- * Compiles a schema into the reader of an operation's input.
+ * Compiles a schema into the decoder of an input.
  *
- * Every wrong field is reported, each at its path, and no message repeats a value. Unknown fields are refused.
+ * Every wrong field is found, each at its path, and no message repeats a value. Unknown fields are wrong. An input with
+ * more than a hundred texts that no storage can hold, or one that is nested too deep, is not read for anything else.
  */
+export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const cut = cutter(schema)
+  return (input) => {
+    const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input)
+    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) return Result.fail(unsafe)
+    const read = cut(input)
+    const decoded = decode(read.input)
+    if (Result.isSuccess(decoded) && unsafe.found.length === 0) return Result.succeed(decoded.success)
+    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
+    return Result.fail({ found: firstOfEach([...unsafe.found, ...wrong]), more: read.left_out })
+  }
+}
+
+/** The same as `decoder`, with the refusal that names what is wrong. */
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  return (input) => {
-    const unsafe = isStorable(input, 0) ? [] : unstorable(input)
-    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(invalidInput(unsafe))
-    const decoded = decode(input)
-    if (Result.isSuccess(decoded) && unsafe.length === 0) return Result.succeed(decoded.success)
-    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
-    return Result.fail(invalidInput(firstOfEach([...unsafe, ...wrong])))
-  }
+  const decode = decoder(schema)
+  return (input) => Result.mapError(decode(input), (wrong) => invalidInput(wrong))
 }
 
 /** The input of an operation that has none: every field is unknown. */
@@ -59,6 +70,8 @@ const firstOfEach = (findings: ReadonlyArray<FieldError>): ReadonlyArray<FieldEr
   return findings.filter(({ path }) => !paths.has(path) && paths.add(path))
 }
 
+const nothingWrong = together([])
+
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
@@ -71,16 +84,19 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
         fieldErrors(inner, path).map((error) => (isMissing(inner) ? withChoices(error, issue.ast, inner.path) : error))
       )
     case "Filter": {
-      const expected = issue.filter.annotations?.expected
+      const { expected, message } = issue.filter.annotations ?? {}
+      if (message !== undefined) return at(message)
       // A rule over several fields says itself what is wrong, and where.
       return expected === undefined ? fieldErrors(issue.issue, path) : at(`Must be ${expected}.`)
     }
     case "MissingKey":
-      return at("This field is required.")
+      return at(textOf(issue.annotations?.messageMissingKey) ?? "This field is required.")
     case "UnexpectedKey":
       return at("This field is not known.")
     default: {
       if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
+      const own = "ast" in issue ? textOf(issue.ast.annotations?.message) : null
+      if (own !== null) return at(own)
       const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
       if (allowed_values.length > 0) {
         return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
@@ -91,6 +107,8 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
     }
   }
 }
+
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
 const isMissing = (issue: SchemaIssue.Issue): issue is SchemaIssue.Pointer =>
   issue._tag === "Pointer" && issue.issue._tag === "MissingKey"
@@ -139,24 +157,27 @@ const isStorable = (value: unknown, depth: number): boolean => {
   return true
 }
 
-/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end; at most ten findings. */
-const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
+/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
+const unstorable = (input: unknown): WrongFields => {
   const found: Array<FieldError> = []
+  let more = 0
   const path: Array<string> = []
+  const add = (message: string): void => {
+    if (found.length < max_named) found.push({ path: pathOf(path), message })
+    else more += 1
+  }
   const visit = (value: unknown): void => {
-    if (found.length >= max_findings) return
     if (typeof value === "string") {
-      if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
+      if (!isSafe(value)) add("Must be text without NUL or broken characters.")
     } else if (typeof value === "bigint") {
-      found.push({ path: pathOf(path), message: "Must be a plain number, not a BigInt." })
+      add("Must be a plain number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
       if (path.length >= max_depth) {
-        found.push({ path: pathOf(path), message: too_deep })
+        add(too_deep)
         return
       }
       for (const [name, member] of Object.entries(value)) {
-        if (!isSafe(name))
-          found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
+        if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
           visit(member)
@@ -166,10 +187,9 @@ const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
     }
   }
   visit(input)
-  return found
+  return { found, more }
 }
 
-const max_findings = 10
 const too_deep = `Must not be nested deeper than ${max_depth} levels.`
 
 const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

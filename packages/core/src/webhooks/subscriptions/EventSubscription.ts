@@ -162,15 +162,19 @@ export const viewOf = (
 /** The types that can be chosen: all but the test event, which goes to one subscription without being asked for. */
 const choosableTypes: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
 
-/** Checks chosen event types: known, at least one, none twice; each problem at its entry. */
-export const checkEventTypes = (event_types: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
+/** Checks chosen event types: known, at least one, none twice; each problem at its entry. Null is passed over. */
+export const checkEventTypes = (event_types: ReadonlyArray<string | null>): ReadonlyArray<FieldError> => {
   if (event_types.length === 0) return [{ path: "event_types", message: "Must name at least one event type." }]
+  const named = new Set<string>()
   return event_types.flatMap((type, index): ReadonlyArray<FieldError> => {
+    if (type === null) return []
     const path = `event_types.${index}`
     if (!choosableTypes.includes(type)) {
       return [{ path, message: "Must be an event type.", allowed_values: choosableTypes }]
     }
-    return event_types.indexOf(type) < index ? [{ path, message: "Is named twice." }] : []
+    if (named.has(type)) return [{ path, message: "Is named twice." }]
+    named.add(type)
+    return []
   })
 }
 

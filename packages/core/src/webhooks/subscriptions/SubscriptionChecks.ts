@@ -1,5 +1,6 @@
 import { Effect, Predicate } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
+import { together } from "../../wire/FieldError.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
@@ -33,13 +34,9 @@ export const validateRest = Effect.fnUntraced(function* (
     : {}
   const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
   // What is no text was refused at its place already.
-  const types =
-    Array.isArray(event_types) && !paths.has("event_types")
-      ? event_types.map((type) => (Predicate.isString(type) ? type : ""))
-      : null
-  const wrong = [
-    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
-    ...(types === null ? [] : Subscription.checkEventTypes(types))
-  ]
-  return wrong.filter(({ path }) => !paths.has(path))
+  const types = Array.isArray(event_types)
+    ? Subscription.checkEventTypes(event_types.map((type) => (Predicate.isString(type) ? type : null)))
+    : []
+  const wrong = [...(looked === "refused" ? [Refusals.wrongUrl] : []), ...types]
+  return together(wrong.filter(({ path }) => !paths.has(path)))
 })
