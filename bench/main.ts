@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import * as flags from "./flags.ts"
+import * as hostile from "./hostile/suite.ts"
 import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
 import * as inProcess from "./inProcess/suite.ts"
@@ -30,6 +31,7 @@ for (const suite of [suites.read, suites.start, suites.mcp]) {
   const rows = await http.run(suite, facts, settings)
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))
 }
+if (isWanted("hostile")) add(hostile.tableOf(await hostile.run(facts, settings.quick ? 5 : 20)))
 if (isWanted("stored")) {
   add(report.ofLevels(await inProcess.stored(settings.quick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000])))
 }

@@ -111,6 +111,7 @@ export const order = [
   "read",
   "start",
   "mcp",
+  "hostile",
   "stored",
   "lives",
   "deliveries",

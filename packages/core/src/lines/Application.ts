@@ -29,8 +29,8 @@ export const parse = (line: Line, input: unknown, today: string): Result.Result<
   Result.mapError(read(line, input, today), refusalOf)
 
 /** Refuses facts: wrong ones, or where none is wrong the missing ones. */
-export const refusalOf = ({ invalid, missing }: Problems): Refusal =>
-  invalid.length > 0 ? invalidInput(invalid) : needsInformation(missing)
+export const refusalOf = ({ invalid, missing, more }: Problems): Refusal =>
+  invalid.length > 0 ? invalidInput({ found: invalid, more }) : needsInformation(missing)
 
 /** Reads the facts of a line as `parse` does, and fails with everything that is wrong or missing. */
 export const read = (line: Line, input: unknown, today: string): Result.Result<Application, Problems> => {

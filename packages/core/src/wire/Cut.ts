@@ -77,27 +77,35 @@ const listCutter = (item: SchemaAST.AST): Cutter => {
   }
 }
 
-/** The places of the items that are wrong. A body full of one item is judged once. */
+/** The places of the items that are wrong. */
 const whereNot = (items: ReadonlyArray<unknown>, isRight: (item: unknown) => boolean): ReadonlyArray<number> => {
-  const judged = new Map<unknown, boolean>()
   const wrong: Array<number> = []
-  for (let at = 0; at < items.length; at++) {
-    const item = items[at]
-    let right = judged.get(item)
-    if (right === undefined) {
-      right = isRight(item)
-      judged.set(item, right)
-    }
-    if (!right) wrong.push(at)
-  }
+  for (let at = 0; at < items.length; at++) if (!isRight(items[at])) wrong.push(at)
   return wrong
 }
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }
 
-/** Whether a value is what a schema asks for: found by its type where that is enough, since decoding takes longer. */
+/** Whether a value is what a schema asks for: of plain values without the decoder, which takes many times as long. */
 const judge = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
+  const literals = literalsOf(ast)
+  if (literals !== null) return (value) => literals.has(value)
   const type = types[ast._tag]
-  const decode = Schema.decodeUnknownOption(Schema.make<Schema.Decoder<unknown>>(ast), { onExcessProperty: "error" })
-  return (value) => (type === undefined || typeof value === type) && Option.isSome(decode(value))
+  const { checks = [] } = ast
+  if (type === undefined || ast.encoding !== undefined) {
+    const decode = Schema.decodeUnknownOption(Schema.make<Schema.Decoder<unknown>>(ast), { onExcessProperty: "error" })
+    return (value) => Option.isSome(decode(value))
+  }
+  return (value) => typeof value === type && checks.every((check) => passes(check, value, ast))
+}
+
+const passes = (check: SchemaAST.Check<unknown>, value: unknown, ast: SchemaAST.AST): boolean =>
+  check._tag === "Filter"
+    ? check.run(value, ast, {}) === undefined
+    : check.checks.every((one) => passes(one, value, ast))
+
+const literalsOf = (ast: SchemaAST.AST): ReadonlySet<unknown> | null => {
+  if (ast._tag !== "Union" || ast.checks !== undefined) return null
+  const literals = ast.types.flatMap((type) => (type._tag === "Literal" ? [type.literal] : []))
+  return literals.length === ast.types.length ? new Set<unknown>(literals) : null
 }

@@ -26,6 +26,19 @@ const max_path = 256
 /** A refusal offers at most so many allowed values; fields after that are named without theirs. */
 const max_allowed_values = 1_000
 
+/** Collects wrong fields: the first hundred as they are, the others by their number. */
+export const collector = () => {
+  const found: Array<FieldError> = []
+  let more = 0
+  return {
+    add: (error: () => FieldError): void => {
+      if (found.length < max_named) found.push(error())
+      else more += 1
+    },
+    all: (): WrongFields => ({ found, more })
+  }
+}
+
 /** Wrong fields of several places, in their order. */
 export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))

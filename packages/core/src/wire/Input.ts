@@ -1,7 +1,7 @@
 import { Predicate, Result, Schema, SchemaIssue } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
 import { cutter } from "./Cut.ts"
-import { type FieldError, max_named, together, type WrongFields } from "./FieldError.ts"
+import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
 export const max_depth = 32
@@ -15,14 +15,17 @@ export const max_depth = 32
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const cut = cutter(schema)
-  return (input) => {
+  return (sent) => {
+    // First of all, so that nothing else walks what will not be named.
+    const { input, left_out } = cut(sent)
     const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input)
-    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) return Result.fail(unsafe)
-    const read = cut(input)
-    const decoded = decode(read.input)
+    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
+      return Result.fail({ ...unsafe, more: unsafe.more + left_out })
+    }
+    const decoded = decode(input)
     if (Result.isSuccess(decoded) && unsafe.found.length === 0) return Result.succeed(decoded.success)
     const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
-    return Result.fail({ found: firstOfEach([...unsafe.found, ...wrong]), more: read.left_out })
+    return Result.fail({ found: firstOfEach([...unsafe.found, ...wrong]), more: left_out })
   }
 }
 
@@ -149,7 +152,10 @@ const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return isSafe(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"
   if (depth >= max_depth) return false
-  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (!isStorable(value[at], depth + 1)) return false
+    return true
+  }
   if (!Predicate.isReadonlyObject(value)) return true
   for (const name of Object.keys(value)) {
     if (!isSafe(name) || !isStorable(value[name], depth + 1)) return false
@@ -159,13 +165,9 @@ const isStorable = (value: unknown, depth: number): boolean => {
 
 /** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
 const unstorable = (input: unknown): WrongFields => {
-  const found: Array<FieldError> = []
-  let more = 0
+  const wrong = collector()
   const path: Array<string> = []
-  const add = (message: string): void => {
-    if (found.length < max_named) found.push({ path: pathOf(path), message })
-    else more += 1
-  }
+  const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
     if (typeof value === "string") {
       if (!isSafe(value)) add("Must be text without NUL or broken characters.")
@@ -187,7 +189,7 @@ const unstorable = (input: unknown): WrongFields => {
     }
   }
   visit(input)
-  return { found, more }
+  return wrong.all()
 }
 
 const too_deep = `Must not be nested deeper than ${max_depth} levels.`
