@@ -92,33 +92,79 @@ const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda",
 const texts = (name: string, unit: string): Hostile => {
   const text = unit.repeat(Math.floor(2_000 / unit.length))
   const named = { name: unit.repeat(Math.floor(200 / unit.length)) }
-  return rest(`feedback: ${name}`, "/v1/feedback", JSON.stringify({ ...report, expected: text, actual: text, agent: named }))
+  return rest(
+    `feedback: ${name}`,
+    "/v1/feedback",
+    JSON.stringify({ ...report, expected: text, actual: text, agent: named })
+  )
 }
 
 /** The worst bodies that we know of. Each is refused. */
 export const bodies: ReadonlyArray<Hostile> = [
   ofStart("unknown fields at the top", filledObject({ ...start, [mark]: 0 }, member)),
-  ofStart("unknown fields in application", filledObject({ ...start, application: { ...application, [mark]: 0 } }, member)),
+  ofStart(
+    "unknown fields in application",
+    filledObject({ ...start, application: { ...application, [mark]: 0 } }, member)
+  ),
   ofStart("unknown fields in a driver", filledObject(drivers([{ ...driver, [mark]: 0 }]), member)),
-  ofStart("unknown fields in the last of six cars", filledObject({ ...start, application: { ...application, vehicles: vins.slice(0, 1) } }, member)),
+  ofStart(
+    "unknown fields in the last of six cars",
+    filledObject({ ...start, application: { ...application, vehicles: vins.slice(0, 1) } }, member)
+  ),
   ofStart("unknown fields in contact_consent", filledObject({ ...start, contact_consent: { [mark]: 0 } }, member)),
-  ofStart("fields with long names", filledObject({ ...start, [mark]: 0 }, (i) => `"${"n".repeat(2_000)}${i}":0`)),
-  ofStart("drivers without facts", filled(drivers([mark]), () => "{}")),
-  ofStart("drivers with wrong facts", filled(drivers([mark]), () => '{"relationship":1}')),
-  ofStart("drivers that are numbers", filled(drivers([mark]), () => "1")),
-  ofStart("incidents without facts", filled(drivers([{ ...driver, incidents: [mark] }]), () => "{}")),
-  ofStart("drivers with a list each", filled(drivers([mark]), () => '{"incidents":[{}]}')),
-  ofStart("channels that are numbers", filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, (i) => `${i}`)),
-  ofStart("channels, all the same", filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, () => '"sms"')),
-  ofStart("texts that no storage holds", filled({ ...start, application: [mark] }, () => '"\\u0000"')),
-  ofStart("texts that no storage holds, below long names", filled({ ...start, application: { ["n".repeat(100_000)]: [mark] } }, () => '"\\u0000"')),
+  ofStart(
+    "fields with long names",
+    filledObject({ ...start, [mark]: 0 }, (i) => `"${"n".repeat(2_000)}${i}":0`)
+  ),
+  ofStart(
+    "drivers without facts",
+    filled(drivers([mark]), () => "{}")
+  ),
+  ofStart(
+    "drivers with wrong facts",
+    filled(drivers([mark]), () => '{"relationship":1}')
+  ),
+  ofStart(
+    "drivers that are numbers",
+    filled(drivers([mark]), () => "1")
+  ),
+  ofStart(
+    "incidents without facts",
+    filled(drivers([{ ...driver, incidents: [mark] }]), () => "{}")
+  ),
+  ofStart(
+    "drivers with a list each",
+    filled(drivers([mark]), () => '{"incidents":[{}]}')
+  ),
+  ofStart(
+    "channels that are numbers",
+    filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, (i) => `${i}`)
+  ),
+  ofStart(
+    "channels, all the same",
+    filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, () => '"sms"')
+  ),
+  ofStart(
+    "texts that no storage holds",
+    filled({ ...start, application: [mark] }, () => '"\\u0000"')
+  ),
+  ofStart(
+    "texts that no storage holds, below long names",
+    filled({ ...start, application: { ["n".repeat(100_000)]: [mark] } }, () => '"\\u0000"')
+  ),
   ofStart("lists in lists", `{"line":"pet","application":${deep(130_000)}}`),
-  ofStart("many lists in lists", filled({ ...start, application: [mark] }, () => deep(30))),
+  ofStart(
+    "many lists in lists",
+    filled({ ...start, application: [mark] }, () => deep(30))
+  ),
   ofStart("objects in objects", `{"line":"pet","application":${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}}`),
   ofStart("escapes", `{"line":"pet","application":"${escapes}"}`),
   ofStart("a name of escapes", `{"line":"pet","application":{"${escapes}":1}}`),
   ofStart("one long number", `{"line":"pet","application":${"9".repeat(260_000)}}`),
-  ofStart("empty objects", filled({ ...start, application: [mark] }, () => "{}")),
+  ofStart(
+    "empty objects",
+    filled({ ...start, application: [mark] }, () => "{}")
+  ),
   ofTypes("numbers, all the same", () => "1"),
   ofTypes("numbers, all different", (i) => `${i}`),
   ofTypes("unknown", (i) => `"t${i.toString(36)}"`),
@@ -132,13 +178,41 @@ export const bodies: ReadonlyArray<Hostile> = [
   texts("words of licenses", "dl# a1234 "),
   texts("characters that are eighteen in plain", "\ufdfa"),
   texts("marks", "a\u0301\u0327\u0323"),
-  ofTool("unknown arguments", "start_quote_request", filledObject(message("start_quote_request", { ...start, [mark]: 0 }), member)),
-  ofTool("unknown arguments beside a request_key", "send_test_event", filledObject(message("send_test_event", { subscription_id: "sub", request_key: "k", [mark]: 0 }), member)),
-  ofTool("request ids", "send_feedback", filled(message("send_feedback", ids), () => '""')),
+  ofTool(
+    "unknown arguments",
+    "start_quote_request",
+    filledObject(message("start_quote_request", { ...start, [mark]: 0 }), member)
+  ),
+  ofTool(
+    "unknown arguments beside a request_key",
+    "send_test_event",
+    filledObject(message("send_test_event", { subscription_id: "sub", request_key: "k", [mark]: 0 }), member)
+  ),
+  ofTool(
+    "request ids",
+    "send_feedback",
+    filled(message("send_feedback", ids), () => '""')
+  ),
   { ...ofTool("a batch", "start_quote_request", `[${full(() => '{"jsonrpc":"2.0","id":1,"method":"ping"}', 2)}]`) },
-  ofTool("a message with unknown members", "start_quote_request", filledObject({ ...message("start_quote_request", again), [mark]: 0 }, member)),
-  ofStart("used key, unknown fields in application", filledObject({ ...again, application: { ...application, [mark]: 0 } }, member)),
-  ofStart("used key, empty objects", filled({ ...again, application: [mark] }, () => "{}")),
-  ofStart("used key, many lists in lists", filled({ ...again, application: [mark] }, () => deep(30))),
-  ofStart("used key, numbers", filled({ ...again, application: [mark] }, () => "1"))
+  ofTool(
+    "a message with unknown members",
+    "start_quote_request",
+    filledObject({ ...message("start_quote_request", again), [mark]: 0 }, member)
+  ),
+  ofStart(
+    "used key, unknown fields in application",
+    filledObject({ ...again, application: { ...application, [mark]: 0 } }, member)
+  ),
+  ofStart(
+    "used key, empty objects",
+    filled({ ...again, application: [mark] }, () => "{}")
+  ),
+  ofStart(
+    "used key, many lists in lists",
+    filled({ ...again, application: [mark] }, () => deep(30))
+  ),
+  ofStart(
+    "used key, numbers",
+    filled({ ...again, application: [mark] }, () => "1")
+  )
 ]

@@ -1,5 +1,5 @@
-import { performance } from "node:perf_hooks"
 import type { Server } from "node:http"
+import { performance } from "node:perf_hooks"
 import * as Child from "../Child.ts"
 
 /** What every peer serves: the same quote, and what a start is checked with and answered. */

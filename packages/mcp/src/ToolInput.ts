@@ -30,7 +30,9 @@ export const take = (spec: Arguments, args: Fields): Taken => {
       .map((name) => [named(spec, name), args[name]])
   )
   const wrong = [
-    ...[...inner].filter((name) => Object.hasOwn(args, name)).map((path) => ({ path, message: "This field is not known." })),
+    ...[...inner]
+      .filter((name) => Object.hasOwn(args, name))
+      .map((path) => ({ path, message: "This field is not known." })),
     ...(spec.read_handle ? notText("read_handle", read_handle) : []),
     ...(spec.request_key ? notText("request_key", request_key) : [])
   ]

@@ -165,7 +165,8 @@ const allowed_values = [...choosableTypes]
 
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. Null is passed over. */
 export const checkEventTypes = (event_types: ReadonlyArray<string | null>): WrongFields => {
-  if (event_types.length === 0) return together([{ path: "event_types", message: "Must name at least one event type." }])
+  if (event_types.length === 0)
+    return together([{ path: "event_types", message: "Must name at least one event type." }])
   const wrong = collector()
   const named = new Set<string>()
   for (const [index, type] of event_types.entries()) {
