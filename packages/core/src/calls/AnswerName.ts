@@ -20,3 +20,6 @@ export const ofTest = (id: SubscriptionId, key: string | null): string => `test 
 /** Of a replay that was handed over: the same. */
 export const ofReplay = (id: SubscriptionId, event_id: string, key: string | null): string =>
   `replay ${id} ${event_id} ${key}`
+
+/** Of an advance of a sandbox's clock that was accepted: where it is on its way to (`Advance.Goal`). */
+export const ofAdvance = (key: string | null, seconds: number): string => `advance ${seconds} ${key}`
