@@ -9,6 +9,7 @@ import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
 import * as RequestKey from "./quoting/RequestKey.ts"
 import { begunAsks, offers, quoteRequests, quotes } from "./quoting/StoredRecords.ts"
+import * as Advance from "./sandbox/Advance.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
@@ -25,6 +26,7 @@ export const kinds: Kind.Kinds = Kind.list([
   Pin.kind,
   RememberedCall.kind,
   RequestLogEntry.kind,
+  Advance.kind,
   quoteRequests,
   quotes,
   offers,

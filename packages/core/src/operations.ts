@@ -10,6 +10,7 @@ import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
 import { Line } from "./lines/Line.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
+import * as Consent from "./quoting/Consent.ts"
 import * as Disclosure from "./quoting/Disclosure.ts"
 import { Quote } from "./quoting/Quote.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -84,6 +85,7 @@ export const startQuoteRequest = Operation.make({
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
     Effect.succeed(Starting.validateRest(input, refused, caller, moment)),
+  refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))

@@ -23,7 +23,7 @@ export class Workspaces extends Context.Service<
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** The same by the workspace as this process knows it, which may be over: what is decided by it `restsOn` it. */
     readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** Reads, decides and saves, again while others are faster. */
+    /** Reads, decides and saves, again while others are faster; where nothing is to change, nothing is saved. */
     readonly update: (
       id: WorkspaceId,
       change: (moment: Moment) => Omit<Workspace, "id" | "version">
@@ -68,7 +68,12 @@ export class Workspaces extends Context.Service<
       }
 
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
-        retryOnConflict(Effect.flatMap(read(id), (now) => save(now.workspace, change(now))))
+        retryOnConflict(
+          Effect.flatMap(read(id), (now) => {
+            const after = change(now)
+            return after === now.workspace ? Effect.succeed(now.workspace) : save(now.workspace, after)
+          })
+        )
 
       return Workspaces.of({ moment, remembered, update })
     })

@@ -3,7 +3,7 @@ import type { CallerKind } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
-import { reader } from "../wire/Input.ts"
+import { decoder } from "../wire/Input.ts"
 import type * as Json from "../wire/Json.ts"
 import type { Call } from "./Call.ts"
 import type { About } from "./FinishedCall.ts"
@@ -61,7 +61,9 @@ export interface Definition<Name extends string, Input, Output, R> {
     call: Call,
     input: unknown,
     refused: ReadonlyArray<ApiError.FieldError>
-  ) => Effect.Effect<ReadonlyArray<ApiError.FieldError>, never, R>
+  ) => Effect.Effect<ApiError.WrongFields, never, R>
+  /** How wrong fields are refused, where `ApiError.invalidInput` does not say enough. */
+  readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
   /** Whether the host's settings offer it; else it answers `not_found`, and no host lists it. Always where it is left out. */
   readonly offered?: Effect.Effect<boolean, never, R>
   /** What the request log says that a call is about: nothing where it is left out. */
@@ -81,10 +83,7 @@ export interface Operation<out Name extends string = string, out Input = unknown
   readonly prepare: (
     call: Call,
     input: unknown
-  ) => Result.Result<
-    Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>,
-    ApiError.ApiError<"invalid_input">
-  >
+  ) => Result.Result<Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>, ApiError.WrongFields>
 }
 
 /** Builds an operation from its definition; its input schema is compiled once. */
@@ -92,7 +91,7 @@ export const make = <const Name extends string, Input, Output, R>(
   definition: Definition<Name, Input, Output, R>
 ): Operation<Name, Input, Output, R> => {
   const { run, ...rest } = definition
-  const read = reader(definition.input)
+  const read = decoder(definition.input)
   return { ...rest, prepare: (call, input) => Result.map(read(input), (input) => run(call, input)) }
 }
 

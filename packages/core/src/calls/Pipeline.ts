@@ -6,6 +6,7 @@ import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { together } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
@@ -279,7 +280,13 @@ const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failu
 
 /** Reads the input; where it or the key is wrong, every wrong field is named. */
 const prepare = <Output, R>(
-  { validateRest, optimistic, idempotent, prepare }: Operation.Operation<string, unknown, Output, R>,
+  {
+    validateRest,
+    refuse = ApiError.invalidInput,
+    optimistic,
+    idempotent,
+    prepare
+  }: Operation.Operation<string, unknown, Output, R>,
   call: Call,
   input: unknown,
   workspaces: Workspaces["Service"]
@@ -287,13 +294,13 @@ const prepare = <Output, R>(
   const key = idempotent ? keyErrors(call.idempotency_key) : []
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
-  const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
+  const refused = together(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
   const others =
     validateRest === undefined
-      ? Effect.succeed([])
-      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused))
-  return Effect.flatMap(others, (others) => Effect.fail(ApiError.invalidInput([...refused, ...others])))
+      ? Effect.succeed(together())
+      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
+  return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
 }
 
 /** A refusal as the caller reads it; some are told in the current revision, whichever was asked for (api.md, Versioning 11). */

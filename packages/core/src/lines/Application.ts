@@ -3,10 +3,12 @@ import { type ApiError, invalidInput, needsInformation } from "../wire/ApiError.
 import { labels, schemaOf } from "./FactCatalog.ts"
 import { personalAutoRules, petRules, type Rules, rentersRules } from "./factRules.ts"
 import type { PersonalAutoApplication, PetApplication, RentersApplication, StateCode } from "./facts.types.ts"
-import { type Checker, compile, noProblems } from "./JsonSchemaCheck.ts"
+import { type Checker, compile, noProblems, type Problems } from "./JsonSchemaCheck.ts"
 import type { Line } from "./Line.ts"
 
 export { neededFact, priceTierPaths, type RequiredFact, requiredFacts, requiring, schemaOf } from "./FactCatalog.ts"
+
+export type { Problems } from "./JsonSchemaCheck.ts"
 
 /** The facts of one quote request, as the caller sent them and as they have been found right. */
 export type Application =
@@ -23,7 +25,15 @@ export type Refusal = ApiError<"invalid_input"> | ApiError<"needs_information">
  * Every problem is reported at its path, from `application`. Wrong facts are answered first; only when all that was
  * sent is right are the missing facts listed. `today` is the workspace's day, `YYYY-MM-DD`.
  */
-export const parse = (line: Line, input: unknown, today: string): Result.Result<Application, Refusal> => {
+export const parse = (line: Line, input: unknown, today: string): Result.Result<Application, Refusal> =>
+  Result.mapError(read(line, input, today), refusalOf)
+
+/** Refuses facts: wrong ones, or where none is wrong the missing ones. */
+export const refusalOf = ({ invalid, missing, more }: Problems): Refusal =>
+  invalid.length > 0 ? invalidInput({ found: invalid, more }) : needsInformation(missing)
+
+/** Reads the facts of a line as `parse` does, and fails with everything that is wrong or missing. */
+export const read = (line: Line, input: unknown, today: string): Result.Result<Application, Problems> => {
   switch (line) {
     case "personal_auto":
       return Result.map(readPersonalAuto(input, today), (facts) => ({ line: "personal_auto", facts }))
@@ -48,14 +58,13 @@ const compileLine = <A>(line: Line): Checker<A> =>
 
 const reader =
   <A>(checker: Checker<A>, rules: Rules<A>) =>
-  (input: unknown, today: string): Result.Result<A, Refusal> => {
+  (input: unknown, today: string): Result.Result<A, Problems> => {
     const problems = noProblems()
     const whole = checker.isWhole(input, problems)
     const draft = whole ? input : checker.draftOf(input, problems)
     if (draft !== null) rules(draft, today, problems)
-    if (problems.invalid.length > 0) return Result.fail(invalidInput(problems.invalid))
-    if (!whole || problems.missing.length > 0) return Result.fail(needsInformation(problems.missing))
-    return Result.succeed(input)
+    const isRight = whole && problems.invalid.length === 0 && problems.missing.length === 0
+    return isRight ? Result.succeed(input) : Result.fail(problems)
   }
 
 const readPersonalAuto = reader(compileLine<PersonalAutoApplication>("personal_auto"), personalAutoRules)

@@ -1,6 +1,7 @@
 import { Predicate } from "effect"
 import type { FieldError } from "../wire/ApiError.ts"
 import { isCalendarDate } from "../wire/CalendarDate.ts"
+import { max_named } from "../wire/FieldError.ts"
 import { isLonger } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
 
@@ -45,10 +46,12 @@ export interface JsonSchema {
 export interface Problems {
   readonly missing: Array<FieldError>
   readonly invalid: Array<FieldError>
+  /** How many unknown fields are left out: of each object the first hundred are told. */
+  more: number
 }
 
 /** No problems yet. */
-export const noProblems = (): Problems => ({ missing: [], invalid: [] })
+export const noProblems = (): Problems => ({ missing: [], invalid: [], more: 0 })
 
 /** An `A` of which any part may be absent, and what is there is right. */
 export type Draft<A> =
@@ -62,7 +65,7 @@ export type Draft<A> =
 export interface Checker<A> {
   /** Whether a value is an `A`; adds everything that is wrong with it to `problems`. */
   readonly isWhole: (value: unknown, problems: Problems) => value is A & Draft<A>
-  /** What is left of a value without what `problems` refuse; null where nothing is. */
+  /** What is left of a value without what `problems` refuse; null where nothing is, or where too much is refused. */
   readonly draftOf: (value: unknown, problems: Problems) => Draft<A> | null
 }
 
@@ -88,7 +91,9 @@ export const compile = <A>(schema: JsonSchema, wording: Wording): Checker<A> => 
       return problems.missing.length === 0 && problems.invalid.length === 0
     },
     draftOf: (value, problems) => {
-      const sound = without(value, wording.root, new Set(problems.invalid.map((error) => error.path)))
+      const refused = new Set(problems.invalid.map((error) => error.path))
+      if (problems.more > 0 || refused.has(wording.root)) return null
+      const sound = without(value, wording.root, refused)
       return isDraft(sound) ? sound : null
     }
   }
@@ -261,8 +266,11 @@ const objectNode = (schema: JsonSchema, at: string, wording: Wording): Node => {
     for (const need of needs) need(value, path, problems)
     const names = Object.keys(value)
     if (names.length === found) return
+    const most = problems.invalid.length + max_named
     for (const name of names) {
-      if (!nodes.has(name)) problems.invalid.push(fieldError(`${path}.${name}`, "This field is not known."))
+      if (nodes.has(name)) continue
+      if (problems.invalid.length >= most) problems.more += 1
+      else problems.invalid.push(fieldError(`${path}.${name}`, "This field is not known."))
     }
   }
   return {

@@ -4,6 +4,7 @@ import type { Moment } from "../access/Workspaces.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import * as Application from "../lines/Application.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { countOf, together } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -35,10 +36,10 @@ export const check = (
   const scenario = scenarioOf(input, caller, moment)
   const scripted = refusalOf(scenario, input)
   if (scripted !== null) return Result.fail(scripted)
-  const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
+  const application = Application.read(input.line, input.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(input, application, caller, disclosure)
-  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
-  return Result.flatMap(application, (facts) => {
+  if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
+  return Result.flatMap(Result.mapError(application, Application.refusalOf), (facts) => {
     const missing = Application.missingOf(facts, needs)
     return missing.length > 0
       ? Result.fail(
@@ -50,17 +51,16 @@ export const check = (
 
 const wrongFields = (
   input: StartInput,
-  application: Result.Result<Application.Application, Refusal>,
+  application: Result.Result<Application.Application, Application.Problems>,
   caller: Caller,
   disclosure: Consent.Disclosure
-): ReadonlyArray<ApiError.FieldError> => [
-  ...Consent.check(input, caller.kind, input.line, disclosure),
-  ...checkScenario(input, caller),
-  ...checkKey(input, caller),
-  ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
-    ? (application.failure.field_errors ?? [])
-    : [])
-]
+): ApiError.WrongFields =>
+  together(
+    Consent.check(input, caller.kind, input.line, disclosure),
+    checkScenario(input, caller),
+    checkKey(input, caller),
+    Result.isFailure(application) ? { found: application.failure.invalid, more: application.failure.more } : []
+  )
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
 const stand_in = {
@@ -81,23 +81,24 @@ export const validateRest = (
   refused: ReadonlyArray<ApiError.FieldError>,
   caller: Caller,
   moment: Moment
-): ReadonlyArray<ApiError.FieldError> => {
+): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of of_line) names.add(name)
+  const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
+  // Only the known fields are looked for: there may be thousands of others.
+  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && Object.hasOwn(sent, name))
   const rest = decodeInput({
-    ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
-    ...pick(stand_in, (name) => names.has(name))
+    ...Object.fromEntries(known.map((name) => [name, sent[name]])),
+    ...Object.fromEntries(Object.entries(stand_in).filter(([name]) => names.has(name)))
   })
-  if (Option.isNone(rest)) return []
+  if (Option.isNone(rest)) return together()
   const { application, line } = rest.value
-  const facts = Application.parse(line, application, fromMillis(moment.now).slice(0, 10))
-  return wrongFields(rest.value, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
+  const facts = Application.read(line, application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(rest.value, facts, caller, Disclosure)
+  return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
-
-const pick = (fields: object, wanted: (name: string) => boolean) =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => wanted(name)))
 
 const fieldOf = (path: string): string => path.split(".")[0] ?? ""
 
@@ -132,7 +133,7 @@ const refusalOf = (scenario: Scenario.ScenarioName | null, input: StartInput): R
     )
   }
   if (scenario === "consent_refused") {
-    return ApiError.invalidInput([{ path: "consent_receipt_id", message: "The person has not consented." }])
+    return Consent.refused
   }
   return null
 }

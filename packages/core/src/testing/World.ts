@@ -40,6 +40,8 @@ export interface WorldOptions {
   readonly limits?: Limits
   /** Cryptography that answers at once, so that a test clock can tell when all is still. */
   readonly cryptography?: Layer.Layer<Cryptography>
+  /** The keys that facts are sealed with: those of hosts that share a storage. Keys of this world's own unless told. */
+  readonly seal_keys?: Layer.Layer<SealKeys>
   /** What sends webhooks; nothing is sent unless told. */
   readonly webhooks?: Layer.Layer<WebhookSender>
 }
@@ -70,7 +72,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      Layer.provide(SealKeys.layerEphemeral),
+      Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)
     )

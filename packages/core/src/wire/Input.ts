@@ -1,26 +1,40 @@
 import { Predicate, Result, Schema, SchemaIssue } from "effect"
-import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
+import { type ApiError, invalidInput } from "./ApiError.ts"
+import { cutter } from "./Cut.ts"
+import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
 export const max_depth = 32
 
 /**
- * Compiles a schema into the reader of an operation's input.
+ * Compiles a schema into the decoder of an input.
  *
- * Every wrong field is reported, each at its path, and no message repeats a value. Unknown fields are refused.
+ * Every wrong field is found, each at its path, and no message repeats a value. Unknown fields are wrong. An input with
+ * more than a hundred texts that no storage can hold, or one that is nested too deep, is not read for anything else.
  */
+export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const cut = cutter(schema)
+  return (sent) => {
+    // First of all, so that nothing else walks what will not be named.
+    const { input, left_out } = cut(sent)
+    const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input)
+    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
+      return Result.fail({ ...unsafe, more: unsafe.more + left_out })
+    }
+    const decoded = decode(input)
+    if (Result.isSuccess(decoded) && unsafe.found.length === 0) return Result.succeed(decoded.success)
+    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
+    return Result.fail({ found: firstOfEach([...unsafe.found, ...wrong]), more: left_out })
+  }
+}
+
+/** The same as `decoder`, with the refusal that names what is wrong. */
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  return (input) => {
-    const unsafe = isStorable(input, 0) ? [] : unstorable(input)
-    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(invalidInput(unsafe))
-    const decoded = decode(input)
-    if (Result.isSuccess(decoded) && unsafe.length === 0) return Result.succeed(decoded.success)
-    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
-    return Result.fail(invalidInput(firstOfEach([...unsafe, ...wrong])))
-  }
+  const decode = decoder(schema)
+  return (input) => Result.mapError(decode(input), (wrong) => invalidInput(wrong))
 }
 
 /** Finds what is wrong with a value, each field at its path; no message repeats a value. Unknown fields may be there. */
@@ -68,6 +82,8 @@ const firstOfEach = (findings: ReadonlyArray<FieldError>): ReadonlyArray<FieldEr
   return findings.filter(({ path }) => !paths.has(path) && paths.add(path))
 }
 
+const nothingWrong = together([])
+
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
@@ -86,12 +102,13 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
       return fieldErrorOf(issue, path)
     }
     case "Filter": {
-      const expected = issue.filter.annotations?.expected
+      const { expected, message } = issue.filter.annotations ?? {}
+      if (message !== undefined) return at(message)
       // A rule over several fields says itself what is wrong, and where.
       return expected === undefined ? fieldErrors(issue.issue, path) : at(`Must be ${expected}.`)
     }
     case "MissingKey":
-      return at("This field is required.")
+      return at(textOf(issue.annotations?.messageMissingKey) ?? "This field is required.")
     case "UnexpectedKey":
       return at("This field is not known.")
     default:
@@ -103,6 +120,8 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
 const fieldErrorOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
   const at = (message: string): ReadonlyArray<FieldError> => [{ path: pathOf(path), message }]
   if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
+  const own = "ast" in issue ? textOf(issue.ast.annotations?.message) : null
+  if (own !== null) return at(own)
   const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
   if (allowed_values.length > 0) {
     return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
@@ -111,6 +130,8 @@ const fieldErrorOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>
   const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
   return at(`${expected}.`)
 }
+
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
 const isMissing = (issue: SchemaIssue.Issue): issue is SchemaIssue.Pointer =>
   issue._tag === "Pointer" && issue.issue._tag === "MissingKey"
@@ -151,7 +172,10 @@ const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return isSafe(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"
   if (depth >= max_depth) return false
-  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (!isStorable(value[at], depth + 1)) return false
+    return true
+  }
   if (!Predicate.isReadonlyObject(value)) return true
   for (const name of Object.keys(value)) {
     if (!isSafe(name) || !isStorable(value[name], depth + 1)) return false
@@ -159,24 +183,23 @@ const isStorable = (value: unknown, depth: number): boolean => {
   return true
 }
 
-/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end; at most ten findings. */
-const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
-  const found: Array<FieldError> = []
+/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
+const unstorable = (input: unknown): WrongFields => {
+  const wrong = collector()
   const path: Array<string> = []
+  const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
-    if (found.length >= max_findings) return
     if (typeof value === "string") {
-      if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
+      if (!isSafe(value)) add("Must be text without NUL or broken characters.")
     } else if (typeof value === "bigint") {
-      found.push({ path: pathOf(path), message: "Must be a plain number, not a BigInt." })
+      add("Must be a plain number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
       if (path.length >= max_depth) {
-        found.push({ path: pathOf(path), message: too_deep })
+        add(too_deep)
         return
       }
       for (const [name, member] of Object.entries(value)) {
-        if (!isSafe(name))
-          found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
+        if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
           visit(member)
@@ -186,10 +209,9 @@ const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
     }
   }
   visit(input)
-  return found
+  return wrong.all()
 }
 
-const max_findings = 10
 const too_deep = `Must not be nested deeper than ${max_depth} levels.`
 
 const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

@@ -193,7 +193,8 @@ describe.each(lines)("the facts of %s", (line) => {
         if (Result.isSuccess(result)) return
         const errors = result.failure.field_errors ?? []
         assert.isAbove(errors.length, 0)
-        for (const { path, message, allowed_values } of errors) {
+        // Of more than a hundred, a last entry without a path counts the rest.
+        for (const { path, message, allowed_values } of errors.slice(0, 100)) {
           assert.isTrue(path === "application" || path.startsWith("application."), path)
           assert.notInclude(message, marker)
           assert.notInclude(allowed_values ?? [], marker)

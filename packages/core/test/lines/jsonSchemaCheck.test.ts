@@ -36,7 +36,8 @@ describe("JsonSchemaCheck", () => {
     const schema = object({ list: { type: "array", items } })
     assert.deepStrictEqual(problemsOf(schema, { list: [{ name: "a" }, {}] }), {
       missing: [{ path: "value.list.1.name", message: "Required: Name." }],
-      invalid: []
+      invalid: [],
+      more: 0
     })
   })
 
