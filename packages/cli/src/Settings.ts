@@ -12,6 +12,14 @@ export const text = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
+/** A setting that is a secret, or holds one. In a command line others can read it: the variable is the better place. */
+export const secret = (name: string, description: string) =>
+  Flag.Redacted(name).pipe(
+    Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
+    Flag.withMetavar("secret"),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
 export const toggle = (name: string, description: string, unless_told = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
@@ -22,15 +30,27 @@ export const toggle = (name: string, description: string, unless_told = false) =
 /** What a setting must be; both its names are said, since either may have been used. */
 export const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
 
-const isPort = (port: number): boolean => port >= 0 && port <= 65_535
+/** One of these words, in upper or lower case. */
+export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
+  Option.fromUndefinedOr(words.find((word) => word === text.toLowerCase()))
 
-const portOr = (unless_told: number) =>
-  Flag.Int("port").pipe(
-    Flag.withFallbackConfig(Config.Int(variableOf("port"))),
-    Flag.withDefault(unless_told),
-    Flag.filter(isPort, () => must("port", "be a whole number from 0 to 65535")),
-    Flag.withDescription(`Port to listen at; 0 takes a free one; ${unless_told} unless told [${variableOf("port")}]`)
+/** A setting that is one of these words. */
+export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (word) => oneOf(words, word),
+      () => must(name, `be ${words.join(" or ")}`)
+    )
   )
+
+const readPort = (text: string): Option.Option<number> =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
+
+const portAt = (name: string, description: string) =>
+  text(name, description).pipe(Flag.filterMap(readPort, () => must(name, "be a whole number from 0 to 65535")))
+
+const portOr = (fallback: number) =>
+  portAt("port", `Port to listen at; 0 takes a free one; ${fallback} by default`).pipe(Flag.withDefault(fallback))
 
 /** Where the host listens; 0 takes a free port. */
 export const port = portOr(8787)
@@ -61,15 +81,13 @@ export const host_url = base_url.pipe(
   )
 )
 
-/** The key that an agent calls with. In a command line others can read it: the variable is the better place. */
-export const api_key = Flag.Redacted("api-key").pipe(
-  Flag.withFallbackConfig(Config.Redacted(variableOf("api-key"))),
+/** The key that an agent calls with. */
+export const api_key = secret("api-key", "API key to call with; none by default").pipe(
   Flag.filter(
     (key) => ApiKey.isWellFormed(Redacted.value(key)),
     () => must("api-key", "be a whole API key, such as sandbox_server_…")
   ),
-  Flag.optional,
-  Flag.withDescription(`API key to call with; none unless told [${variableOf("api-key")}]`)
+  Flag.optional
 )
 
 /** Agents over HTTP instead of standard input and output. */
@@ -109,7 +127,7 @@ export const webhook_allow = (fallback: string) =>
     Flag.withDefault(fallback),
     Flag.filterMap(
       (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),
-      () => "--webhook-allow must be networks separated by commas, such as 127.0.0.0/8,::1/128"
+      () => must("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
     )
   )
 
@@ -121,7 +139,7 @@ export const webhook_header_prefix = text(
   Flag.withDefault(Signature.default_header_prefix),
   Flag.filter(
     (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
-    () => "--webhook-header-prefix must be lower-case letters, digits and hyphens, with a hyphen at its end"
+    () => must("webhook-header-prefix", "be lower-case letters, digits and hyphens, with a hyphen at its end")
   )
 )
 
@@ -155,16 +173,11 @@ export const trust_proxy = text(
 )
 
 /** The header in which those proxies tell a caller's address. */
-export const proxy_header = text(
+export const proxy_header = choice(
   "proxy-header",
-  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for unless told"
-).pipe(
-  Flag.withDefault("x-forwarded-for"),
-  Flag.filterMap(
-    (name) => Option.fromUndefinedOr(ClientAddress.proxyHeaders.find((header) => header === name.toLowerCase())),
-    () => must("proxy-header", "be x-forwarded-for or forwarded")
-  )
-)
+  ClientAddress.proxyHeaders,
+  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for by default"
+).pipe(Flag.withDefault<ClientAddress.ProxyHeader>("x-forwarded-for"))
 
 /** Whether calls are logged for `GET /v1/requests`. */
 export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
@@ -172,13 +185,8 @@ export const request_log = toggle("request-log", "Log calls for GET /v1/requests
 /** Whether reports about the API are taken. */
 export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; --no-feedback turns it off", true)
 
-/** Where `/metrics` is served; nowhere unless told. */
-export const metrics_port = Flag.Int("metrics-port").pipe(
-  Flag.withFallbackConfig(Config.Int(variableOf("metrics-port"))),
-  Flag.filter(isPort, () => must("metrics-port", "be a whole number from 0 to 65535")),
-  Flag.withDescription(`Port to serve /metrics at; off unless told [${variableOf("metrics-port")}]`),
-  Flag.optional
-)
+/** Where `/metrics` is served; nowhere by default. */
+export const metrics_port = portAt("metrics-port", "Port to serve /metrics at; off by default").pipe(Flag.optional)
 
 /** Where traces go; nowhere unless told. */
 export const otlp_url = text("otlp-url", "Collector of OpenTelemetry to send traces to; off unless told").pipe(
@@ -193,16 +201,11 @@ const logFormats = ["logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
 /** How logs are written. */
-export const log_format = text(
+export const log_format = choice(
   "log-format",
-  "Form of the logs on standard error, logfmt or json; logfmt unless told"
-).pipe(
-  Flag.withDefault("logfmt"),
-  Flag.filterMap(
-    (name) => Option.fromUndefinedOr(logFormats.find((format) => format === name)),
-    () => must("log-format", "be logfmt or json")
-  )
-)
+  logFormats,
+  "Form of the logs on standard error, logfmt or json; logfmt by default"
+).pipe(Flag.withDefault<LogFormat>("logfmt"))
 
 /** Stack traces of failures. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

@@ -1,8 +1,10 @@
 import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
-import { Context, Data, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import * as Api from "./host/Api.ts"
 import * as Handler from "./host/Handler.ts"
 import * as Server from "./host/Server.ts"
+
+export { CannotListen } from "./host/Server.ts"
 
 /** The API inside somebody else's server. */
 export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}
@@ -37,24 +39,17 @@ export class Host extends Context.Service<
   { readonly host: string; readonly port: number; readonly base_url: string }
 >()("@quotewire/http/Host") {}
 
-/** The host cannot listen at the address that it was given. */
-export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
-
 /**
  * Serves the API until its scope ends, and then stops within ten seconds.
  *
  * Stopping: no new connections, waiting reads are woken, running requests finish, those that do not within the grace
  * are answered with `service_unavailable`, and the connections end, each with its next answer or after a moment.
  */
-export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, CannotListen, Api.Services<R>> =>
+export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Host, serve(settings))
 
 const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
-  const server = yield* Server.listen(settings).pipe(
-    Effect.mapError(
-      (error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` })
-    )
-  )
+  const server = yield* Server.listen(settings)
   const base_url = settings.base_url ?? server.url
   yield* server.attach(yield* handler({ ...settings, base_url }))
   return Host.of({ host: server.host, port: server.port, base_url })

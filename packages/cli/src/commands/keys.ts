@@ -1,19 +1,29 @@
-import { Access, type ApiKey, Ids, Timestamp } from "@quotewire/core"
+import { Access, type ApiKey, Caller, Ids, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
-import { json } from "../Settings.ts"
+import { json, oneOf } from "../Settings.ts"
 import { database_url, organizationNamed } from "../StorageSettings.ts"
 
 const organization = organizationNamed("organization", "Id of the organization, org_…")
+
+/** A flag of this command alone, which no variable of the environment stands for. */
+const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  Flag.String(name).pipe(
+    Flag.filterMap(
+      (text) => oneOf(words, text),
+      () => `--${name} must be ${words.join(" or ")}`
+    ),
+    Flag.withDescription(`${description}: ${words.join(" or ")}`)
+  )
 
 const create = Command.make(
   "create",
   {
     organization,
-    environment: Flag.Literals("environment", ["sandbox", "live"]).pipe(Flag.withDescription("Where the key acts")),
-    kind: Flag.Literals("kind", ["server", "widget", "platform"]).pipe(Flag.withDescription("What the key may do")),
+    environment: word("environment", Caller.Environment.literals, "Where the key acts"),
+    kind: word("kind", Caller.KeyKind.literals, "What the key may do"),
     database_url,
     json
   },
@@ -55,7 +65,10 @@ const list = Command.make("list", { organization, database_url, json }, (setting
 ).pipe(Command.withDescription("List the keys of an organization, oldest first; never the keys themselves"))
 
 const key_id = Argument.String("key_id").pipe(
-  Argument.filterMap(Schema.decodeUnknownOption(Ids.KeyId), () => "The key must be named by its id, such as key_01…"),
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.KeyId),
+    () => "<key_id> must be the id of a key, such as key_01…; never the key itself"
+  ),
   Argument.withDescription("Id of the key, key_…")
 )
 
