@@ -1,4 +1,4 @@
-import { Allowance, ApiKey, Signature, WebhookAddress } from "@quotewire/core"
+import { Allowance, ApiKey, HttpAddress, Signature, WebhookAddress } from "@quotewire/core"
 import { ClientAddress } from "@quotewire/http"
 import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
@@ -56,20 +56,19 @@ const portOr = (fallback: number) =>
 export const port = portOr(8787)
 
 /** The address at which the host listens. */
-export const host = text("host", "Address to listen at; 127.0.0.1 unless told").pipe(Flag.withDefault("127.0.0.1"))
+export const host = text("host", "Address to listen at; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
 
-/** An address to which paths can be appended: no query, no fragment, nobody's password. */
-const isBaseUrl = (url: string): boolean => {
-  if (!URL.canParse(url) || url.endsWith("/") || /[?#@]/.test(url)) return false
-  return /^https?:$/.test(new URL(url).protocol)
-}
-
-const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin
+const baseAddress = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (address) => Result.getSuccess(HttpAddress.readBase(address)),
+      () =>
+        must(name, "be an http or https address such as https://quotes.example.com, without query, user and password")
+    )
+  )
 
 /** The address that callers use. */
-export const public_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
-  Flag.filter(isBaseUrl, () => must("base-url", "be an http or https address without query, user and slash at its end"))
-)
+export const public_url = baseAddress("base-url", "Address that callers use")
 
 /** The address that callers use, where it is not the one that the host listens at. */
 export const base_url = Flag.optional(public_url)
@@ -77,7 +76,7 @@ export const base_url = Flag.optional(public_url)
 /** A host that runs already, where this process is to pass calls on. */
 export const host_url = base_url.pipe(
   Flag.withDescription(
-    `Address of a running host to pass calls on to; all is in memory unless told [${variableOf("base-url")}]`
+    `Address of a running host to pass calls on to; all is in memory by default [${variableOf("base-url")}]`
   )
 )
 
@@ -98,10 +97,9 @@ export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>
   text(name, description).pipe(
-    Flag.map((list) => list.split(",").map((origin) => origin.trim())),
-    Flag.filter(
-      (list) => list.every(isOrigin),
-      () => must(name, "be origins such as https://app.example.com, without a slash at their end")
+    Flag.filterMap(
+      (list) => Result.getSuccess(Result.all(list.split(",").map((origin) => HttpAddress.readOrigin(origin.trim())))),
+      () => must(name, "be origins such as https://app.example.com, separated by commas, without a path")
     ),
     Flag.withDefault<ReadonlyArray<string>>([])
   )
@@ -122,7 +120,7 @@ export const mcp_origins = origins(
 export const webhook_allow = (fallback: string) =>
   text(
     "webhook-allow",
-    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} unless told`
+    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} by default`
   ).pipe(
     Flag.withDefault(fallback),
     Flag.filterMap(
@@ -134,7 +132,7 @@ export const webhook_allow = (fallback: string) =>
 /** The prefix of the second set of webhook headers. */
 export const webhook_header_prefix = text(
   "webhook-header-prefix",
-  "What the second set of webhook headers begins with; quotewire- unless told"
+  "What the second set of webhook headers begins with; quotewire- by default"
 ).pipe(
   Flag.withDefault(Signature.default_header_prefix),
   Flag.filter(
@@ -163,7 +161,7 @@ const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.read
 /** The proxies whose word is taken for a caller's address. */
 export const trust_proxy = text(
   "trust-proxy",
-  "Proxies in front of the host: how many, or their networks; none unless told"
+  "Proxies in front of the host: how many, or their networks; none by default"
 ).pipe(
   Flag.filterMap(
     (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
@@ -188,11 +186,8 @@ export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; -
 /** Where `/metrics` is served; nowhere by default. */
 export const metrics_port = portAt("metrics-port", "Port to serve /metrics at; off by default").pipe(Flag.optional)
 
-/** Where traces go; nowhere unless told. */
-export const otlp_url = text("otlp-url", "Collector of OpenTelemetry to send traces to; off unless told").pipe(
-  Flag.filter(isBaseUrl, () =>
-    must("otlp-url", "be an http or https address without query, user and slash at its end")
-  ),
+/** Where traces go; nowhere by default. */
+export const otlp_url = baseAddress("otlp-url", "Collector of OpenTelemetry to send traces to; off by default").pipe(
   Flag.optional
 )
 

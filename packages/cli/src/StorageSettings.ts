@@ -67,7 +67,7 @@ export const organizationNamed = (name: string, description: string) =>
 /** The organization in whose workspace callers without a key act, at the agent endpoint alone. */
 export const keyless_organization = organizationNamed(
   "keyless-organization",
-  "Organization for which agents without a key quote; none unless told"
+  "Organization for which agents without a key quote; none by default"
 ).pipe(Flag.optional)
 
 /** The environment in which callers without a key act. */

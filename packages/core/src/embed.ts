@@ -16,7 +16,7 @@ import { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
 import * as Json from "./wire/Json.ts"
-import { PublicUrl } from "./wire/PublicUrl.ts"
+import * as PublicUrl from "./wire/PublicUrl.ts"
 
 /** How the service is embedded. */
 export interface EmbedOptions {
@@ -32,7 +32,7 @@ export interface EmbedOptions {
   readonly limits?: Limits
   /** What sends webhooks; without it no subscription can be made. */
   readonly webhooks?: Layer.Layer<WebhookSender>
-  /** The address in front of `/go/…`. */
+  /** The address in front of `/go/…`: absolute, http or https, without query. Another one and the service does not start. */
   readonly public_url?: string
   /** Whether calls are logged; true unless told. */
   readonly request_log?: boolean
@@ -261,6 +261,6 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? embeddedLimits)),
     Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
     Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
-    Layer.provide(Layer.succeed(PublicUrl, Effect.succeed(options.public_url ?? "http://127.0.0.1:8787")))
+    Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
   )
 }

@@ -1,5 +1,6 @@
 import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
 import { Context, Effect, Layer, type Scope } from "effect"
+import * as Addresses from "./host/Addresses.ts"
 import * as Api from "./host/Api.ts"
 import * as Handler from "./host/Handler.ts"
 import * as Server from "./host/Server.ts"
@@ -11,7 +12,7 @@ export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settin
 
 /** The API as a server of its own. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
-  /** The address that callers use, without a slash at the end; the bound one where it is left out. */
+  /** The address that callers use; the bound one where it is left out. */
   readonly base_url?: string
 }
 
@@ -22,8 +23,9 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
  * `close` and `idle` make it gentler.
  */
 export const handler = Effect.fnUntraced(function* <R>(
-  settings: HandlerSettings<R>
+  given: HandlerSettings<R>
 ): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
+  const settings = yield* Addresses.checked(given)
   const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
   const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
   const served = yield* ServedRevisions.ServedRevisions
@@ -50,7 +52,7 @@ export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, Server.Cannot
 
 const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
   const server = yield* Server.listen(settings)
-  const base_url = settings.base_url ?? server.url
+  const { base_url } = yield* Addresses.checked({ ...settings, base_url: settings.base_url ?? server.url })
   yield* server.attach(yield* handler({ ...settings, base_url }))
   return Host.of({ host: server.host, port: server.port, base_url })
 })

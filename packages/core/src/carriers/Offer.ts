@@ -1,6 +1,7 @@
-import { DateTime, Option } from "effect"
+import { DateTime, Option, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
 import * as State from "../lines/State.ts"
+import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
@@ -79,12 +80,12 @@ const hasLegalLimits = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   )
 }
 
-const isAllowedHandoff = (url: string | null, hosts: ReadonlyArray<string>): boolean => {
-  if (url === null) return true
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname, username, password } = new URL(url)
-  return protocol === "https:" && username === "" && password === "" && hosts.includes(hostname)
-}
+const isAllowedHandoff = (url: string | null, hosts: ReadonlyArray<string>): boolean =>
+  url === null ||
+  Result.match(HttpAddress.read(url), {
+    onSuccess: ({ hostname, protocol }) => protocol === "https:" && hosts.includes(hostname),
+    onFailure: () => false
+  })
 
 /** Cuts a text of a carrier to length, and frees it of markup and control characters. */
 export const clean = (text: string): string =>

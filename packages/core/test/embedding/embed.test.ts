@@ -84,6 +84,34 @@ describe("an embedded service", () => {
   )
 })
 
+describe("the public URL", () => {
+  it.live.each([
+    "javascript:alert(1)",
+    "https://user:secret@example.com",
+    "https://example.com?a=b",
+    'http://x/"><script>'
+  ])("cannot be %j: the service does not start", (public_url) =>
+    Effect.gen(function* () {
+      const error = yield* rejection((yield* embedded({ public_url })).ready)
+      assert.match(String(error), /^Error: The public URL must /)
+      assert.notInclude(String(error), public_url)
+    })
+  )
+
+  it.live("stands in front of links without a slash of its own", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded({ public_url: "https://quotes.example.com/insurance/" }))
+      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf({ line: "renters" })))
+      yield* Effect.promise(() => client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" }))
+      const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id }))
+      const [link] = quotes.flatMap(({ next_actions }) =>
+        next_actions.flatMap((action) => ("url" in action ? [action.url] : []))
+      )
+      assert.match(String(link), /^https:\/\/quotes\.example\.com\/insurance\/go\/[^/]+$/)
+    })
+  )
+})
+
 describe("a call", () => {
   it.live("is made with what it was given, though the program goes on with the same objects", () =>
     Effect.gen(function* () {

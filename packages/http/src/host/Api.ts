@@ -15,7 +15,7 @@ export interface Settings<R> {
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Whether storage can be reached and its migrations are current; always so where it is left out. */
   readonly ready?: Effect.Effect<boolean, never, R>
-  /** The address that callers use, without a slash at the end. */
+  /** The address that callers use: http or https, without query, user and password. It may have a path. */
   readonly base_url: string
   /** Where the documentation stands; `{base_url}/docs` where it is left out. */
   readonly docs_url?: string
