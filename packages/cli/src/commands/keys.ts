@@ -1,8 +1,9 @@
-import { Access, type ApiKey, Caller, Ids, Timestamp } from "@quotewire/core"
+import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
+import * as Service from "../Service.ts"
 import { json, oneOf } from "../Settings.ts"
 import { database_url, organizationNamed } from "../StorageSettings.ts"
 
@@ -30,13 +31,20 @@ const create = Command.make(
   ({ organization: organization_id, environment, kind, ...settings }) =>
     Effect.gen(function* () {
       const access = yield* Access.Access
-      const issued = yield* access.createKey({ organization_id, environment, kind })
-      yield* Console.log(settings.json ? JSON.stringify({ key_id: issued.key_id, key: issued.key }) : shown(issued))
+      const { key, key_id } = yield* access.createKey({ organization_id, environment, kind })
+      const warnings = (yield* Quotewire.environments).includes(environment) ? [] : [no_carriers]
+      yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
+      const told = { key_id, key, ...(warnings.length > 0 && { warnings }) }
+      yield* Console.log(settings.json ? JSON.stringify(told) : shown({ key_id, key }))
     }).pipe(
       Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
+      Effect.provide(Service.carriers),
       Database.withAccess(settings.database_url)
     )
 ).pipe(Command.withDescription("Make a key; it is shown this once"))
+
+const no_carriers =
+  "The hosts of this command have no live carriers: a quote request with this key ends without quotes, unless a program of yours serves this database with carriers of its own."
 
 const shown = ({ key_id, key }: Access.IssuedKey): string => `${key}\n\n${key_id}; the key is not shown again.`
 
