@@ -47,7 +47,7 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   return { organization_id, environment, workspace_id: organization.workspaces[environment] }
 })
 
-const warnOfLive = Quotewire.isLiveWithoutCarriers.pipe(
+const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
   Effect.mapError(() => Database.away),
   Effect.flatMap((isSo) => (isSo ? Effect.logWarning(no_live_carriers) : Effect.void))
 )
@@ -65,7 +65,7 @@ const run = Effect.fnUntraced(function* (settings: ServeSettings) {
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
-  yield* warnOfLive.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
+  yield* warnOfLiveCalls.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
   yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}`)
   return yield* Effect.never
 })
