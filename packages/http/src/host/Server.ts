@@ -42,7 +42,8 @@ export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly me
 /** Why a server cannot listen, without the host that it was given. */
 const refusalOf = (port: number, error: Error): CannotListen => {
   const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
-  return new CannotListen({ message: `Cannot listen at port ${port}: ${reasons[code] ?? code}.` })
+  const reason = reasons[code] ?? "the system refuses it"
+  return new CannotListen({ message: `Cannot listen at port ${port}: ${reason} (${code}).` })
 }
 
 const reasons: { readonly [code: string]: string } = {
