@@ -1,11 +1,12 @@
 import { Effect, Option } from "effect"
 import * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
-import type { RecordQuery } from "../storage/Page.ts"
+import type { RecordPage, RecordQuery } from "../storage/Page.ts"
 import { directory, type Storage } from "../storage/Storage.ts"
 import type { KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type { ApiKey } from "./ApiKey.ts"
+import type { Environment } from "./Caller.ts"
 import type { Organization } from "./Organization.ts"
 
 /*
@@ -69,6 +70,18 @@ export const keysOf = (storage: StorageService, organization_id: OrganizationId)
   Effect.map(readAll(storage, { kind: "api_key", parent: organization_id }), (records) =>
     records.map(keyOf).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
+
+/** Whether a key of this environment is in force. */
+export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, environment: Environment) {
+  const query = { kind: "api_key", workspace_id: directory, order: "newest", limit: page_size } as const
+  let after: string | null = null
+  do {
+    const { records, next }: RecordPage = yield* storage.page({ ...query, after })
+    if (records.map(keyOf).some((key) => key.environment === environment && key.revoked_at === null)) return true
+    after = next
+  } while (after !== null)
+  return false
+})
 
 /** Every organization, oldest first. */
 export const organizations = (storage: StorageService) =>
