@@ -4,7 +4,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { manifest, packages, read, root, sources } from "./support/sources.ts"
+import { emptyDatabase } from "./support/TestDatabase.ts"
 
 /*
  * What is published works without the repository: every package is built and packed from a clean copy of its sources,
@@ -98,6 +100,8 @@ describe("a published package", () => {
       if (out.endsWith(".json")) wanted.push(out)
       else wanted.push(out.replace(/\.ts$/, ".js"), out.replace(/\.ts$/, ".d.ts"))
     }
+    // Shipped as they are.
+    for (const { path } of sources(`packages/${name}/src`, ".sql")) wanted.push(path.replace(`packages/${name}/`, ""))
     for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
     assert.sameMembers([...held], wanted)
   })
@@ -209,6 +213,24 @@ describe("a program on published packages", () => {
     writeFileSync(join(app, "examples/wrong.ts"), 'import { embed } from "@quotewire/core"\nembed({ storage: 1 })\n')
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
+
+  it("migrates a PostgreSQL database and opens it, with the SQL that is shipped", async () => {
+    const database = await emptyDatabase()
+    try {
+      writeFileSync(
+        join(app, "migrate.ts"),
+        `import { PgStorage } from "@quotewire/storage-pg"
+        import { Effect, Layer, Redacted } from "effect"
+        const options = { url: Redacted.make(process.argv[2] ?? "") }
+        const open = Effect.scoped(Layer.build(PgStorage.layer(options)))
+        const names = await Effect.runPromise(Effect.tap(PgStorage.migrate(options), open))
+        console.log(names.join())`
+      )
+      assert.strictEqual(node("migrate.ts", database.url).trim(), migrations.map(({ name }) => name).join())
+    } finally {
+      await database.drop()
+    }
+  }, 60_000)
 
   it("has the command", () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
