@@ -140,7 +140,7 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money",
+    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
     "calls/HeldCalls calls/Pin calls/RememberedCall calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assume lines/Breed lines/Codes lines/Disclosed lines/FactCatalog lines/Facts",
@@ -277,8 +277,8 @@ describe("hosts", () => {
     ]
   ]
   // The Node host implements the ports of cryptography and the one through which webhooks leave.
-  const sending = ["TextCrypto", "WebhookAddress", "WebhookSender"]
-  const settings = ["Signature", "WebhookAddress", "WebhookHeaders"]
+  const sending = ["HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
+  const settings = ["HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   const allowed = {

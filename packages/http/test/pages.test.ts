@@ -144,7 +144,11 @@ describe("other routes", () => {
       const ready = yield* send("GET", "/health/ready", { key: null })
       assert.strictEqual(ready.status, 503)
       assert.strictEqual(JSON.parse(ready.text).error.code, "service_unavailable")
-      assert.strictEqual((yield* (yield* start()).send("GET", "/health/ready", { key: null })).status, 200)
+      const told = yield* (yield* start()).send("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual([told.status, JSON.parse(told.text)], [200, { status: "ready" }])
+      const { send: ask } = yield* start({ environments: Effect.succeed(["sandbox"]) })
+      const details = yield* ask("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual(JSON.parse(details.text), { status: "ready", environments: ["sandbox"] })
     })
   )
 

@@ -262,6 +262,20 @@ describe("two identifiers that are one in the database", () => {
 })
 
 describe("a host that has closed its storage", () => {
+  it.effect("leaves no connection behind, however soon it closes", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* scopedDatabase
+      yield* Effect.scoped(open(options))
+      const others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+      yield* eventually(
+        Effect.map(
+          Effect.promise(() => statements(url, others)),
+          (rows) => assert.deepStrictEqual(rows, [])
+        )
+      )
+    })
+  )
+
   it.effect("is refused what it still asks for, and does not wait for it", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase

@@ -1,10 +1,11 @@
 import { Effect, Option } from "effect"
 import type * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
-import type { RecordQuery } from "../storage/Page.ts"
+import type { RecordPage, RecordQuery } from "../storage/Page.ts"
 import { directory, type Storage } from "../storage/Storage.ts"
 import type { KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as ApiKey from "./ApiKey.ts"
+import type { Environment } from "./Caller.ts"
 import * as Organization from "./Organization.ts"
 
 /*
@@ -57,6 +58,19 @@ export const keysOf = (storage: StorageService, organization_id: OrganizationId)
   Effect.map(readAll(storage, { kind: ApiKey.kind.name, parent: organization_id }), (records) =>
     records.map(ApiKey.kind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
+
+/** Whether a key of this environment is in force. */
+export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, environment: Environment) {
+  const query = { kind: ApiKey.kind.name, workspace_id: directory, order: "newest", limit: page_size } as const
+  let after: string | null = null
+  do {
+    const { records, next }: RecordPage = yield* storage.page({ ...query, after })
+    if (records.map(ApiKey.kind.value).some((key) => key.environment === environment && key.revoked_at === null))
+      return true
+    after = next
+  } while (after !== null)
+  return false
+})
 
 /** Every organization, oldest first. */
 export const organizations = (storage: StorageService) =>

@@ -19,7 +19,7 @@ import { together } from "./Together.ts"
 export interface Settings extends Backpressure.Limits {
   /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
   readonly docs_url: string
-  /** Origins whose pages may call what a widget key can call. */
+  /** Origins whose pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
   readonly proxies?: ClientAddress.Proxies
