@@ -3,6 +3,7 @@ import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import { areEqual } from "./access/KeyedHash.ts"
+import * as ProvenSeal from "./access/ProvenSeal.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
@@ -20,7 +21,7 @@ import { Retention } from "./runner/Retention.ts"
 import { Handlers, Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
-import { Storage } from "./storage/Storage.ts"
+import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Waiters } from "./storage/Waiters.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { publishing } from "./webhooks/deliveries/Publishing.ts"
@@ -105,25 +106,29 @@ const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions | Works
 /**
  * The whole core, on a storage.
  *
- * It runs no jobs of its own: add `worker` in a process that works.
+ * It runs no jobs of its own: add `worker` in a process that works. It fails where the seal keys are not those that the
+ * storage is sealed with.
  */
-export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography> =
-  Sandbox.layer.pipe(
-    Layer.provideMerge(Runner.layer),
-    Layer.provide(handlers),
-    Layer.provideMerge(
-      Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
-    ),
-    Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
-    Layer.provideMerge(
-      Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
-    ),
-    Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
-    Layer.provide(publishingStorage),
-    Layer.provideMerge(Revisions.layer),
-    Layer.provideMerge(Workspaces.layer),
-    Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
-  )
+export const layer: Layer.Layer<
+  Services,
+  ProvenSeal.SealKeysRefused | StorageUnavailable,
+  Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
+> = Sandbox.layer.pipe(
+  Layer.provideMerge(Runner.layer),
+  Layer.provide(handlers),
+  Layer.provideMerge(
+    Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
+  ),
+  Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
+  ),
+  Layer.provideMerge(Layer.mergeAll(ProvenSeal.layer, Ids.layer)),
+  Layer.provide(publishingStorage),
+  Layer.provideMerge(Revisions.layer),
+  Layer.provideMerge(Workspaces.layer),
+  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+)
 
 /** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)
@@ -166,10 +171,19 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
-/** Whether storage answers and has the schema that this program needs. */
-export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(
-  Effect.match({ onFailure: () => false, onSuccess: () => true })
-)
+/**
+ * Whether storage answers and has the schema that this program needs, and nothing stored was sealed with a key that this
+ * process does not have. Otherwise a sentence that says what is wrong.
+ */
+export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
+  const seal = yield* Seal
+  if (yield* seal.isMissingKey) return missing_key
+  yield* Effect.flatMap(Storage, (storage) => storage.ready)
+  return true
+}).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
+
+const missing_key =
+  "Something is sealed with a key that this host does not have: start it again with every seal key in use."
 
 /**
  * Ends all waiting reads with what they have, and from now on every read without waiting: the process is about to stop.

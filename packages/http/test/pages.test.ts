@@ -143,6 +143,11 @@ describe("other routes", () => {
       const ready = yield* send("GET", "/health/ready", { key: null })
       assert.strictEqual(ready.status, 503)
       assert.strictEqual(JSON.parse(ready.text).error.code, "service_unavailable")
+      const why = yield* start({ ready: Effect.succeed("Something is missing.") })
+      assert.strictEqual(
+        JSON.parse((yield* why.send("GET", "/health/ready", { key: null })).text).error.message,
+        "Something is missing."
+      )
       assert.strictEqual((yield* (yield* start()).send("GET", "/health/ready", { key: null })).status, 200)
     })
   )

@@ -1,4 +1,5 @@
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+import type { Seal } from "../access/Seal.ts"
 import type { CarrierOffer } from "../carriers/Carrier.ts"
 import * as Event from "../events/Event.ts"
 import { Line } from "../lines/Line.ts"
@@ -61,18 +62,18 @@ export interface Offered {
 const least_refresh_ms = minute_ms
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
-export const offered = (ids: Ids["Service"], made: Offered): Part => {
+export const offered = Effect.fnUntraced(function* (ids: Ids["Service"], seal: Seal["Service"], made: Offered) {
   const { quote, offer, at, ordered } = made
   const kept: OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
-  const stored = storedQuote(quote, made.line, made.created_at, at)
+  const stored = yield* storedQuote(seal, quote, made.line, made.created_at, at)
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
-  return {
-    writes: [stored, storedOffer(kept, quote, at)],
+  const part: Part = {
+    writes: [stored, yield* storedOffer(seal, kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
@@ -81,23 +82,26 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
         : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
     ]
   }
-}
+  return part
+})
 
 /** Takes a quote out of offer: its last version, and the event that tells of it. */
-export const deactivation = (
+export const deactivation = Effect.fnUntraced(function* (
   ids: Ids["Service"],
+  seal: Seal["Service"],
   stored: StoredRecord,
   reason: "expired" | "withdrawn_by_carrier",
   at: number
-): Part => {
-  const quote = Quote.deactivate(quoteOf(stored), reason)
+) {
+  const quote = Quote.deactivate(yield* quoteOf(seal, stored), reason)
   const line = lineOf(stored)
-  return {
-    writes: [storedQuote(quote, line, stored.created_at, at)],
+  const part: Part = {
+    writes: [yield* storedQuote(seal, quote, line, stored.created_at, at)],
     events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
     jobs: []
   }
-}
+  return part
+})
 
 /** The line of a stored quote, which always has one. */
 export const lineOf = (stored: StoredRecord): Line => {

@@ -20,7 +20,8 @@ export const recordKinds = [
   "delivery",
   "api_request",
   "feedback",
-  "pin"
+  "pin",
+  "seal_key"
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
 
@@ -36,7 +37,8 @@ const surviving: ReadonlySet<RecordKind> = new Set([
   "receivers",
   "api_request",
   "feedback",
-  "pin"
+  "pin",
+  "seal_key"
 ])
 
 /**

@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
+import { Seal } from "../../src/access/Seal.ts"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
 import { lines } from "../../src/lines/Line.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
+import { quoteJson } from "../../src/quoting/StoredRecords.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
@@ -41,7 +43,8 @@ const stored = (id: string) =>
     const { organization } = yield* World
     const storage = yield* Storage
     const record = yield* storage.get({ workspace_id: organization.workspaces.sandbox, kind: "quote", id })
-    return record._tag === "Some" ? record.value.body : assert.fail("no record")
+    if (record._tag === "None") return assert.fail("no record")
+    return (yield* quoteJson(yield* Seal, record.value)).text
   })
 
 describe("a quote", () => {

@@ -14,7 +14,7 @@ export interface Settings<R> {
   /** Routes beside the operations: `Go.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Whether storage can be reached and its migrations are current; always so where it is left out. */
-  readonly ready?: Effect.Effect<boolean, never, R>
+  readonly ready?: Effect.Effect<boolean | string, never, R>
   /** The address that callers use, without a slash at the end. */
   readonly base_url: string
   /** Where the documentation stands; `{base_url}/docs` where it is left out. */

@@ -7,12 +7,12 @@ import * as Route from "./Route.ts"
  * What a process supervisor and a load balancer ask.
  *
  * `/health/live` answers as long as the process does; `/health/ready` asks `ready`, and refuses with
- * `service_unavailable` while it says no.
+ * `service_unavailable` unless it says true. A sentence that says why not becomes the message.
  */
-export const routes = <R>(ready: Effect.Effect<boolean, never, R>): ReadonlyArray<Route.Route<R>> => [
+export const routes = <R>(ready: Effect.Effect<boolean | string, never, R>): ReadonlyArray<Route.Route<R>> => [
   Route.make("GET", "/health/live", () => Effect.succeed(says("live"))),
   Route.make("GET", "/health/ready", () =>
-    Effect.flatMap(ready, (isReady) => (isReady ? Effect.succeed(says("ready")) : notReady))
+    Effect.flatMap(ready, (isReady) => (isReady === true ? Effect.succeed(says("ready")) : notReady(isReady)))
   )
 ]
 
@@ -22,4 +22,5 @@ const says = (status: string): Answer => ({
   body: JSON.stringify({ status })
 })
 
-const notReady = Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5 }))
+const notReady = (why: string | false) =>
+  Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5, ...(why !== false && { message: why }) }))

@@ -1,0 +1,59 @@
+import { Clock, Data, Effect, Layer, Option } from "effect"
+import * as Change from "../storage/Change.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
+import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as Json from "../wire/Json.ts"
+import { Seal } from "./Seal.ts"
+
+/** The seal keys in the settings cannot open what is stored: with them the service does not start. */
+export class SealKeysRefused extends Data.TaggedError("SealKeysRefused") {
+  override readonly message =
+    "The seal keys must hold the key that the storage is sealed with now: put that key back, behind a newer one if there is one."
+}
+
+/** The public name of the key that was the newest when a process started last. */
+interface NewestKey {
+  readonly key_name: string
+}
+
+const place = { workspace_id: directory, kind: "seal_key", id: "newest" } as const
+
+/**
+ * Proves that this process has the key that others seal with, and says which is its own newest.
+ *
+ * Where nothing was sealed yet the first process to come decides; another one with other keys is refused then. Who puts a
+ * new key before the old one starts, and who still has the old one alone does not start any more.
+ */
+const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
+  const stored = yield* storage.get(place)
+  const [newest] = seal.key_names
+  const known = Option.map(stored, ({ body }) => Json.decode(Json.fromText<NewestKey>(body)).key_name)
+  if (Option.isSome(known)) {
+    if (known.value === newest) return
+    if (!seal.key_names.includes(known.value)) return yield* new SealKeysRefused()
+  }
+  const at = yield* Clock.currentTimeMillis
+  const record = Change.record({
+    kind: place.kind,
+    id: place.id,
+    version: Option.match(stored, { onNone: () => 1, onSome: ({ version }) => version + 1 }),
+    body: JSON.stringify({ key_name: newest } satisfies NewestKey),
+    created_at: Option.match(stored, { onNone: () => at, onSome: ({ created_at }) => created_at }),
+    updated_at: at
+  })
+  yield* commit(storage, Change.make(directory, { writes: [record] }))
+})
+
+/** Seals only where the keys are those of the storage. */
+export const layer: Layer.Layer<
+  Seal,
+  SealKeysRefused | StorageUnavailable,
+  Layer.Services<typeof Seal.layer> | Storage
+> = Layer.effect(
+  Seal,
+  Effect.gen(function* () {
+    const seal = yield* Seal
+    yield* retryOnConflict(prove(yield* Storage, seal))
+    return seal
+  })
+).pipe(Layer.provide(Seal.layer))
