@@ -14,6 +14,7 @@ const textCrypto: TextCrypto.TextCrypto["Service"] = {
     const sign = signer(keys.mac)
     return Effect.succeed({
       encrypt: (nonce, purpose, text) => Effect.sync(() => encrypt(aead, nonce, purpose, text)),
+      encryptSync: (nonce, purpose, text) => encrypt(aead, nonce, purpose, text),
       decrypt: (purpose, sealed) => Effect.sync(() => decrypt(aead, purpose, sealed)),
       sign: (text) => Effect.sync(() => hash("sha256", sign(text), "base64url"))
     })

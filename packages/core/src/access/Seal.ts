@@ -34,6 +34,8 @@ export class Seal extends Context.Service<
   {
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
+    /** The same, put off until it is asked for where the platform can encrypt at once: it may never be. */
+    readonly sealLater: (purpose: string, text: string) => Effect.Effect<() => string>
     /**
      * Decrypts what `seal` made for the same purpose; null where it was altered, which is logged.
      *
@@ -73,11 +75,17 @@ export class Seal extends Context.Service<
       const ringNamed = (text: string) => rings.find(({ prefix }) => text.startsWith(prefix))
       const macBy = ({ prefix, crypto }: Ring, purpose: string, text: string) =>
         Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
+      const seal = (purpose: string, text: string) =>
+        Effect.suspend(() =>
+          Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
+        )
+      const { encryptSync } = newest.crypto
       return Seal.of({
-        seal: (purpose, text) =>
-          Effect.suspend(() =>
-            Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
-          ),
+        seal,
+        sealLater: (purpose, text) =>
+          encryptSync === null
+            ? Effect.map(seal(purpose, text), (sealed) => () => sealed)
+            : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text)),
         open: (purpose, sealed) => {
           const ring = ringNamed(sealed)
           if (ring !== undefined) {
