@@ -79,7 +79,8 @@ export const newestAt = (
   stored: StoredRecord,
   now: number
 ): Effect.Effect<{ readonly version: number; readonly json: Json.Json<Quote> }, StorageUnavailable> =>
-  Effect.map(quoteJson(seal, stored), (json) => {
+  Effect.map(SealedRecord.open(seal, stored), (text) => {
+    const json = Json.fromText<Quote>(text)
     if (stored.expires_at === null || now < stored.expires_at) return { version: stored.version, json }
     const expired = deactivate(Json.decode(json), "expired")
     return { version: expired.version, json: Json.encode(expired) }
