@@ -3,8 +3,9 @@ import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Access } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import { areEqual } from "./access/KeyedHash.ts"
-import * as ProvenSeal from "./access/ProvenSeal.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
+import * as SealKeyProof from "./access/SealKeyProof.ts"
+import { sealing } from "./access/sealing.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
 import { Answers } from "./calls/Idempotency.ts"
@@ -95,11 +96,21 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
     })
   )
 
-// Events are committed with their deliveries, whichever service commits them.
-const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions | Workspaces> = Layer.effect(
+// Nobody seals with keys that are not those of the storage.
+const provenSeal = Layer.effect(
+  Seal,
+  Effect.gen(function* () {
+    const seal = yield* Seal
+    yield* SealKeyProof.prove(yield* Storage, seal)
+    return seal
+  })
+).pipe(Layer.provide(Seal.layer))
+
+// Events are committed with their deliveries, and bodies that can hold facts are sealed, whichever service commits them.
+const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return publishing(yield* Storage, yield* Revisions, yield* Workspaces)
+    return sealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal)
   })
 )
 
@@ -111,7 +122,7 @@ const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions | Works
  */
 export const layer: Layer.Layer<
   Services,
-  ProvenSeal.SealKeysRefused | StorageUnavailable,
+  SealKeyProof.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
 > = Sandbox.layer.pipe(
   Layer.provideMerge(Runner.layer),
@@ -123,8 +134,9 @@ export const layer: Layer.Layer<
   Layer.provideMerge(
     Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
   ),
-  Layer.provideMerge(Layer.mergeAll(ProvenSeal.layer, Ids.layer)),
-  Layer.provide(publishingStorage),
+  Layer.provideMerge(Ids.layer),
+  Layer.provide(storageOfServices),
+  Layer.provideMerge(provenSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))

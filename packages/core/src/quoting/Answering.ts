@@ -121,8 +121,8 @@ const quoted = Effect.fnUntraced(function* (
     }))
   )
   const quote_ids = made.map(({ quote }) => quote.id)
-  const parts = yield* Effect.forEach(made, ({ offer, quote }) =>
-    offered(naming.ids, naming.seal, {
+  const parts = made.map(({ offer, quote }) =>
+    offered(naming.ids, {
       quote,
       offer,
       carrier_id: awaited.candidate.adapter.carrier.id,

@@ -212,8 +212,8 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   const stored = yield* storage.get({ ...key, kind: "quote" })
   const offer = yield* storage.get({ ...key, kind: "offer" })
   if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(means, job)
-  const quote = yield* quoteOf(sources.seal, stored.value)
-  const { carrier_id, offer_ref } = yield* offerOf(sources.seal, offer.value)
+  const quote = quoteOf(stored.value)
+  const { carrier_id, offer_ref } = offerOf(offer.value)
   const request = yield* loadRequest(sources, job.workspace_id, quote.quote_request_id)
   const awaited =
     request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
@@ -223,8 +223,7 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   const found = yield* asking.look(awaited.candidate, awaited.ask, offer_ref)
   if (found.kind === "unavailable") return yield* finish(means, job)
   if (found.kind === "withdrawn") {
-    const withdrawn = yield* deactivation(naming.ids, naming.seal, stored.value, "withdrawn_by_carrier", at)
-    return yield* finish(means, job, withdrawn)
+    return yield* finish(means, job, deactivation(naming.ids, stored.value, "withdrawn_by_carrier", at))
   }
   const checked = checkOffers(awaited, [{ ...found.offer, reason: found.reason }], at)?.[0]
   if (checked === undefined) return yield* finish(means, job)
@@ -238,7 +237,7 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
     at,
     ordered: awaited.ordered
   }
-  yield* finish(means, job, yield* offered(naming.ids, naming.seal, made))
+  yield* finish(means, job, offered(naming.ids, made))
 })
 
 const failed_poll_after_ms = 10_000

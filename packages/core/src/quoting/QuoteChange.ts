@@ -1,5 +1,4 @@
-import { Effect, Schema } from "effect"
-import type { Seal } from "../access/Seal.ts"
+import { Schema } from "effect"
 import type { CarrierOffer } from "../carriers/Carrier.ts"
 import * as Event from "../events/Event.ts"
 import { Line } from "../lines/Line.ts"
@@ -62,18 +61,18 @@ export interface Offered {
 const least_refresh_ms = minute_ms
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
-export const offered = Effect.fnUntraced(function* (ids: Ids["Service"], seal: Seal["Service"], made: Offered) {
+export const offered = (ids: Ids["Service"], made: Offered): Part => {
   const { quote, offer, at, ordered } = made
   const kept: OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
-  const stored = yield* storedQuote(seal, quote, made.line, made.created_at, at)
+  const stored = storedQuote(quote, made.line, made.created_at, at)
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
-  const part: Part = {
-    writes: [stored, yield* storedOffer(seal, kept, quote, at)],
+  return {
+    writes: [stored, storedOffer(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
@@ -82,26 +81,23 @@ export const offered = Effect.fnUntraced(function* (ids: Ids["Service"], seal: S
         : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
     ]
   }
-  return part
-})
+}
 
 /** Takes a quote out of offer: its last version, and the event that tells of it. */
-export const deactivation = Effect.fnUntraced(function* (
+export const deactivation = (
   ids: Ids["Service"],
-  seal: Seal["Service"],
   stored: StoredRecord,
   reason: "expired" | "withdrawn_by_carrier",
   at: number
-) {
-  const quote = Quote.deactivate(yield* quoteOf(seal, stored), reason)
+): Part => {
+  const quote = Quote.deactivate(quoteOf(stored), reason)
   const line = lineOf(stored)
-  const part: Part = {
-    writes: [yield* storedQuote(seal, quote, line, stored.created_at, at)],
+  return {
+    writes: [storedQuote(quote, line, stored.created_at, at)],
     events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
     jobs: []
   }
-  return part
-})
+}
 
 /** The line of a stored quote, which always has one. */
 export const lineOf = (stored: StoredRecord): Line => {

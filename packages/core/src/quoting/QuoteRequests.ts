@@ -93,7 +93,7 @@ const find = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, 
   return stored.value
 })
 
-const withQuotes = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, stored: Change.StoredRecord) {
+const withQuotes = Effect.fnUntraced(function* ({ storage }: Means, call: Call, stored: Change.StoredRecord) {
   const page = yield* storage.page({
     workspace_id: call.caller.workspace_id,
     kind: "quote",
@@ -103,10 +103,9 @@ const withQuotes = Effect.fnUntraced(function* ({ storage, seal }: Means, call: 
     limit: max_quotes
   })
   const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
-  const quotes = yield* Effect.forEach(page.records, (record) => newestAt(seal, record, now))
   return Json.object<QuoteRequestWithQuotes>({
     quote_request: Json.fromText(stored.body),
-    quotes: Json.array(quotes.map(({ json }) => json))
+    quotes: Json.array(page.records.map((record) => newestAt(record, now).json))
   })
 })
 

@@ -13,7 +13,7 @@ import * as Json from "../wire/Json.ts"
 import type * as Quote from "./Quote.ts"
 import { deactivation } from "./QuoteChange.ts"
 import { mayRead } from "./readAuthority.ts"
-import { newestAt, offerOf, quoteJson, requestOf } from "./StoredRecords.ts"
+import { newestAt, offerOf, requestOf } from "./StoredRecords.ts"
 
 /** Where a click on `/go/…` ends: at the carrier, on a sandbox page, or on a page that says why the link is dead. */
 export type Destination =
@@ -57,11 +57,11 @@ export class Quotes extends Context.Service<
         if (Option.isNone(stored)) return yield* ApiError.make("not_found")
         const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
         if (!isOpen) return yield* ApiError.make("not_found")
-        const newest = yield* newestAt(seal, stored.value, call.moment.now)
+        const newest = newestAt(stored.value, call.moment.now)
         if (input.version === undefined || input.version === newest.version) return newest.json
         const older = yield* storage.get({ ...key, version: input.version })
         if (Option.isNone(older)) return yield* ApiError.make("not_found")
-        return yield* quoteJson(seal, older.value)
+        return Json.fromText<Quote.Quote>(older.value.body)
       })
 
       const go = Effect.fnUntraced(function* (token: string) {
@@ -70,11 +70,11 @@ export class Quotes extends Context.Service<
         const stored = yield* storage.get({ workspace_id: link.workspace_id, kind: "quote", id: link.id })
         if (Option.isNone(stored)) return unknownLink
         const { now } = yield* workspaces.moment(link.workspace_id)
-        const quote = Json.decode((yield* newestAt(seal, stored.value, now)).json)
+        const quote = Json.decode(newestAt(stored.value, now).json)
         if (quote.status === "inactive") return deadLink(quote)
         if (quote.environment === "sandbox") return sandboxPage
         const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: "offer", id: link.id })
-        const url = Option.isSome(offer) ? (yield* offerOf(seal, offer.value)).handoff_url : null
+        const url = Option.isSome(offer) ? offerOf(offer.value).handoff_url : null
         return url === null ? unknownLink : { _tag: "redirect" as const, url }
       })
 
@@ -83,7 +83,7 @@ export class Quotes extends Context.Service<
         const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: "quote", id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-            ? yield* deactivation(ids, seal, stored.value, "expired", at)
+            ? deactivation(ids, stored.value, "expired", at)
             : {}
         yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
       })

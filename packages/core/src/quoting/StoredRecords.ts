@@ -1,9 +1,5 @@
-import { Effect } from "effect"
-import type { Seal } from "../access/Seal.ts"
-import * as SealedRecord from "../access/SealedRecord.ts"
 import type { Line } from "../lines/Line.ts"
 import { record, type StoredRecord } from "../storage/Change.ts"
-import type { StorageUnavailable } from "../storage/Storage.ts"
 import type { QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
@@ -26,47 +22,24 @@ export const storedRequest = (request: QuoteRequest): StoredRecord =>
 /** Reads what `storedRequest` has written. */
 export const requestOf = (stored: StoredRecord): QuoteRequest => Json.decode(Json.fromText<QuoteRequest>(stored.body))
 
-/**
- * A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds.
- *
- * It is sealed: the label of what is covered, what was assumed and the carrier's own words can tell of a person.
- */
-export const storedQuote = (
-  seal: Seal["Service"],
-  quote: Quote,
-  line: Line,
-  created_at: number,
-  at: number
-): Effect.Effect<StoredRecord> =>
-  SealedRecord.seal(
-    seal,
-    record({
-      kind: "quote",
-      id: quote.id,
-      version: quote.version,
-      body: JSON.stringify(quote),
-      parent: quote.quote_request_id,
-      status: quote.status,
-      line,
-      created_at,
-      updated_at: at,
-      expires_at:
-        quote.status === "active" && quote.availability.expires_at !== null
-          ? toMillis(quote.availability.expires_at)
-          : null
-    })
-  )
-
-/** The version of a quote that `storedQuote` has written, encoded. */
-export const quoteJson = (
-  seal: Seal["Service"],
-  stored: StoredRecord
-): Effect.Effect<Json.Json<Quote>, StorageUnavailable> =>
-  Effect.map(SealedRecord.open(seal, stored), (text) => Json.fromText<Quote>(text))
+/** A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds. */
+export const storedQuote = (quote: Quote, line: Line, created_at: number, at: number): StoredRecord => ({
+  kind: "quote",
+  id: quote.id,
+  version: quote.version,
+  body: JSON.stringify(quote),
+  parent: quote.quote_request_id,
+  status: quote.status,
+  line,
+  labels: [],
+  created_at,
+  updated_at: at,
+  expires_at:
+    quote.status === "active" && quote.availability.expires_at !== null ? toMillis(quote.availability.expires_at) : null
+})
 
 /** Reads what `storedQuote` has written. */
-export const quoteOf = (seal: Seal["Service"], stored: StoredRecord): Effect.Effect<Quote, StorageUnavailable> =>
-  Effect.map(quoteJson(seal, stored), Json.decode)
+export const quoteOf = (stored: StoredRecord): Quote => Json.decode(Json.fromText<Quote>(stored.body))
 
 /**
  * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
@@ -75,16 +48,15 @@ export const quoteOf = (seal: Seal["Service"], stored: StoredRecord): Effect.Eff
  * words in which that job will store it.
  */
 export const newestAt = (
-  seal: Seal["Service"],
   stored: StoredRecord,
   now: number
-): Effect.Effect<{ readonly version: number; readonly json: Json.Json<Quote> }, StorageUnavailable> =>
-  Effect.map(SealedRecord.open(seal, stored), (text) => {
-    const json = Json.fromText<Quote>(text)
-    if (stored.expires_at === null || now < stored.expires_at) return { version: stored.version, json }
-    const expired = deactivate(Json.decode(json), "expired")
-    return { version: expired.version, json: Json.encode(expired) }
-  })
+): { readonly version: number; readonly json: Json.Json<Quote> } => {
+  if (stored.expires_at === null || now < stored.expires_at) {
+    return { version: stored.version, json: Json.fromText(stored.body) }
+  }
+  const expired = deactivate(quoteOf(stored), "expired")
+  return { version: expired.version, json: Json.encode(expired) }
+}
 
 /** What the service knows of a quote's offer and no caller sees. */
 export interface OfferRecord {
@@ -94,29 +66,20 @@ export interface OfferRecord {
   readonly handoff_url: string | null
 }
 
-/** The private side of a quote as storage keeps it. It is sealed: a carrier's link can hold a token, or facts. */
-export const storedOffer = (
-  seal: Seal["Service"],
-  offer: OfferRecord,
-  quote: Quote,
-  at: number
-): Effect.Effect<StoredRecord> =>
-  SealedRecord.seal(
-    seal,
-    record({
-      kind: "offer",
-      id: quote.id,
-      version: quote.version,
-      body: JSON.stringify(offer),
-      parent: quote.quote_request_id,
-      created_at: at,
-      updated_at: at
-    })
-  )
+/** The private side of a quote as storage keeps it. */
+export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
+  record({
+    kind: "offer",
+    id: quote.id,
+    version: quote.version,
+    body: JSON.stringify(offer),
+    parent: quote.quote_request_id,
+    created_at: at,
+    updated_at: at
+  })
 
 /** Reads what `storedOffer` has written. */
-export const offerOf = (seal: Seal["Service"], stored: StoredRecord): Effect.Effect<OfferRecord, StorageUnavailable> =>
-  Effect.map(SealedRecord.open(seal, stored), (text) => Json.decode(Json.fromText<OfferRecord>(text)))
+export const offerOf = (stored: StoredRecord): OfferRecord => Json.decode(Json.fromText<OfferRecord>(stored.body))
 
 /** The mark that one carrier's ask has begun: its first version is written once, by whoever makes the ask. */
 export const storedBeginning = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord =>

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { Seal } from "../access/Seal.ts"
 import { advanced, advancing, type Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
@@ -40,109 +39,102 @@ export class Sandbox extends Context.Service<
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
 >()("@quotewire/core/Sandbox") {
-  static readonly layer: Layer.Layer<
-    Sandbox,
-    never,
-    Storage | Workspaces | Runner | Retention | Revisions | Ids | Seal
-  > = Layer.effect(
-    Sandbox,
-    Effect.gen(function* () {
-      const storage = yield* Storage
-      const workspaces = yield* Workspaces
-      const runner = yield* Runner
-      const retention = yield* Retention
-      const revisions = yield* Revisions
-      const ids = yield* Ids
-      const seal = yield* Seal
+  static readonly layer: Layer.Layer<Sandbox, never, Storage | Workspaces | Runner | Retention | Revisions | Ids> =
+    Layer.effect(
+      Sandbox,
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const workspaces = yield* Workspaces
+        const runner = yield* Runner
+        const retention = yield* Retention
+        const revisions = yield* Revisions
+        const ids = yield* Ids
 
-      const answer = (
-        control: Control,
-        workspace: Workspace,
-        more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
-      ) =>
-        Effect.map(Clock.currentTimeMillis, (real_now) =>
-          Json.encode<ControlResult>({
-            control,
-            workspace: viewOf(workspace, real_now),
-            replay: null,
-            removed: null,
-            ...more
+        const answer = (
+          control: Control,
+          workspace: Workspace,
+          more: Partial<Pick<ControlResult, "removed" | "replay">> = {}
+        ) =>
+          Effect.map(Clock.currentTimeMillis, (real_now) =>
+            Json.encode<ControlResult>({
+              control,
+              workspace: viewOf(workspace, real_now),
+              replay: null,
+              removed: null,
+              ...more
+            })
+          )
+
+        const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
+          const { workspace, now } = yield* workspaces.moment(call.caller.workspace_id)
+          const deliveries = yield* replayEvents({ storage, revisions }, workspace.id, code, now)
+          const { notice, recovery } = tellings[code]
+          return yield* answer("replay_events", workspace, {
+            replay: { id: ids.replay(), scenarioCode: code, notice, recovery, deliveries }
           })
-        )
+        })
 
-      const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
-        const { workspace, now } = yield* workspaces.moment(call.caller.workspace_id)
-        const deliveries = yield* replayEvents({ storage, revisions }, workspace.id, code, now)
-        const { notice, recovery } = tellings[code]
-        return yield* answer("replay_events", workspace, {
-          replay: { id: ids.replay(), scenarioCode: code, notice, recovery, deliveries }
+        const selectScenario = Effect.fnUntraced(function* (call: Call, scenario: string) {
+          const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
+            ...workspace,
+            active_scenario: scenario
+          }))
+          return yield* answer("select_scenario", saved)
+        })
+
+        const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
+          const id = call.caller.workspace_id
+          // The goal is stored first, by the call's key: a repeat of what was broken off goes on from there.
+          const name = `${call.idempotency_key} ${seconds}`
+          const begun = yield* workspaces.update(id, (moment) => advancing(moment.workspace, name, seconds))
+          const goal = { ...begun, clock_target_ms: begun.advances[name] ?? begun.clock_target_ms }
+          let { workspace } = yield* workspaces.moment(id)
+          while (true) {
+            const { next_due_at } = yield* runner.runDue(id)
+            if (workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count) break
+            const real_now = yield* Clock.currentTimeMillis
+            workspace = yield* workspaces.update(id, (moment) => movedOn(moment.workspace, goal, next_due_at, real_now))
+          }
+          yield* retention.sweep(id)
+          const saved = yield* workspaces.update(id, (moment) => advanced(moment.workspace, name))
+          return yield* answer("advance_time", saved)
+        })
+
+        const forceExpiry = Effect.fnUntraced(function* (call: Call) {
+          const workspace_id = call.caller.workspace_id
+          const { now } = yield* workspaces.moment(workspace_id)
+          yield* expireQuotes(storage, ids, workspace_id, now)
+          const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
+            ...workspace,
+            quotes_expired_at: now
+          }))
+          return yield* answer("force_expiry", saved)
+        })
+
+        const reset = Effect.fnUntraced(function* (call: Call) {
+          const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => emptied(workspace))
+          const erased = yield* storage.erase({ what: "workspace", workspace_id: saved.id })
+          yield* restartSubscriptions(storage, saved.id, yield* Clock.currentTimeMillis)
+          return yield* answer("reset", saved, { removed: removedOf(erased) })
+        })
+
+        return Sandbox.of({
+          get: (call) =>
+            Effect.map(Clock.currentTimeMillis, (real_now) => Json.encode(viewOf(call.moment.workspace, real_now))),
+          selectScenario,
+          advanceTime,
+          forceExpiry,
+          replayEvents: replay,
+          reset
         })
       })
-
-      const selectScenario = Effect.fnUntraced(function* (call: Call, scenario: string) {
-        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => ({
-          ...workspace,
-          active_scenario: scenario
-        }))
-        return yield* answer("select_scenario", saved)
-      })
-
-      const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
-        const id = call.caller.workspace_id
-        // The goal is stored first, by the call's key: a repeat of what was broken off goes on from there.
-        const name = `${call.idempotency_key} ${seconds}`
-        const begun = yield* workspaces.update(id, (moment) => advancing(moment.workspace, name, seconds))
-        const goal = { ...begun, clock_target_ms: begun.advances[name] ?? begun.clock_target_ms }
-        let { workspace } = yield* workspaces.moment(id)
-        while (true) {
-          const { next_due_at } = yield* runner.runDue(id)
-          if (workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count) break
-          const real_now = yield* Clock.currentTimeMillis
-          workspace = yield* workspaces.update(id, (moment) => movedOn(moment.workspace, goal, next_due_at, real_now))
-        }
-        yield* retention.sweep(id)
-        const saved = yield* workspaces.update(id, (moment) => advanced(moment.workspace, name))
-        return yield* answer("advance_time", saved)
-      })
-
-      const forceExpiry = Effect.fnUntraced(function* (call: Call) {
-        const workspace_id = call.caller.workspace_id
-        const { now } = yield* workspaces.moment(workspace_id)
-        yield* expireQuotes({ storage, ids, seal }, workspace_id, now)
-        const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
-          ...workspace,
-          quotes_expired_at: now
-        }))
-        return yield* answer("force_expiry", saved)
-      })
-
-      const reset = Effect.fnUntraced(function* (call: Call) {
-        const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => emptied(workspace))
-        const erased = yield* storage.erase({ what: "workspace", workspace_id: saved.id })
-        yield* restartSubscriptions(storage, saved.id, yield* Clock.currentTimeMillis)
-        return yield* answer("reset", saved, { removed: removedOf(erased) })
-      })
-
-      return Sandbox.of({
-        get: (call) =>
-          Effect.map(Clock.currentTimeMillis, (real_now) => Json.encode(viewOf(call.moment.workspace, real_now))),
-        selectScenario,
-        advanceTime,
-        forceExpiry,
-        replayEvents: replay,
-        reset
-      })
-    })
-  )
+    )
 }
 
 /** Takes every active quote out of offer. */
 const expireQuotes = Effect.fnUntraced(function* (
-  {
-    storage,
-    ids,
-    seal
-  }: { readonly storage: Storage["Service"]; readonly ids: Ids["Service"]; readonly seal: Seal["Service"] },
+  storage: Storage["Service"],
+  ids: Ids["Service"],
   workspace_id: WorkspaceId,
   now: number
 ) {
@@ -150,8 +142,8 @@ const expireQuotes = Effect.fnUntraced(function* (
   const expire = Effect.fnUntraced(function* (id: string) {
     const quote = yield* storage.get({ workspace_id, kind: "quote", id })
     if (Option.isNone(quote) || quote.value.status !== "active") return
-    const part = yield* deactivation(ids, seal, quote.value, "expired", now)
-    yield* commit(storage, Change.make(workspace_id, part))
+    const change = Change.make(workspace_id, deactivation(ids, quote.value, "expired", now))
+    yield* commit(storage, change)
   })
   yield* eachPage(storage, { workspace_id, kind: "quote", status: "active", order: "oldest", limit: 100 }, (page) =>
     Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })

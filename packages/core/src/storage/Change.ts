@@ -28,6 +28,14 @@ export type RecordKind = (typeof recordKinds)[number]
 /** Kinds of which every version is kept: what a person was once offered can be read again. */
 export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
 
+const sealed: ReadonlySet<RecordKind> = new Set(["quote", "offer", "feedback"])
+
+/**
+ * Kinds whose whole body is sealed at rest: what is covered has a label that can be a pet's name, carriers choose their own
+ * words and links, and nobody knows what a report says. Of other kinds the bodies hold no facts, or seal them by themselves.
+ */
+export const isSealed = (kind: RecordKind): boolean => sealed.has(kind)
+
 const surviving: ReadonlySet<RecordKind> = new Set([
   "organization",
   "api_key",

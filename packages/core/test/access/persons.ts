@@ -88,6 +88,8 @@ export const everyLine = Effect.gen(function* () {
     })
     secrets.push(...(refreshed.read_handle === undefined ? [] : [refreshed.read_handle]))
   }
+  // A report that should not have named anybody.
+  yield* call(operations.sendFeedback, { kind: "bug", summary: "No quote for Wuschelbart of Babbageburgh" })
   yield* call(operations.advanceTime, { seconds: 600 })
   const { quote_requests } = yield* call(operations.listQuoteRequests, { limit: 100 })
   const reads = yield* Effect.forEach(quote_requests, ({ id }) =>

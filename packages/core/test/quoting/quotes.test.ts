@@ -5,7 +5,6 @@ import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
 import { lines } from "../../src/lines/Line.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
-import { quoteJson } from "../../src/quoting/StoredRecords.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
@@ -44,7 +43,8 @@ const stored = (id: string) =>
     const storage = yield* Storage
     const record = yield* storage.get({ workspace_id: organization.workspaces.sandbox, kind: "quote", id })
     if (record._tag === "None") return assert.fail("no record")
-    return (yield* quoteJson(yield* Seal, record.value)).text
+    const body = yield* (yield* Seal).open(`quote ${id} ${record.value.version}`, record.value.body)
+    return body ?? assert.fail("cannot be opened")
   })
 
 describe("a quote", () => {

@@ -1,9 +1,9 @@
-import { Clock, Data, Effect, Layer, Option } from "effect"
+import { Clock, Data, Effect, Option } from "effect"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directory, type Storage } from "../storage/Storage.ts"
 import * as Json from "../wire/Json.ts"
-import { Seal } from "./Seal.ts"
+import type { Seal } from "./Seal.ts"
 
 /** The seal keys in the settings cannot open what is stored: with them the service does not start. */
 export class SealKeysRefused extends Data.TaggedError("SealKeysRefused") {
@@ -24,7 +24,7 @@ const place = { workspace_id: directory, kind: "seal_key", id: "newest" } as con
  * Where nothing was sealed yet the first process to come decides; another one with other keys is refused then. Who puts a
  * new key before the old one starts, and who still has the old one alone does not start any more.
  */
-const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
+export const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
   const stored = yield* storage.get(place)
   const [newest] = seal.key_names
   const known = Option.map(stored, ({ body }) => Json.decode(Json.fromText<NewestKey>(body)).key_name)
@@ -42,18 +42,4 @@ const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Se
     updated_at: at
   })
   yield* commit(storage, Change.make(directory, { writes: [record] }))
-})
-
-/** Seals only where the keys are those of the storage. */
-export const layer: Layer.Layer<
-  Seal,
-  SealKeysRefused | StorageUnavailable,
-  Layer.Services<typeof Seal.layer> | Storage
-> = Layer.effect(
-  Seal,
-  Effect.gen(function* () {
-    const seal = yield* Seal
-    yield* retryOnConflict(prove(yield* Storage, seal))
-    return seal
-  })
-).pipe(Layer.provide(Seal.layer))
+}, retryOnConflict)
