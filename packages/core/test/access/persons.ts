@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { sendFeedback } from "../../src/feedback/FeedbackOperations.ts"
 import type { Line } from "../../src/lines/Line.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
@@ -89,7 +90,12 @@ export const everyLine = Effect.gen(function* () {
     secrets.push(...(refreshed.read_handle === undefined ? [] : [refreshed.read_handle]))
   }
   // A report that should not have named anybody.
-  yield* call(operations.sendFeedback, { kind: "bug", summary: "No quote for Wuschelbart of Babbageburgh" })
+  const words = {
+    summary: "No quote for Wuschelbart",
+    expected: "A quote in Babbageburgh",
+    actual: "Adalynda got none"
+  }
+  yield* call(sendFeedback, { kind: "bug", ...words })
   yield* call(operations.advanceTime, { seconds: 600 })
   const { quote_requests } = yield* call(operations.listQuoteRequests, { limit: 100 })
   const reads = yield* Effect.forEach(quote_requests, ({ id }) =>
