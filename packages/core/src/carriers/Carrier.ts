@@ -103,6 +103,7 @@ export const CarrierOffer = Schema.Struct({
 })
 export type CarrierOffer = typeof CarrierOffer.Type
 
+/** What a carrier wants to know. Its words are stored and shown as they are: they must not repeat a fact. */
 const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,

@@ -31,6 +31,7 @@ export const storedRequest = (request: QuoteRequest): StoredRecord =>
 export const quotes = Kind.make({
   name: "quote",
   schema: Quote,
+  sealed: true,
   keeps_history: true,
   wakes: "parent",
   listing: ({ availability, quote_request_id, status }) => ({
@@ -71,7 +72,7 @@ export const OfferRecord = Schema.Struct({
 export type OfferRecord = typeof OfferRecord.Type
 
 /** The private sides of quotes in storage, under the ids of their quotes. */
-export const offers = Kind.make({ name: "offer", schema: OfferRecord })
+export const offers = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
 /** The private side of a quote as storage keeps it. */
 export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>

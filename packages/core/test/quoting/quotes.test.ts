@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
+import { Seal } from "../../src/access/Seal.ts"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
 import { lines } from "../../src/lines/Line.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
@@ -41,7 +42,9 @@ const stored = (id: string) =>
     const { organization } = yield* World
     const storage = yield* Storage
     const record = yield* storage.get({ workspace_id: organization.workspaces.sandbox, kind: "quote", id })
-    return record._tag === "Some" ? record.value.body : assert.fail("no record")
+    if (record._tag === "None") return assert.fail("no record")
+    const body = yield* (yield* Seal).open(`quote ${id} ${record.value.version}`, record.value.body)
+    return body ?? assert.fail("cannot be opened")
   })
 
 describe("a quote", () => {
