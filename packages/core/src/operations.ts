@@ -8,7 +8,8 @@ import { catalogue, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { Line } from "./lines/Line.ts"
+import { Lines, named } from "./lines/Lines.ts"
+import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Disclosure from "./quoting/Disclosure.ts"
 import { Quote } from "./quoting/Quote.ts"
@@ -49,10 +50,11 @@ export const getCapabilities = Operation.make({
   authority: { callers: everyone },
   cost: { read: 1 },
   idempotent: false,
-  input: Schema.Struct({ line: Line }),
+  input: Schema.Struct({ line: LineName }),
   output: Capabilities.CapabilitiesAnswer,
   errors: [],
-  run: Effect.fnUntraced(function* ({ caller, revision }, { line }) {
+  run: Effect.fnUntraced(function* ({ caller, revision }, input) {
+    const line = yield* Effect.fromResult(named(yield* Lines, input.line))
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
     const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
@@ -83,7 +85,7 @@ export const startQuoteRequest = Operation.make({
   input: StartInput,
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
-    Effect.succeed(Starting.validateRest(input, refused, caller, moment)),
+    Effect.map(Lines, (lines) => Starting.validateRest(input, refused, caller, moment, lines)),
   about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))

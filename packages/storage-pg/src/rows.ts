@@ -1,4 +1,4 @@
-import { Change, Ids, Line } from "@quotewire/core"
+import { Change, Ids, LineName } from "@quotewire/core"
 import { Schema } from "effect"
 
 /** A record as its columns say it. */
@@ -9,7 +9,7 @@ const Record = Schema.Struct({
   body: Schema.String,
   parent: Schema.NullOr(Schema.String),
   status: Schema.NullOr(Schema.String),
-  line: Schema.NullOr(Line.Line),
+  line: Schema.NullOr(LineName),
   labels: Schema.Array(Schema.String),
   created_at: Schema.Int,
   updated_at: Schema.Int,

@@ -1,6 +1,6 @@
 import { DateTime, Option } from "effect"
 import type { Line } from "../lines/Line.ts"
-import * as State from "../lines/State.ts"
+import type * as State from "../lines/State.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
@@ -69,8 +69,7 @@ const hasSoundPrice = (offer: CarrierOffer): boolean => {
 
 /** Liability below the state's minimum cannot be sold, so an offer of it has been misread. */
 const hasLegalLimits = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): boolean => {
-  if (context.line !== "personal_auto") return true
-  const minimum: { readonly [fact: string]: number } = { ...State.get(context.state).liability_minimum }
+  const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
   return subjects.every((subject) =>
     subject.coverages.every(({ code, limit }) => {
       const least_usd = minimum[`${code}_usd`]

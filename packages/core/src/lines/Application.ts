@@ -1,80 +1,82 @@
-import { Predicate, Result } from "effect"
+import { Predicate, Result, type Schema } from "effect"
 import { type ApiError, invalidInput, needsInformation } from "../wire/ApiError.ts"
-import { labels, schemaOf } from "./FactCatalog.ts"
-import { personalAutoRules, petRules, type Rules, rentersRules } from "./factRules.ts"
-import type { PersonalAutoApplication, PetApplication, RentersApplication, StateCode } from "./facts.types.ts"
-import { type Checker, compile, noProblems } from "./JsonSchemaCheck.ts"
-import type { Line } from "./Line.ts"
-
-export { neededFact, priceTierPaths, type RequiredFact, requiredFacts, requiring, schemaOf } from "./FactCatalog.ts"
+import { checker, type Finding } from "../wire/Input.ts"
+import type { Assumption } from "./Assumption.ts"
+import { type Draft, Problems, type Rules } from "./Rules.ts"
+import type { StateCode } from "./State.ts"
+import type { Subject } from "./Subject.ts"
 
 /** The facts of one quote request, as the caller sent them and as they have been found right. */
-export type Application =
-  | { readonly line: "personal_auto"; readonly facts: PersonalAutoApplication }
-  | { readonly line: "renters"; readonly facts: RentersApplication }
-  | { readonly line: "pet"; readonly facts: PetApplication }
+export interface Application {
+  /** The name of the line. */
+  readonly line: string
+  readonly facts: object
+}
+
+/** An application with every fact filled in that may be assumed, and what follows from its facts. */
+export interface Assumed extends Application {
+  /** The facts that were assumed, sorted by path. */
+  readonly assumptions: ReadonlyArray<Assumption>
+  /** The state in which the vehicle is kept, the home lies or the pet lives. */
+  readonly state: StateCode
+  /** What is insured, in the order of the facts. */
+  readonly subjects: ReadonlyArray<Subject>
+}
 
 /** Why facts are refused: something in them is wrong, or something is still missing. */
 export type Refusal = ApiError<"invalid_input"> | ApiError<"needs_information">
 
+const root = "application"
+
 /**
- * Reads the facts of a line.
+ * Compiles the reader of a line's facts.
  *
  * Every problem is reported at its path, from `application`. Wrong facts are answered first; only when all that was
  * sent is right are the missing facts listed. `today` is the workspace's day, `YYYY-MM-DD`.
  */
-export const parse = (line: Line, input: unknown, today: string): Result.Result<Application, Refusal> => {
-  switch (line) {
-    case "personal_auto":
-      return Result.map(readPersonalAuto(input, today), (facts) => ({ line: "personal_auto", facts }))
-    case "renters":
-      return Result.map(readRenters(input, today), (facts) => ({ line: "renters", facts }))
-    case "pet":
-      return Result.map(readPet(input, today), (facts) => ({ line: "pet", facts }))
+export const reader = <A extends object>(
+  facts: Schema.Decoder<A & Draft<A>>,
+  rules: Rules<A>
+): ((input: unknown, today: string) => Result.Result<A, Refusal>) => {
+  const check = checker(facts, [root])
+  const isDraft = (value: unknown): value is Draft<A> => {
+    const checked = check(value)
+    return Result.isSuccess(checked) || checked.failure.every(({ missing }) => missing)
+  }
+  return (input, today) => {
+    const checked = check(input)
+    if (Result.isSuccess(checked)) {
+      const problems = new Problems()
+      rules(checked.success, today, problems)
+      return Result.map(verdict(problems), () => checked.success)
+    }
+    const problems = new Problems(errorsOf(checked.failure, false), errorsOf(checked.failure, true))
+    const draft = without(input, root, new Set(problems.wrong.map((error) => error.path)))
+    if (isDraft(draft)) rules(draft, today, problems)
+    return Result.flatMap(verdict(problems), () => Result.fail(needsInformation(problems.missing)))
   }
 }
 
-const patterns = {
-  "^[^0-9<>{}\\[\\]\\\\/]+$": "Must be a name without digits, brackets and slashes.",
-  "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$": "Must be a day of the calendar, YYYY-MM-DD.",
-  "^[0-9]{4}-(0[1-9]|1[0-2])$": "Must be a month, YYYY-MM.",
-  "^\\+1[2-9][0-9]{9}$": "Must be a US phone number: +1 and ten digits.",
-  "^[0-9]{5}(-[0-9]{4})?$": "Must be a ZIP code: five digits, or five, a hyphen and four.",
-  "^[A-HJ-NPR-Z0-9]{17}$": "Must be a VIN: 17 digits and capital letters without I, O and Q."
+const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
+  findings.filter((finding) => finding.missing === missing).map(({ error }) => error)
+
+const verdict = ({ wrong, missing }: Problems): Result.Result<void, Refusal> => {
+  if (wrong.length > 0) return Result.fail(invalidInput(wrong))
+  return missing.length > 0 ? Result.fail(needsInformation(missing)) : Result.void
 }
 
-const compileLine = <A>(line: Line): Checker<A> =>
-  compile<A>(schemaOf(line), { root: "application", patterns, labels: labels[line] })
-
-const reader =
-  <A>(checker: Checker<A>, rules: Rules<A>) =>
-  (input: unknown, today: string): Result.Result<A, Refusal> => {
-    const problems = noProblems()
-    const whole = checker.isWhole(input, problems)
-    const draft = whole ? input : checker.draftOf(input, problems)
-    if (draft !== null) rules(draft, today, problems)
-    if (problems.invalid.length > 0) return Result.fail(invalidInput(problems.invalid))
-    if (!whole || problems.missing.length > 0) return Result.fail(needsInformation(problems.missing))
-    return Result.succeed(input)
+/** A value without the members at the given paths; an item of a list leaves an empty object, to keep the numbers. */
+const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
+  if (Array.isArray(value)) {
+    return value.map((item, i) => (refused.has(`${path}.${i}`) ? {} : without(item, `${path}.${i}`, refused)))
   }
-
-const readPersonalAuto = reader(compileLine<PersonalAutoApplication>("personal_auto"), personalAutoRules)
-const readRenters = reader(compileLine<RentersApplication>("renters"), rentersRules)
-const readPet = reader(compileLine<PetApplication>("pet"), petRules)
-
-const addressOf = (application: Application): { readonly state: StateCode; readonly zip: string } => {
-  switch (application.line) {
-    case "personal_auto":
-      return application.facts.garaging_address
-    case "renters":
-      return application.facts.dwelling.address
-    case "pet":
-      return application.facts.residence
-  }
+  if (!Predicate.isReadonlyObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !refused.has(`${path}.${name}`))
+      .map(([name, member]) => [name, without(member, `${path}.${name}`, refused)])
+  )
 }
-
-/** The state in which the vehicle is kept, the home lies or the pet lives. */
-export const stateOf = (application: Application): StateCode => addressOf(application).state
 
 /**
  * Which of a carrier's needs are absent, from `application` and with numbers: `application.vehicles.0.vin`.
@@ -82,7 +84,7 @@ export const stateOf = (application: Application): StateCode => addressOf(applic
  * A need is a path below `application`, in which `*` stands for every item of a list: `vehicles.*.vin`.
  */
 export const missingOf = (application: Application, needs: ReadonlyArray<string>): ReadonlyArray<string> =>
-  needs.flatMap((need) => absentAt(application.facts, need.split("."), "application"))
+  needs.flatMap((need) => absentAt(application.facts, need.split("."), root))
 
 const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: string): ReadonlyArray<string> => {
   if (name === undefined) return value === undefined ? [path] : []

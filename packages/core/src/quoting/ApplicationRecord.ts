@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { Application } from "../lines/Application.ts"
-import { type Assumed, assume } from "../lines/Assume.ts"
+import type { Application, Assumed } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import { ValueRecord } from "../storage/ValueRecord.ts"
 import type { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
@@ -46,9 +46,9 @@ export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Ap
   sealer.seal(purpose(id), JSON.stringify(application))
 
 /** Opens the facts of an application and fills in the assumed ones; null where they cannot be read any more. */
-export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect.Effect<Assumed | null> =>
+export const open = (sealer: Seal["Service"], line: Line, record: ApplicationRecord): Effect.Effect<Assumed | null> =>
   Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
-    text === null ? null : assume(Json.decode(Json.fromText<Application>(text)), record.assumed_on)
+    text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
   )
 
 /** The facts are read once more, by whoever asks the carriers, and seldom as text. */

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
+import { standardLines } from "../lines/standard.ts"
 import type { FieldError } from "../wire/ApiError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
@@ -15,13 +16,15 @@ export const ReceiptReference = Schema.String.check(
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
+const credit_lines = standardLines.filter((line) => line.takes_credit_disclosure).map(({ name }) => name)
+
 /** The fields of a start that carry consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
   }),
   credit_disclosure_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
-    description: "personal_auto only: the person has read the credit disclosure."
+    description: `${credit_lines.join(", ")} only: the person has read the credit disclosure.`
   }),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
@@ -117,8 +120,11 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   if (consents.consent_receipt_id === undefined) {
     errors.push({ path: "consent_receipt_id", message: "This field is required." })
   }
-  if (consents.credit_disclosure_receipt_id !== undefined && line !== "personal_auto") {
-    errors.push({ path: "credit_disclosure_receipt_id", message: "Is for personal_auto only." })
+  if (consents.credit_disclosure_receipt_id !== undefined && !line.takes_credit_disclosure) {
+    errors.push({
+      path: "credit_disclosure_receipt_id",
+      message: "Is not for this line, which has no credit disclosure. Leave it out."
+    })
   }
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }

@@ -2,7 +2,9 @@ import { Option, Predicate, Result, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import * as Application from "../lines/Application.ts"
+import { type Application, missingOf, type Refusal } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
+import type { LineSet } from "../lines/Lines.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
@@ -12,12 +14,10 @@ import { StartInput } from "./StartInput.ts"
 /** A start whose every field has been found right. */
 export interface CheckedStart {
   readonly input: StartInput
-  readonly application: Application.Application
+  readonly application: Application
   /** The outcome to play; null where the carriers' own rules decide. */
   readonly scenario: Scenario.ScenarioName | null
 }
-
-type Refusal = Application.Refusal
 
 /**
  * Checks a start: consents, scenario, facts.
@@ -27,19 +27,20 @@ type Refusal = Application.Refusal
  */
 export const check = (
   input: StartInput,
+  line: Line,
   caller: Caller,
   moment: Moment,
   disclosure: Consent.Disclosure,
   needs: ReadonlyArray<string>
 ): Result.Result<CheckedStart, Refusal> => {
   const scenario = scenarioOf(input, caller, moment)
-  const scripted = refusalOf(scenario, input)
+  const scripted = refusalOf(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
-  const application = Application.parse(input.line, input.application, fromMillis(moment.now).slice(0, 10))
-  const wrong = wrongFields(input, application, caller, disclosure)
+  const application = line.read(input.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(input, line, application, caller, disclosure)
   if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
   return Result.flatMap(application, (facts) => {
-    const missing = Application.missingOf(facts, needs)
+    const missing = missingOf(facts, needs)
     return missing.length > 0
       ? Result.fail(
           ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
@@ -50,11 +51,12 @@ export const check = (
 
 const wrongFields = (
   input: StartInput,
-  application: Result.Result<Application.Application, Refusal>,
+  line: Line,
+  application: Result.Result<Application, Refusal>,
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ReadonlyArray<ApiError.FieldError> => [
-  ...Consent.check(input, caller.kind, input.line, disclosure),
+  ...Consent.check(input, caller.kind, line, disclosure),
   ...checkScenario(input, caller),
   ...checkKey(input, caller),
   ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
@@ -63,12 +65,12 @@ const wrongFields = (
 ]
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
-const stand_in = {
-  line: "personal_auto",
+const standIn = (lines: LineSet) => ({
+  line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
   request_key: "stand-in",
   application: {}
-}
+})
 
 /** What can be judged only once the line is known. */
 const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
@@ -80,7 +82,8 @@ export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
   caller: Caller,
-  moment: Moment
+  moment: Moment,
+  lines: LineSet
 ): ReadonlyArray<ApiError.FieldError> => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
@@ -88,12 +91,12 @@ export const validateRest = (
   if (names.has("line")) for (const name of of_line) names.add(name)
   const rest = decodeInput({
     ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
-    ...pick(stand_in, (name) => names.has(name))
+    ...pick(standIn(lines), (name) => names.has(name))
   })
-  if (Option.isNone(rest)) return []
-  const { application, line } = rest.value
-  const facts = Application.parse(line, application, fromMillis(moment.now).slice(0, 10))
-  return wrongFields(rest.value, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
+  const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
+  if (Option.isNone(rest) || line === undefined) return []
+  const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
+  return wrongFields(rest.value, line, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
 }
 
 const pick = (fields: object, wanted: (name: string) => boolean) =>
@@ -125,11 +128,9 @@ const playable = (scenario: string | null, { line }: StartInput): Scenario.Scena
   Scenario.namesOf(line).find((name) => name === scenario) ?? null
 
 /** The refusals that scenarios play whatever is sent. */
-const refusalOf = (scenario: Scenario.ScenarioName | null, input: StartInput): Refusal | null => {
+const refusalOf = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
-    return ApiError.needsInformation(
-      Application.priceTierPaths(input.line).map((path) => ({ path, message: "This fact is required." }))
-    )
+    return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
   }
   if (scenario === "consent_refused") {
     return ApiError.invalidInput([{ path: "consent_receipt_id", message: "The person has not consented." }])

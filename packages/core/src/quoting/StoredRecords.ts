@@ -1,4 +1,4 @@
-import type { Line } from "../lines/Line.ts"
+import type { LineName } from "../lines/standard.ts"
 import { record, type StoredRecord } from "../storage/Change.ts"
 import type { QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -23,7 +23,7 @@ export const storedRequest = (request: QuoteRequest): StoredRecord =>
 export const requestOf = (stored: StoredRecord): QuoteRequest => Json.decode(Json.fromText<QuoteRequest>(stored.body))
 
 /** A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds. */
-export const storedQuote = (quote: Quote, line: Line, created_at: number, at: number): StoredRecord => ({
+export const storedQuote = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord => ({
   kind: "quote",
   id: quote.id,
   version: quote.version,

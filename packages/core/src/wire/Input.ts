@@ -1,8 +1,15 @@
-import { Predicate, Result, Schema, SchemaIssue } from "effect"
+import { Predicate, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
 export const max_depth = 32
+
+/** One thing that is wrong with an input. */
+export interface Finding {
+  readonly error: FieldError
+  /** Whether a required field is absent, rather than one that is there refused. */
+  readonly missing: boolean
+}
 
 /**
  * Compiles a schema into the reader of an operation's input.
@@ -12,16 +19,50 @@ export const max_depth = 32
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  return (input) => {
-    const unsafe = isStorable(input, 0) ? [] : unstorable(input)
-    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(invalidInput(unsafe))
-    const decoded = decode(input)
-    if (Result.isSuccess(decoded) && unsafe.length === 0) return Result.succeed(decoded.success)
-    const wrong = Result.isFailure(decoded) ? fieldErrors(decoded.failure.issue, []) : []
-    return Result.fail(invalidInput(firstOfEach([...unsafe, ...wrong])))
-  }
+  const check = checker(schema)
+  return (input) => Result.mapError(check(input), (findings) => invalidInput(findings.map(({ error }) => error)))
 }
+
+/**
+ * Compiles a schema into a check that tells missing fields from wrong ones; paths start at `root`.
+ *
+ * A field that is undefined counts as absent, as it would in JSON. Where a whole object is missing, the fields that it requires are reported.
+ */
+export const checker = <A>(
+  schema: Schema.Decoder<A>,
+  root: ReadonlyArray<string> = []
+): ((input: unknown) => Result.Result<A, ReadonlyArray<Finding>>) => {
+  // A decoder that drops unknown fields, and stops at the first issue, takes a fifth of the time.
+  const decodeQuickly = Schema.decodeUnknownResult(schema)
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const check = (input: unknown): Result.Result<A, ReadonlyArray<Finding>> => {
+    const unsafe = isStorable(input, 0) ? [] : unstorable(input, root)
+    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(unsafe.map(wrong))
+    const quick = unsafe.length === 0 ? decodeQuickly(input) : null
+    if (quick !== null && Result.isSuccess(quick) && isKept(input, quick.success)) return Result.succeed(quick.success)
+    const decoded = decode(input)
+    if (Result.isSuccess(decoded)) {
+      return unsafe.length === 0 ? Result.succeed(decoded.success) : Result.fail(unsafe.map(wrong))
+    }
+    if (hasUndefined(input)) return check(withoutUndefined(input))
+    const found = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
+    return Result.fail(firstOfEach([...unsafe.map(wrong), ...found]))
+  }
+  return check
+}
+
+/** Whether a decoder has kept every field of its input: those that it drops are unknown. */
+const isKept = (input: unknown, decoded: unknown): boolean => {
+  if (input === decoded || typeof decoded !== "object" || decoded === null) return true
+  if (Array.isArray(input)) return Array.isArray(decoded) && input.every((item, i) => isKept(item, decoded[i]))
+  if (!Predicate.isReadonlyObject(input) || !Predicate.isReadonlyObject(decoded)) return true
+  for (const name of Object.keys(input)) {
+    if (!Object.hasOwn(decoded, name) || !isKept(input[name], decoded[name])) return false
+  }
+  return true
+}
+
+const wrong = (error: FieldError): Finding => ({ error, missing: false })
 
 /** The input of an operation that has none: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
@@ -30,11 +71,14 @@ export const Nothing = Schema.Record(Schema.String, Schema.Never)
 export const isLonger = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max)
 
+const isShorter = (text: string, min: number): boolean =>
+  text.length < min || (text.length < 2 * min && [...text].length < min)
+
 /** Text of at most so many characters, and of at least so many. */
-export const textUpTo = (max: number, min: 0 | 1 = 0) => {
+export const textUpTo = (max: number, min = 0) => {
   const bounds = min === 0 ? { maxLength: max } : { minLength: min, maxLength: max }
   return Schema.String.check(
-    Schema.makeFilter((text) => text.length >= min && !isLonger(text, max), {
+    Schema.makeFilter((text) => !isShorter(text, min) && !isLonger(text, max), {
       expected: `text of ${min === 0 ? "at most" : `${min} to`} ${max} characters`,
       toJsonSchema: () => bounds,
       arbitraryConstraint: bounds
@@ -54,37 +98,49 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 /** One finding for each field: what is not a number breaks every bound of the number, too. */
-const firstOfEach = (findings: ReadonlyArray<FieldError>): ReadonlyArray<FieldError> => {
+const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
-  return findings.filter(({ path }) => !paths.has(path) && paths.add(path))
+  return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<FieldError> => {
-  const at = (message: string): ReadonlyArray<FieldError> => [{ path: pathOf(path), message }]
+/** A place in an input: its path, its schema where that is known, and what is there. */
+interface Place {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly ast: SchemaAST.AST | undefined
+  readonly value: unknown
+}
+
+const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
+  const at = (message: string, allowed_values: ReadonlyArray<string> = []): ReadonlyArray<Finding> => [
+    wrong({ path: pathOf(place.path), message, ...(allowed_values.length > 0 && { allowed_values }) })
+  ]
   switch (issue._tag) {
     case "Pointer":
-      return fieldErrors(issue.issue, [...path, ...issue.path])
-    case "Composite":
-      return issue.issues.flatMap((inner) =>
-        fieldErrors(inner, path).map((error) => (isMissing(inner) ? withChoices(error, issue.ast, inner.path) : error))
-      )
+      return findingsOf(issue.issue, issue.path.reduce(memberOf, place))
+    case "Composite": {
+      const here = { ...place, ast: issue.ast }
+      const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
+      return issues.flatMap((inner) => findingsOf(inner, here))
+    }
     case "Filter": {
       const expected = issue.filter.annotations?.expected
+      if (expected !== undefined) return at(`Must be ${expected}.`)
       // A rule over several fields says itself what is wrong, and where.
-      return expected === undefined ? fieldErrors(issue.issue, path) : at(`Must be ${expected}.`)
+      const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
+      return said.flatMap((inner) => findingsOf(inner, place))
     }
     case "MissingKey":
-      return at("This field is required.")
+      return missingAt(place, issue.annotations?.because)
     case "UnexpectedKey":
       return at("This field is not known.")
     default: {
-      if ("ast" in issue && issue.ast._tag === "Never") return at("This field is not known.")
-      const allowed_values = "ast" in issue ? literalsOf(issue.ast) : []
-      if (allowed_values.length > 0) {
-        return [{ path: pathOf(path), message: "Must be one of the allowed values.", allowed_values }]
-      }
+      const ast = "ast" in issue ? issue.ast : undefined
+      if (ast?._tag === "Never") return at("This field is not known.")
+      const allowed_values = choicesOf(ast)
+      if (ast?._tag === "Boolean") return at("Must be true or false.", allowed_values)
+      if (allowed_values.length > 0) return at("Must be one of the allowed values.", allowed_values)
       if (issue._tag === "InvalidType") return at(`Must be ${expectedBy(issue)}.`)
       const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
       return at(`${expected}.`)
@@ -92,15 +148,53 @@ const fieldErrors = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>)
   }
 }
 
-const isMissing = (issue: SchemaIssue.Issue): issue is SchemaIssue.Pointer =>
-  issue._tag === "Pointer" && issue.issue._tag === "MissingKey"
+const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
+  path: [...path, name],
+  ast:
+    ast?._tag === "Objects"
+      ? ast.propertySignatures.find((member) => member.name === name)?.type
+      : ast?._tag === "Arrays"
+        ? ast.rest[0]
+        : undefined,
+  value: Predicate.hasProperty(value, name) ? value[name] : undefined
+})
 
-/** What may stand in a field that is missing, where that is a choice. */
-const withChoices = (error: FieldError, object: SchemaIssue.Composite["ast"], [name]: SchemaIssue.Pointer["path"]) => {
-  const fields = object._tag === "Objects" ? object.propertySignatures : []
-  const field = fields.find((field) => field.name === name)
-  const allowed_values = field === undefined ? [] : literalsOf(field.type)
-  return allowed_values.length > 0 ? { ...error, allowed_values } : error
+/** Items beyond the bound of a list (`max_items`) are not looked at. */
+const isWithin = ({ checks }: SchemaAST.AST) => {
+  const bound = checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
+  return (issue: SchemaIssue.Issue): boolean =>
+    bound === undefined || issue._tag !== "Pointer" || Number(issue.path[0]) < bound
+}
+
+/**
+ * The checks that only look at which members there are (`reads_keys`) also hold where a member is wrong: a decoder
+ * passes all checks over then.
+ */
+const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
+  issues.some(({ _tag }) => _tag === "Filter")
+    ? []
+    : (ast.checks ?? []).flatMap((check) => {
+        if (check._tag !== "Filter" || check.annotations?.reads_keys !== true) return []
+        const issue = check.run(value, ast, {})
+        return issue === undefined ? [] : [new SchemaIssue.Filter(check, issue)]
+      })
+
+/** What is missing where nothing is: what an empty object or list would lack, or else the field itself. */
+const missingAt = (place: Place, because: unknown): ReadonlyArray<Finding> => {
+  const { ast, path } = place
+  const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
+  if (ast !== undefined && empty !== null) {
+    const decoded = Schema.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors: "all" })(empty)
+    const inside = Result.isFailure(decoded) ? findingsOf(decoded.failure.issue, { ...place, value: empty }) : []
+    if (inside.length > 0 && inside.every(({ missing }) => missing)) return inside
+  }
+  const label = ast === undefined ? undefined : SchemaAST.resolve(ast)?.label
+  const required = typeof label === "string" ? `Required: ${label}.` : "This field is required."
+  const message = typeof because === "string" ? `${required} ${because}` : required
+  const allowed_values = choicesOf(ast)
+  return [
+    { error: { path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) }, missing: true }
+  ]
 }
 
 const kinds: { readonly [tag: string]: string } = {
@@ -119,11 +213,14 @@ const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
   return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }
 
-const literalsOf = (ast: SchemaIssue.InvalidType["ast"]): ReadonlyArray<string> => {
-  if (ast._tag === "Literal") return [String(ast.literal)]
-  if (ast._tag !== "Union") return []
-  const literals = ast.types.map(literalsOf)
-  return literals.every((literal) => literal.length > 0) ? literals.flat() : []
+/** What may stand in a field that is a choice, as text; nothing where it is none. */
+const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
+  if (ast?._tag === "Literal") return [String(ast.literal)]
+  if (ast?._tag === "Null") return ["null"]
+  if (ast?._tag === "Boolean") return ["true", "false"]
+  if (ast?._tag !== "Union") return []
+  const choices = ast.types.map(choicesOf)
+  return choices.every((some) => some.length > 0) ? choices.flat() : []
 }
 
 /** Whether there is nothing for `unstorable` to find. */
@@ -139,10 +236,21 @@ const isStorable = (value: unknown, depth: number): boolean => {
   return true
 }
 
+const hasUndefined = (value: unknown): boolean =>
+  Predicate.isObjectOrArray(value) &&
+  Object.values(value).some((member) => member === undefined || hasUndefined(member))
+
+const withoutUndefined = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : withoutUndefined(item)))
+  if (!Predicate.isReadonlyObject(value)) return value
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member)]))
+}
+
 /** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end; at most ten findings. */
-const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
+const unstorable = (input: unknown, root: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
   const found: Array<FieldError> = []
-  const path: Array<string> = []
+  const path = [...root]
   const visit = (value: unknown): void => {
     if (found.length >= max_findings) return
     if (typeof value === "string") {
@@ -150,7 +258,7 @@ const unstorable = (input: unknown): ReadonlyArray<FieldError> => {
     } else if (typeof value === "bigint") {
       found.push({ path: pathOf(path), message: "Must be a plain number, not a BigInt." })
     } else if (typeof value === "object" && value !== null) {
-      if (path.length >= max_depth) {
+      if (path.length - root.length >= max_depth) {
         found.push({ path: pathOf(path), message: too_deep })
         return
       }

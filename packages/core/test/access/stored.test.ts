@@ -1,12 +1,12 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Line } from "../../src/lines/Line.ts"
+import type { LineName } from "../../src/lines/standard.ts"
 import { recordKinds } from "../../src/storage/Change.ts"
 import { directory, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { advance, start, story } from "../quoting/support.ts"
 
-const secretFacts: { readonly [L in Line]: object } = {
+const secretFacts: { readonly [L in LineName]: object } = {
   personal_auto: {
     applicant: {
       first_name: "Ada",

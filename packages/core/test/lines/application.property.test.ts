@@ -6,7 +6,7 @@ import * as Application from "../../src/lines/Application.ts"
 import { assume } from "../../src/lines/Assume.ts"
 import { labels } from "../../src/lines/FactCatalog.ts"
 import { compile, type JsonSchema, noProblems } from "../../src/lines/JsonSchemaCheck.ts"
-import { type Line, lines } from "../../src/lines/Line.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
 
 const today = "2026-11-20"
 
@@ -104,9 +104,9 @@ const mutated = (value: unknown): fc.Arbitrary<unknown> => {
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null")
 
-const application = (line: Line): fc.Arbitrary<unknown> => taken(Application.schemaOf(line))
+const application = (line: LineName): fc.Arbitrary<unknown> => taken(Application.schemaOf(line))
 
-const candidates = (line: Line): fc.Arbitrary<unknown> =>
+const candidates = (line: LineName): fc.Arbitrary<unknown> =>
   fc
     .oneof(
       { weight: 2, arbitrary: application(line) },
@@ -123,7 +123,7 @@ const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
 const itemsOf = (value: unknown): ReadonlyArray<Members> => (Array.isArray(value) ? value.map(membersOf) : [])
 
 /** An application of the right structure, with the values that chance cannot fit to each other replaced. */
-const mended = (line: Line, input: unknown): unknown => {
+const mended = (line: LineName, input: unknown): unknown => {
   const { applicant: _, effective_date: __, ...facts } = membersOf(input)
   switch (line) {
     case "personal_auto":
@@ -161,7 +161,7 @@ const mended = (line: Line, input: unknown): unknown => {
   }
 }
 
-describe.each(lines)("the facts of %s", (line) => {
+describe.each(lineNames)("the facts of %s", (line) => {
   it("are right in structure exactly where a stock validator says so", () => {
     const checker = compile(Application.schemaOf(line), { root: "application", patterns: {}, labels: labels[line] })
     const stock = ajv.compile(Application.schemaOf(line))
@@ -224,7 +224,7 @@ describe.each(lines)("the facts of %s", (line) => {
 describe("any JSON", () => {
   it("is read without throwing", () => {
     fc.assert(
-      fc.property(fc.constantFrom(...lines), fc.anything({ withNullPrototype: true }), (line, input) => {
+      fc.property(fc.constantFrom(...lineNames), fc.anything({ withNullPrototype: true }), (line, input) => {
         Application.parse(line, input, today)
       }),
       { numRuns: 2_000, seed: 11 }

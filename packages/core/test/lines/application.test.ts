@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Application from "../../src/lines/Application.ts"
-import type { Line } from "../../src/lines/Line.ts"
-import { subjectsOf } from "../../src/lines/Subject.ts"
+import { type Application, missingOf } from "../../src/lines/Application.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import {
   accepted,
   allowedAt,
@@ -11,6 +10,7 @@ import {
   errorsOf,
   invalid,
   invalidPaths,
+  lineNamed,
   missingPaths,
   pets,
   renters,
@@ -20,8 +20,14 @@ import {
   withVehicle
 } from "./applications.ts"
 
+const completed = ({ line, facts }: Application) => {
+  const name = lineNames.find((name) => name === line) ?? assert.fail(line)
+  return lineNamed(name).complete(facts, "2026-11-20") ?? assert.fail(line)
+}
+const subjectsOf = (application: Application) => completed(application).subjects
+
 describe("the smallest applications", () => {
-  it.each<readonly [Line, unknown]>([
+  it.each<readonly [LineName, unknown]>([
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]
@@ -218,23 +224,23 @@ describe("malformed facts", () => {
 
 describe("what is asked of callers and carriers", () => {
   it("lists the required facts of a line with labels", () => {
-    assert.deepStrictEqual(Application.requiredFacts("personal_auto")[1], {
+    assert.deepStrictEqual(lineNamed("personal_auto").required_facts[1], {
       path: "garaging_address.zip",
       label: "ZIP code where the car is kept",
       tier: "price",
       pii: "indirect"
     })
     assert.deepStrictEqual(
-      Application.requiredFacts("renters").map((fact) => fact.path),
+      lineNamed("renters").required_facts.map((fact) => fact.path),
       ["dwelling.address.state", "dwelling.address.zip", "dwelling.type"]
     )
     for (const line of ["personal_auto", "renters", "pet"] as const) {
-      for (const fact of Application.requiredFacts(line)) assert.notStrictEqual(fact.label, fact.path)
+      for (const fact of lineNamed(line).required_facts) assert.notStrictEqual(fact.label, fact.path)
     }
   })
 
   it("lists the price facts of a line", () => {
-    assert.deepStrictEqual(Application.priceTierPaths("personal_auto"), [
+    assert.deepStrictEqual(lineNamed("personal_auto").price_paths, [
       "application.garaging_address.state",
       "application.garaging_address.zip",
       "application.drivers.0.date_of_birth",
@@ -260,7 +266,7 @@ describe("what is asked of callers and carriers", () => {
       "drivers.*.first_name",
       "prior_insurance.status"
     ]
-    assert.deepStrictEqual(Application.missingOf(application, needs), [
+    assert.deepStrictEqual(missingOf(application, needs), [
       "application.applicant.phone",
       "application.vehicles.0.vin",
       "application.drivers.0.first_name",
@@ -270,7 +276,10 @@ describe("what is asked of callers and carriers", () => {
 
   it("tells the state of each line", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
-    assert.deepStrictEqual(places.map(Application.stateOf), ["TX", "NY", "TX"])
+    assert.deepStrictEqual(
+      places.map((place) => completed(place).state),
+      ["TX", "NY", "TX"]
+    )
   })
 
   it("names the subjects without a street or a VIN", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
-import { lines } from "../../src/lines/Line.ts"
+import { lineNames } from "../../src/lines/standard.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { Storage } from "../../src/storage/Storage.ts"
@@ -45,7 +45,7 @@ const stored = (id: string) =>
   })
 
 describe("a quote", () => {
-  for (const line of lines) {
+  for (const line of lineNames) {
     story(
       `${line}: reads as expired from its very moment on, in the words in which it will be stored`,
       Effect.gen(function* () {

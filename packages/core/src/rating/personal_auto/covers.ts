@@ -1,8 +1,8 @@
-import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
-import type { PersonalAutoFacts, VehicleFacts } from "../lines/Facts.ts"
-import * as State from "../lines/State.ts"
-import { deductible, limited, plain } from "./Rated.ts"
+import type { CoverageItem } from "../../carriers/Carrier.ts"
+import type { Assumption } from "../../lines/Assumption.ts"
+import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
+import * as State from "../../lines/State.ts"
+import { deductible, limited, plain } from "../Rated.ts"
 
 /** Limits of a bodily injury cover in whole US dollars. */
 export interface InjuryLimits {

@@ -1,13 +1,14 @@
-import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
-import { breedGroup } from "../lines/Breed.ts"
-import type { PetFacts, PetSubjectFacts } from "../lines/Facts.ts"
-import * as State from "../lines/State.ts"
-import { ageInYears, monthOf } from "../wire/CalendarDate.ts"
-import { limitedAbove, plain, type Rated } from "./Rated.ts"
-import { factor, mulAll, type PetCarrierPlan, plans, step } from "./RatePlan.ts"
+import type { CoverageItem } from "../../carriers/Carrier.ts"
+import type { Assumption } from "../../lines/Assumption.ts"
+import type { PetFacts, PetSubjectFacts } from "../../lines/pet/assume.ts"
+import { breedGroup } from "../../lines/pet/Breed.ts"
+import * as State from "../../lines/State.ts"
+import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
+import { limitedAbove, plain, type Rated } from "../Rated.ts"
+import { factor, mulAll, step } from "../RatePlan.ts"
+import { type PetCarrierPlan, plan as petPlan } from "./plan.ts"
 
-const { factors, band_bp } = plans.pet
+const { factors, band_bp } = petPlan
 
 const several_pets = 9_500
 const term_months = 12

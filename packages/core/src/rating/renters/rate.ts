@@ -1,11 +1,12 @@
-import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
-import type { RentersFacts } from "../lines/Facts.ts"
-import * as State from "../lines/State.ts"
-import { deductible, limited, plain, type Rated } from "./Rated.ts"
-import { factor, mulAll, neutral, plans, type RentersCarrierPlan, step, territory } from "./RatePlan.ts"
+import type { CoverageItem } from "../../carriers/Carrier.ts"
+import type { Assumption } from "../../lines/Assumption.ts"
+import type { RentersFacts } from "../../lines/renters/assume.ts"
+import * as State from "../../lines/State.ts"
+import { deductible, limited, plain, type Rated } from "../Rated.ts"
+import { factor, mulAll, neutral, step, territory } from "../RatePlan.ts"
+import { type RentersCarrierPlan, plan as rentersPlan } from "./plan.ts"
 
-const { factors, territory_bp } = plans.renters
+const { factors, territory_bp } = rentersPlan
 
 const replacement_cost = 11_200
 const sprinkler = 9_600

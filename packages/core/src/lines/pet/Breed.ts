@@ -1,13 +1,13 @@
 import { Schema } from "effect"
 import breedsFile from "./data/breeds.json" with { type: "json" }
-import type { PetApplication } from "./facts.types.ts"
+import type { Pet } from "./facts.ts"
 
-type Pet = PetApplication["pets"][number]
+type Animal = Pet["pets"][number]
 
 /** The species that are insured. */
-export type Species = Pet["species"]
+export type Species = Animal["species"]
 /** How big a dog is. */
-export type PetSize = NonNullable<Pet["size"]>
+export type PetSize = NonNullable<Animal["size"]>
 
 /** The groups into which the rate plans sort breeds. */
 const breedGroups = [
@@ -127,7 +127,7 @@ export const groupOf = (species: Species, breed: string, size?: PetSize): BreedG
 }
 
 /** The breed group of a pet whose breed has been accepted. */
-export const breedGroup = (pet: Pick<Pet, "species" | "breed" | "size">): BreedGroup =>
+export const breedGroup = (pet: Pick<Animal, "species" | "breed" | "size">): BreedGroup =>
   groupOf(pet.species, pet.breed, pet.size) ?? "unknown"
 
 /** Whether the size must be told besides the breed: it must for a dog whose breed is mixed or unknown. */

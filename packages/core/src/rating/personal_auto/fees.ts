@@ -1,5 +1,5 @@
-import type { PersonalAutoFacts } from "../lines/Facts.ts"
-import type { Rated } from "./Rated.ts"
+import type { PersonalAutoFacts } from "../../lines/personal_auto/assume.ts"
+import type { Rated } from "../Rated.ts"
 
 const pinecrest_installments = 2_500
 const copperline_policy = 6_000

@@ -1,13 +1,19 @@
-import type { DriverFacts, PersonalAutoFacts, PriorInsuranceFacts, VehicleFacts } from "../lines/Facts.ts"
-import * as State from "../lines/State.ts"
-import { ageInYears } from "../wire/CalendarDate.ts"
-import { type AutoCovers, autoCoverageItems, autoCovers, type DamageCovers } from "./autoCovers.ts"
-import { monthsBetween, yearOf } from "./calendar.ts"
-import type { Rated } from "./Rated.ts"
-import { type AutoCarrierPlan, factor, mul, mulAll, neutral, plans, step, territory } from "./RatePlan.ts"
+import type {
+  DriverFacts,
+  PersonalAutoFacts,
+  PriorInsuranceFacts,
+  VehicleFacts
+} from "../../lines/personal_auto/assume.ts"
+import * as State from "../../lines/State.ts"
+import { ageInYears } from "../../wire/CalendarDate.ts"
+import { monthsBetween, yearOf } from "../calendar.ts"
+import type { Rated } from "../Rated.ts"
+import { factor, mul, mulAll, neutral, step, territory } from "../RatePlan.ts"
+import { type AutoCovers, autoCoverageItems, autoCovers, type DamageCovers } from "./covers.ts"
+import { type AutoCarrierPlan, plan as autoPlan } from "./plan.ts"
 import { segmentOfVehicle } from "./VehicleSegment.ts"
 
-const { base_cents, factors, territory_bp } = plans.auto
+const { base_cents, factors, territory_bp } = autoPlan
 
 /** Incidents older than this many months do not count. */
 const incident_months = 36
