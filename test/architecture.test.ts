@@ -144,7 +144,7 @@ describe("modules of the core", () => {
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
     "calls/AnswerName calls/HeldCalls calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
-    "lines/common lines/standard lines/personal_auto/Vin lines/pet/Breed",
+    "lines/everyLine lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
@@ -253,8 +253,18 @@ describe("modules of the core", () => {
 
 describe("hosts", () => {
   /** What a host needs to pass calls on. */
-  const calling = ["ApiError", "Caller", "Event", "Ids", "Json", "Line", "Operation", "operations", "OperationServices"]
-  const speaking = [...calling, "Resource", "Revision", "ServedRevisions", "Timestamp"]
+  const calling = [
+    "ApiError",
+    "Caller",
+    "Event",
+    "Ids",
+    "Json",
+    "LineName",
+    "Operation",
+    "operations",
+    "OperationServices"
+  ]
+  const speaking = [...calling, "standardLines", "Resource", "Revision", "ServedRevisions", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     ...[

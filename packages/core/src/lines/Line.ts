@@ -49,7 +49,7 @@ export interface Definition<Name extends string, Sent extends object, Complete e
   /** Completes facts and notes what it assumes. */
   readonly assume: (facts: Sent, today: string, made: Assumptions) => Complete
   readonly stateOf: (facts: Sent) => StateCode
-  readonly subjectsOf: (facts: Sent) => ReadonlyArray<Subject>
+  readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
 }
 
 /** An insurance line. */
@@ -111,7 +111,7 @@ export const make = <const Name extends string, Sent extends object, Complete ex
           const made = new Assumptions()
           const complete = assume(facts, today, made)
           const assumptions = made.sorted()
-          return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(facts) }
+          return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(complete) }
         })
       )
   }

@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { type Application, missingOf } from "../../src/lines/Application.ts"
+import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
+import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/line.ts"
 import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import {
   accepted,
@@ -283,11 +286,13 @@ describe("what is asked of callers and carriers", () => {
   })
 
   it("names the subjects without a street or a VIN", () => {
-    const cars = accepted("personal_auto", { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] })
-    assert.deepStrictEqual(subjectsOf(cars), [
+    const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
+    assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },
       { subject_id: "vehicle-2", kind: "vehicle", label: null }
     ])
+    // The year of a VIN is known once the facts are completed.
+    assert.strictEqual(subjectsOf(accepted("personal_auto", cars))[1]?.label, "2003")
     const address = { line1: "12 Main Street", city: "New York", ...renters.dwelling.address }
     const home = accepted("renters", { dwelling: { ...renters.dwelling, address } })
     assert.deepStrictEqual(subjectsOf(home), [

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { priceTierPaths } from "../../src/lines/Application.ts"
 import { lineNames } from "../../src/lines/standard.ts"
+import { lineNamed } from "../lines/applications.ts"
 import { prompt } from "./carriers.ts"
 import {
   advance,
@@ -263,7 +263,7 @@ describe("the scenario of a start", () => {
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
         assert.strictEqual(error._tag, "needs_information")
-        assert.deepStrictEqual(pathsOf(error), priceTierPaths(line))
+        assert.deepStrictEqual(pathsOf(error), lineNamed(line).price_paths)
         assert.isNotEmpty(pathsOf(error))
         assert.lengthOf(yield* feed(), 0)
       })

@@ -4,8 +4,9 @@ import * as fc from "fast-check"
 import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/carriers/Carrier.ts"
 import { check } from "../../src/carriers/Offer.ts"
 import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNamed } from "../lines/applications.ts"
 import { askFor, carriers, carriersOf, reference, requested_at, servedBy, zipOf } from "./support.ts"
 
 const all = Effect.runSync(carriers)
@@ -290,7 +291,7 @@ describe("every offer, whatever the facts", () => {
             const premium = offer.premium?.amount_minor ?? 0
             assert.isTrue(Number.isSafeInteger(premium) && premium > 0)
             const checked = check(offer, {
-              line,
+              line: lineNamed(line),
               state: asked.at.state,
               subject_ids: new Set(offer.subjects.map((subject) => subject.subject_id)),
               handoff_hosts: adapter.handoff_hosts,

@@ -111,7 +111,7 @@ const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypt
 export const carriers: Effect.Effect<ReadonlyArray<CarrierAdapter>> = fictionalCarriers.pipe(Effect.provide(MacLive))
 
 /** The carriers of a line, in the order in which they usually answer. */
-export const carriersOf = (all: ReadonlyArray<CarrierAdapter>, line: LineName): ReadonlyArray<CarrierAdapter> =>
+export const carriersOf = (all: ReadonlyArray<CarrierAdapter>, line: string): ReadonlyArray<CarrierAdapter> =>
   all
     .filter((adapter) => adapter.lines[line] !== undefined)
     .toSorted((a, b) => (a.lines[line]?.typical_ms ?? 0) - (b.lines[line]?.typical_ms ?? 0))

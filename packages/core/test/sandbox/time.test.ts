@@ -45,7 +45,7 @@ const scenarios = (line: (typeof lineNames)[number]) =>
 /** Every scenario of every line, started at once; afterwards all that can be read of it. */
 const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
-    const inputs = lines.flatMap((line) =>
+    const inputs = lineNames.flatMap((line) =>
       [undefined, ...scenarios(line)].map((scenario, i) => ({
         line,
         request_key: `${line}-${i}`,

@@ -1,6 +1,6 @@
 import { ageInYears } from "../../wire/CalendarDate.ts"
 import type { Assumptions, With } from "../Assumption.ts"
-import { completePolicy } from "../common.ts"
+import { completePolicy } from "../everyLine.ts"
 import * as State from "../State.ts"
 import type { PersonalAuto } from "./facts.ts"
 import { modelYear } from "./Vin.ts"

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Applicant, address, policyFacts } from "../common.ts"
+import { Applicant, address, policyFacts } from "../everyLine.ts"
 import * as Fact from "../Fact.ts"
 import { stateCodes } from "../State.ts"
 

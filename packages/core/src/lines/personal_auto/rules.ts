@@ -1,5 +1,5 @@
 import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
-import { checkAddress, checkCommon } from "../common.ts"
+import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Draft, Problems, Rules } from "../Rules.ts"
 import * as State from "../State.ts"
 import { limits, otherRelationships, type PersonalAuto } from "./facts.ts"

@@ -1,5 +1,5 @@
 import type { Assumptions, Scalar, With } from "../Assumption.ts"
-import { completePolicy } from "../common.ts"
+import { completePolicy } from "../everyLine.ts"
 import type { Pet } from "./facts.ts"
 
 type PetCoverage = NonNullable<Pet["coverage"]>

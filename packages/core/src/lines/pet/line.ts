@@ -1,4 +1,4 @@
-import { billing_cycles } from "../common.ts"
+import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import { type Subject, subject } from "../Subject.ts"
 import { assume } from "./assume.ts"

@@ -1,5 +1,5 @@
 import { monthOf } from "../../wire/CalendarDate.ts"
-import { checkAddress, checkCommon } from "../common.ts"
+import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Draft, Problems, Rules } from "../Rules.ts"
 import * as Breed from "./Breed.ts"
 import { type Pet, size_label, sizes } from "./facts.ts"

@@ -1,4 +1,4 @@
-import { checkAddress, checkCommon } from "../common.ts"
+import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Rules } from "../Rules.ts"
 import type { Renters } from "./facts.ts"
 
