@@ -39,10 +39,9 @@ export const reader = <A extends object>(
   rules: Rules<A>
 ): ((input: unknown, today: string) => Result.Result<A, Refusal>) => {
   const check = checker(facts, [root])
-  const isDraft = (value: unknown): value is Draft<A> => {
-    const checked = check(value)
-    return Result.isSuccess(checked) || checked.failure.every(({ missing }) => missing)
-  }
+  // A value is a draft where its check finds nothing but missing facts.
+  const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
+    Result.isSuccess(checked) || checked.failure.every(({ missing }) => missing)
   return (input, today) => {
     const checked = check(input)
     if (Result.isSuccess(checked)) {
@@ -51,8 +50,11 @@ export const reader = <A extends object>(
       return Result.map(verdict(problems), () => checked.success)
     }
     const problems = new Problems(errorsOf(checked.failure, false), errorsOf(checked.failure, true))
-    const draft = without(input, root, new Set(problems.wrong.map((error) => error.path)))
-    if (isDraft(draft)) rules(draft, today, problems)
+    if (isDraft(input, checked)) rules(input, today, problems)
+    else {
+      const draft = without(input, root, new Set(problems.wrong.map((error) => error.path)))
+      if (isDraft(draft, check(draft))) rules(draft, today, problems)
+    }
     return Result.flatMap(verdict(problems), () => Result.fail(needsInformation(problems.missing)))
   }
 }

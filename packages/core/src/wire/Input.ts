@@ -26,7 +26,8 @@ export const reader = <A>(
 /**
  * Compiles a schema into a check that tells missing fields from wrong ones; paths start at `root`.
  *
- * A field that is undefined counts as absent, as it would in JSON. Where a whole object is missing, the fields that it requires are reported.
+ * A field that is undefined counts as absent, as it would in JSON. Where a whole object is missing, the fields that it
+ * requires are reported.
  */
 export const checker = <A>(
   schema: Schema.Decoder<A>,
@@ -121,12 +122,8 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       return findingsOf(issue.issue, issue.path.reduce(memberOf, place))
     case "Composite": {
       const here = { ...place, ast: issue.ast }
-      const issues = issue.issues.filter(isWithin(issue.ast))
-      return [
-        ...issues.filter((inner) => !isUnexpected(inner)),
-        ...skippedChecks(issue, here),
-        ...issues.filter(isUnexpected)
-      ].flatMap((inner) => findingsOf(inner, here))
+      const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
+      return issues.flatMap((inner) => findingsOf(inner, here))
     }
     case "Filter": {
       const expected = issue.filter.annotations?.expected
@@ -162,9 +159,6 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
         : undefined,
   value: Predicate.hasProperty(value, name) ? value[name] : undefined
 })
-
-const isUnexpected = (issue: SchemaIssue.Issue): boolean =>
-  issue._tag === "Pointer" && issue.issue._tag === "UnexpectedKey"
 
 /** Items beyond the bound of a list (`max_items`) are not looked at. */
 const isWithin = ({ checks }: SchemaAST.AST) => {

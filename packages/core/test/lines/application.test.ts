@@ -147,8 +147,8 @@ describe("malformed facts", () => {
   it("are refused at the path of an unknown field, without allowed values", () => {
     const input = { ...auto, drivers: [{ ...driver, ssn: "078-05-1120" }], note: 1 }
     assert.deepStrictEqual(invalid("personal_auto", input), [
-      { path: "application.drivers.0.ssn", message: "This field is not known." },
-      { path: "application.note", message: "This field is not known." }
+      { path: "application.note", message: "This field is not known." },
+      { path: "application.drivers.0.ssn", message: "This field is not known." }
     ])
     assert.deepStrictEqual(invalidPaths("renters", JSON.parse('{"__proto__":{"dwelling":1}}')), [
       "application.__proto__"
