@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import * as flags from "./flags.ts"
 import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
+import * as unread from "./http/unread.ts"
 import * as inProcess from "./inProcess/suite.ts"
 import * as pgChanges from "./pg/changes.ts"
 import * as Databases from "./pg/Databases.ts"
@@ -30,6 +31,7 @@ for (const suite of [suites.read, suites.start, suites.mcp]) {
   const rows = await http.run(suite, facts, settings)
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))
 }
+if (isWanted("unread")) add(unread.tableOf(await unread.run(settings.rounds, settings.seconds)))
 if (isWanted("stored")) {
   add(report.ofLevels(await inProcess.stored(settings.quick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000])))
 }

@@ -111,6 +111,7 @@ export const order = [
   "read",
   "start",
   "mcp",
+  "unread",
   "stored",
   "lives",
   "deliveries",

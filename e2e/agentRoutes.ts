@@ -14,9 +14,12 @@ export const agentRoutes = (tools: ReadonlyArray<Tool.Tool> = []): ReadonlyArray
     sign: (text) => Quotewire.sign("mcp_session", text),
     isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
   })
-  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
-    Route.make(method, Endpoint.path, (incoming) =>
-      endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
-    )
+  return Endpoint.paths.flatMap((path) =>
+    (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) => ({
+      ...Route.make(method, path, (incoming) =>
+        endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
+      ),
+      name: Endpoint.path
+    }))
   )
 }

@@ -21,9 +21,10 @@ export interface Listening {
 
 export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" }
 
-/** CPU time that the process has taken so far, in microseconds. */
+/** What the process has taken so far: CPU time in microseconds, and memory. */
 export interface Cpu {
   readonly cpu_us: number
+  readonly resident_bytes: number
 }
 
 /** Runs a server as a peer of the bench. */
@@ -31,7 +32,7 @@ export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
   Child.answer(async (question: Question): Promise<Listening | Cpu> => {
     if (question.ask === "listen") return listen(question.shared)
     const { user, system } = process.cpuUsage()
-    return { cpu_us: user + system }
+    return { cpu_us: user + system, resident_bytes: process.memoryUsage.rss() }
   })
 
 /** As long as a key of ours. */

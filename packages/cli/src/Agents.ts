@@ -21,10 +21,13 @@ export const routes = ({
     sign: (text) => Quotewire.sign(purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
   })
-  return (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) =>
-    Route.make(method, Endpoint.path, (incoming) =>
-      endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
-    )
+  return Endpoint.paths.flatMap((path) =>
+    (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) => ({
+      ...Route.make(method, path, (incoming) =>
+        endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
+      ),
+      name: Endpoint.path
+    }))
   )
 }
 

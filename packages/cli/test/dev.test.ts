@@ -209,6 +209,25 @@ describe("quotewire", () => {
     })
   )
 
+  it.live("serves agents at /v1/mcp, and at the same path with a slash at its end", () =>
+    Effect.gen(function* () {
+      const { base_url } = JSON.parse((yield* host(["dev", "--port", "0", "--json"])).output())
+      for (const path of ["/v1/mcp", "/v1/mcp/"]) {
+        const answer = yield* Effect.promise(async () => {
+          const response = await fetch(`${base_url}${path}`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+          })
+          return response.json()
+        })
+        assert.deepStrictEqual(answer, { jsonrpc: "2.0", id: 1, result: {} })
+        const { status } = yield* Effect.promise(() => fetch(`${base_url}${path}`))
+        assert.strictEqual(status, 405)
+      }
+    })
+  )
+
   it.live("names a wrong variable of the environment", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })

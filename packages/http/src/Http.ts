@@ -16,7 +16,7 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
 /**
  * The API as a handler for a `node:http` or Express server that exists already.
  *
- * It reads bodies itself, so it must stand before any body parser. When the scope ends, what still runs is broken off;
+ * It reads bodies itself, and takes the `request.body` of a body parser that stands before it. When the scope ends, what still runs is broken off;
  * `close` and `idle` make it gentler.
  */
 export const handler = Effect.fnUntraced(function* <R>(

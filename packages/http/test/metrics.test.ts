@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Answer, Metrics, Route } from "@quotewire/http"
-import { Effect, Metric, References, Tracer } from "effect"
+import { Cause, Effect, Logger, Metric, References, Tracer } from "effect"
 import { type SendOptions, services, start } from "./support/host.ts"
 
 interface Sample {
@@ -120,5 +120,24 @@ describe("a host", () => {
       assert.includeMembers(names, ["/probe", "get_thing"])
       assert.notInclude(names.join(" "), "secret")
     })
+  )
+})
+
+describe("a hook of a host that throws", () => {
+  it.live("has a line in the log, and calls are answered all the same", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))
+      const onAnswered = () => {
+        throw new Error("no")
+      }
+      const host = yield* Effect.provideService(start({ onAnswered }), References.CurrentLoggers, new Set([logger]))
+      for (let call = 0; call < 3; call++) {
+        assert.strictEqual((yield* host.send("GET", "/v1/things/th_1")).status, 200)
+      }
+      const told = lines.filter((line) => line.startsWith("onAnswered has failed"))
+      assert.lengthOf(told, 3)
+      assert.match(told[0] ?? "", /metrics\.test\.ts:\d+:\d+/)
+    }).pipe(Effect.scoped)
   )
 })

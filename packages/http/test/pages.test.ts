@@ -111,7 +111,8 @@ describe("the reference", () => {
         query: "",
         headers: {},
         address: "",
-        read: () => Effect.never
+        read: () => Effect.never,
+        readRaw: () => Effect.never
       }
       const { body, headers } = yield* route?.handle(incoming) ?? assert.fail("no route")
       const text = String(body)

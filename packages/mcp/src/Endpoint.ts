@@ -1,4 +1,4 @@
-import { ApiError, type Caller, Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, Ids, Operation, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Origins from "./Origins.ts"
@@ -11,6 +11,9 @@ export const max_bytes = 256 * 1024
 
 /** Where the endpoint stands. */
 export const path = "/v1/mcp"
+
+/** The paths that a host answers: some programs put a slash at the end. */
+export const paths = [path, `${path}/`] as const
 
 /** A request over HTTP, of whatever server. */
 export interface Incoming {
@@ -48,7 +51,9 @@ export interface Endpoint<R> {
    *
    * It fails where the message is not looked at: the caller or the origin is not let in, or the body is too large.
    */
-  readonly handle: (incoming: Incoming) => Effect.Effect<Outgoing, ApiError.ApiError, R | Operation.PipelineServices>
+  readonly handle: (
+    incoming: Incoming
+  ) => Effect.Effect<Outgoing, ApiError.ApiError, R | Operation.PipelineServices | Ids.Ids>
 }
 
 /** The agent endpoint over HTTP (api.md, Agent endpoint): JSON in, JSON out, and nothing kept between two requests. */
@@ -69,12 +74,8 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (client === null) return noHeaders
     return { "mcp-session-id": Session.write(client, yield* settings.sign(Session.payloadOf(client))) }
   })
-  const answer = Effect.fnUntraced(function* (
-    incoming: Incoming,
-    coming: ReturnType<typeof comingFrom>,
-    caller: Caller.Caller,
-    message: JsonRpc.Message
-  ) {
+  const answer = Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, message: JsonRpc.Message) {
+    const coming = comingFrom(incoming)
     const headers = routingHeaders(incoming)
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(incoming, message)
@@ -91,6 +92,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (message.method === "tools/call") return json(200, text)
     return yield* noted(json(200, text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
   })
+  const answerBatch = batchWith(answer)
   const handle = Effect.fnUntraced(function* (incoming: Incoming) {
     const origin = header(incoming, "origin")
     if (origin !== null && !Origins.isAllowed(settings.origins, origin)) return yield* forbiddenOrigin
@@ -98,12 +100,16 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     if (incoming.method !== "POST") {
       return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, "not_found"), onlyPost)
     }
-    const coming = comingFrom(incoming)
-    const { credentials, request_id } = coming
+    const { credentials, request_id } = comingFrom(incoming)
     const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
-    const message = Result.flatMap(textOf(incoming, yield* incoming.body), JsonRpc.parse)
-    if (Result.isSuccess(message)) return yield* answer(incoming, coming, caller, message.success)
-    const outgoing = failed(message.failure.id, message.failure.error, 400)
+    const parse = Protocol.hasBatches(routingHeaders(incoming).version) ? JsonRpc.parseBody : JsonRpc.parse
+    const read = Result.flatMap(textOf(incoming, yield* incoming.body), parse)
+    if (Result.isSuccess(read)) {
+      return yield* "method" in read.success
+        ? answer(incoming, caller, read.success)
+        : answerBatch(incoming, caller, read.success)
+    }
+    const outgoing = failed(read.failure.id, read.failure.error, 400)
     return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 400 }, "invalid_json"), outgoing)
   })
   return {
@@ -118,6 +124,37 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       )
   }
 }
+
+/** Answers the messages of a batch side by side. Each is a request of its own, in the request log too. */
+const batchWith = <R>(
+  answer: (
+    incoming: Incoming,
+    caller: Caller.Caller,
+    message: JsonRpc.Message
+  ) => Effect.Effect<Outgoing, ApiError.ApiError, R>
+) =>
+  Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, batch: JsonRpc.Batch) {
+    const ids = yield* Ids.Ids
+    const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
+      const own = index === 0 ? incoming : { ...incoming, request_id: ids.request() }
+      const message = Result.flatMap(read, batched)
+      if (Result.isSuccess(message)) return yield* answer(own, caller, message.success)
+      yield* note(own, viaOf(own, null), "invalid_json")
+      return failed(message.failure.id, message.failure.error, 200)
+    })
+    const answers = yield* Effect.forEach(batch, answerOne, { concurrency: "unbounded" })
+    const bodies = answers.flatMap(({ body }) => body ?? [])
+    return bodies.length === 0 ? accepted : json(200, `[${bodies.join(",")}]`)
+  })
+
+/** A message of a batch: no handshake, and nothing of the revisions that have no batches. */
+const batched = (message: JsonRpc.Message): Result.Result<JsonRpc.Message, JsonRpc.Unreadable> =>
+  message.method !== "initialize" && Protocol.eraOf(message, null) === "legacy"
+    ? Result.succeed(message)
+    : Result.fail({
+        id: message.id,
+        error: { code: JsonRpc.codes.invalid_request, message: "This message cannot be part of a batch." }
+      })
 
 /** Every answer is in the current revision, and says so (api.md, Versioning 6). */
 const inCurrent = (outgoing: Outgoing): Effect.Effect<Outgoing> =>

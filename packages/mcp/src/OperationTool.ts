@@ -1,5 +1,6 @@
 import { ApiError, Json, Operation } from "@quotewire/core"
 import { Clock, Effect } from "effect"
+import * as LooseArguments from "./LooseArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
 import type { Annotations, Content, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
@@ -23,6 +24,8 @@ export interface Definition {
   /** Arguments that this caller must send, beyond those that everybody must. */
   readonly required?: (listener: Listener) => ReadonlyArray<string>
   readonly summarize: Summary.Summary
+  /** The answers that have the summary in them, too: some programs show a model `structuredContent` alone. */
+  readonly summary_in_answer?: (answer: Json.Json<object>) => boolean
 }
 
 /** Projects an operation onto a tool. */
@@ -31,7 +34,9 @@ export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
 ): Tool<R | Operation.PipelineServices> => {
-  const show = lister(definition, operation)
+  const { properties, required } = ToolSchemas.argumentsOf(operation)
+  const shapes = shapesOf(definition, properties)
+  const show = lister(definition, operation, shapes, required)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = runner(definition, operation)
   return {
@@ -40,28 +45,38 @@ export const make = <R>(
     list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
     call: (call) =>
       renames.length === 0
-        ? run(call, ToolInput.take(definition.arguments, call.args))
+        ? run(call, ToolInput.take(definition.arguments, LooseArguments.read(shapes, call.args)))
         : Effect.flatMap(Clock.currentTimeMillis, (now) => {
             const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
-            const taken = ToolInput.take(definition.arguments, args)
+            const taken = ToolInput.take(definition.arguments, LooseArguments.read(shapes, args))
             return run(call, { ...taken, wrong: [...wrong, ...taken.wrong] })
           })
   }
 }
 
-/** The tool as it is listed: the operation's own input, by the names that the tool gives its fields. */
-const lister = (definition: Definition, operation: Pick<Operation.Operation, "input" | "output">) => {
+/** The schemas of a tool's arguments: the operation's own fields, by the names that the tool gives them. */
+const shapesOf = (
+  { arguments: spec, shapes }: Definition,
+  properties: ToolSchemas.Arguments["properties"]
+): LooseArguments.Shapes => ({
+  ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [ToolInput.pathHere(spec, field), schema])),
+  ...(spec.read_handle && { read_handle: { type: "string" } }),
+  ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
+  ...shapes
+})
+
+/** The tool as it is listed. */
+const lister = (
+  definition: Definition,
+  operation: Pick<Operation.Operation, "output">,
+  shapes: LooseArguments.Shapes,
+  required: ReadonlyArray<string>
+) => {
   const { name, title, annotations, notes } = definition
   const spec = definition.arguments
-  const { properties, required } = ToolSchemas.argumentsOf(operation)
-  const outputSchema = ToolSchemas.resultOf(operation)
-  const own: Readonly<Record<string, object>> = {
-    ...Object.fromEntries(
-      Object.entries(properties).map(([field, schema]) => [ToolInput.pathHere(spec, field), schema])
-    ),
-    ...(spec.read_handle && { read_handle: { type: "string" } }),
-    ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
-    ...definition.shapes
+  const outputSchema = {
+    ...ToolSchemas.resultOf(operation),
+    ...(definition.summary_in_answer !== undefined && { properties: { summary: { type: "string" } } })
   }
   const always = [
     ...required.map((field) => ToolInput.pathHere(spec, field)),
@@ -69,7 +84,7 @@ const lister = (definition: Definition, operation: Pick<Operation.Operation, "in
   ]
   return (listener: Listener): Listed => {
     const hidden = definition.hidden?.(listener) ?? []
-    const shown = Object.entries(own)
+    const shown = Object.entries(shapes)
       .filter(([field]) => !hidden.includes(field))
       .map(([field, schema]) => {
         const description = notes[field]
@@ -97,7 +112,7 @@ type Run<R> = (
 ) => Effect.Effect<ToolResult, ApiError.ApiError, R | Operation.PipelineServices>
 
 const runner = <R>(
-  { arguments: spec, summarize }: Definition,
+  { arguments: spec, summarize, summary_in_answer }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
   const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
@@ -121,8 +136,10 @@ const runner = <R>(
       }),
       {
         onSuccess: ({ text }) => {
-          const answer = Json.fromText(text)
-          return Effect.succeed(resultOf(summarize(answer), answer, false))
+          const answer = Json.fromText<object>(text)
+          const summary = summarize(answer)
+          const told = summary_in_answer?.(answer) === true ? Json.extend(answer, { summary }) : answer
+          return Effect.succeed(resultOf(summary, told, false))
         },
         onFailure: (error) => refused(call, wrong, error)
       }

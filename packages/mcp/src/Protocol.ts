@@ -5,11 +5,14 @@ import { codes, type Fields, type Message, type RpcError } from "./JsonRpc.ts"
 /** The revisions of MCP without a handshake, newest first: every request says all that is to be known of it. */
 export const modern = ["2026-07-28"] as const
 
-/** The revisions with an `initialize` handshake, newest first. Older ones want batches, and are not served. */
-export const legacy = ["2025-11-25", "2025-06-18"] as const
+/** The revisions with an `initialize` handshake, newest first. Of 2024-11-05 all but its transport over SSE is served. */
+export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
-/** The revision that a message without a version stands for: it may also be named, though nothing agrees on it. */
-export const assumed = "2025-03-26"
+/** The revision that a message without a version stands for. */
+const assumed = "2025-03-26"
+
+/** Whether a body may be a batch: only in the revision that has them, with which nobody had to name it in a header yet. */
+export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
 
 /** The revisions that are served, newest first. */
 export const supported: ReadonlyArray<string> = [...modern, ...legacy]
@@ -68,8 +71,7 @@ export interface RoutingHeaders {
  */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
   if (era === "legacy") {
-    const version = headers?.version ?? assumed
-    return version === assumed ? Result.void : checkVersion(version)
+    return checkVersion(headers?.version ?? assumed)
   }
   if (message.id === null) return headers === null ? Result.void : checkNotification(message, headers)
   return Result.flatMap(checkEnvelope(message), (version) =>

@@ -76,16 +76,32 @@ export const quoteRequest = of(({ quote_request, quotes }: RequestWithQuotes) =>
   ].join("\n")
 })
 
-const nextOf = ({ carriers, status, version }: Resource.QuoteRequest, quotes: number): ReadonlyArray<string> => {
+const nextOf = (request: Resource.QuoteRequest, quotes: number): ReadonlyArray<string> => {
+  const { status, version } = request
   if (status === "in_progress") {
     return [`Not finished: call get_quote_request again with since_version ${version}; it waits for the next change.`]
   }
-  if (status === "action_required") {
-    const missing = [...new Set(carriers.flatMap(({ missing_facts }) => missing_facts))]
-    const facts = missing.length > 0 ? ` Ask the person for: ${some(missing, ", ")}.` : ""
-    return [`Something is needed before carriers go on.${facts} Then start a new request with a new request_key.`]
-  }
+  if (status === "action_required") return questionOf(request)
   return quotes === 0 ? ["There is no price to show. carriers says what each carrier answered."] : []
+}
+
+/** Whether the answer is about a request that a person has to act on. */
+export const isForThePerson = (answer: Json.Json<object>): boolean => Json.holds(answer, "status", "action_required")
+
+/** What a carrier's question asks of the model: to turn to the person, and not to call again, which would not wait. */
+const questionOf = ({ carriers, deadline_at }: Resource.QuoteRequest): ReadonlyArray<string> => {
+  const missing = [...new Set(carriers.flatMap(({ missing_facts }) => missing_facts))]
+  const isAwaited = carriers.some(({ outcome }) => outcome === "pending")
+  return [
+    missing.length > 0
+      ? `Ask the person for: ${some(missing, ", ")}. The message of each carrier that needs_information says what it wants to know.`
+      : "Ask the person what the message of each carrier that needs_information wants to know.",
+    "With the answer, call start_quote_request again: the same facts, the answer added, and a new request_key. This request takes no answer.",
+    "Do not call get_quote_request in a loop: while status is action_required it answers at once, and nothing changes until the person acts.",
+    ...(isAwaited && deadline_at !== null
+      ? [`Other carriers may still make offers: to see them, read it once more after ${deadline_at}.`]
+      : [])
+  ]
 }
 
 interface Started extends Resource.QuoteRequest {

@@ -90,7 +90,7 @@ const getQuoteRequest: Definition = {
   name: "get_quote_request",
   title: "Wait for quotes and read them",
   description: () =>
-    "Reads a quote request with what each carrier answered and the newest version of each quote. While it is in_progress the call waits for a change, up to wait_seconds: send since_version with the version you hold and let it wait, instead of calling again and again. Stop when status is completed or failed; completed can mean zero quotes. Show prices for the whole term as price says; do not rank, recommend or call a quote coverage. null means unknown: say so, never fill it in.",
+    "Reads a quote request with what each carrier answered and the newest version of each quote. While it is in_progress the call waits for a change, up to wait_seconds: send since_version with the version you hold and let it wait, instead of calling again and again. Stop when status is completed or failed; completed can mean zero quotes. When it is action_required the call does not wait: a person has to act first, so do what summary says and do not call in a loop. Show prices for the whole term as price says; do not rank, recommend or call a quote coverage. null means unknown: say so, never fill it in.",
   annotations: reads,
   arguments: ofRequest,
   notes: {
@@ -101,7 +101,8 @@ const getQuoteRequest: Definition = {
   },
   hidden: noHandleOf,
   required: handleOf,
-  summarize: Summary.quoteRequest
+  summarize: Summary.quoteRequest,
+  summary_in_answer: Summary.isForThePerson
 }
 
 const listQuoteRequests: Definition = {

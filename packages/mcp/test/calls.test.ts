@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Allowance, operations } from "@quotewire/core"
-import { Waiters, World } from "@quotewire/core/testing"
-import { Effect, Fiber } from "effect"
+import { Applications, Waiters, World } from "@quotewire/core/testing"
+import { DateTime, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
 
 const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
@@ -20,6 +21,11 @@ const advance = operations.find(
   (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"
 )
 
+const advanced = Effect.fnUntraced(function* (seconds: number) {
+  if (advance === undefined) return assert.fail("advance_time is no operation")
+  yield* (yield* World.World).call(advance, { seconds })
+})
+
 describe("a call that waits", () => {
   it.effect("answers when something has changed", () =>
     Effect.gen(function* () {
@@ -30,8 +36,7 @@ describe("a call that waits", () => {
         startImmediately: true
       })
       while ((yield* waiting) === 0) yield* Effect.yieldNow
-      if (advance === undefined) return assert.fail("advance_time is no operation")
-      yield* (yield* World.World).call(advance, { seconds: 1 })
+      yield* advanced(1)
       const answer = yield* Fiber.join(read)
       assert.isAbove(answer.structuredContent.quote_request.version, version)
     }).pipe(Effect.provide(layer()))
@@ -48,6 +53,44 @@ describe("a call that waits", () => {
       while ((yield* waiting) === 0) yield* Effect.yieldNow
       yield* Fiber.interrupt(read)
       assert.strictEqual(yield* waiting, 0)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("does not wait for a person: its text sends the model to them, and not into a loop", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
+      const { call } = yield* Agents
+      const { structuredContent } = yield* call(
+        "start_quote_request",
+        {
+          line: "personal_auto",
+          scenario: "action_required",
+          request_key: "asks",
+          consent_receipt_id: "receipt-0001",
+          application: Applications.smallest.personal_auto
+        },
+        "server"
+      )
+      const { id } = structuredContent
+      yield* advanced(6)
+      const early = yield* call("get_quote_request", { id, since_version: 99 }, "server")
+      assert.strictEqual(early.structuredContent.quote_request.status, "action_required")
+      assert.strictEqual(early.structuredContent.summary, early.content[0].text)
+      assert.deepStrictEqual(JSON.parse(early.content[1].text), early.structuredContent)
+      const { deadline_at } = early.structuredContent.quote_request
+      for (const said of [
+        "Ask the person",
+        "start_quote_request",
+        "new request_key",
+        "Do not call get_quote_request"
+      ]) {
+        assert.include(early.content[0].text, said)
+      }
+      assert.include(early.content[0].text, `read it once more after ${deadline_at}`)
+      yield* advanced(60)
+      const late = yield* call("get_quote_request", { id }, "server")
+      assert.include(late.content[0].text, "Do not call get_quote_request")
+      assert.notInclude(late.content[0].text, "once more after")
     }).pipe(Effect.provide(layer()))
   )
 })

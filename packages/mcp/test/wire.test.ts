@@ -92,11 +92,10 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses what is no single request with 400 and -32600, batches too", () =>
+  it.effect("refuses what is no request with 400 and -32600", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
         [[], null],
-        [[renters], null],
         ["tools/call", null],
         [null, null],
         [7, null],
@@ -219,9 +218,10 @@ describe("a client with a handshake", () => {
     Effect.gen(function* () {
       const agreed = (asked: unknown) =>
         Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
-      assert.strictEqual(yield* agreed("2025-06-18"), "2025-06-18")
-      assert.strictEqual(yield* agreed("2025-11-25"), "2025-11-25")
-      for (const asked of ["2025-03-26", "2024-11-05", "2026-07-28", "", 5, undefined]) {
+      for (const asked of ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]) {
+        assert.strictEqual(yield* agreed(asked), asked)
+      }
+      for (const asked of ["2024-10-07", "2026-07-28", "", 5, undefined]) {
         assert.strictEqual(yield* agreed(asked), "2025-11-25", String(asked))
       }
     }).pipe(Effect.provide(layer()))
@@ -252,8 +252,12 @@ describe("a client with a handshake", () => {
       ]) {
         assert.strictEqual((yield* send({ headers, message: rpc("tools/list") })).status, 200)
       }
+      for (const version of ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]) {
+        const named = yield* send({ headers: { "mcp-protocol-version": version }, message: rpc("tools/list") })
+        assert.strictEqual(named.status, 200, version)
+      }
       const { body, status } = yield* send({
-        headers: { "mcp-protocol-version": "2024-11-05" },
+        headers: { "mcp-protocol-version": "2024-10-07" },
         message: rpc("tools/list")
       })
       assert.deepStrictEqual([status, body.error.code], [400, -32022])
@@ -268,7 +272,13 @@ describe("a client of the revision without a handshake", () => {
     Effect.gen(function* () {
       const { body, status } = yield* send({ message: discover, headers: modernHeaders("server/discover") })
       assert.strictEqual(status, 200)
-      assert.deepStrictEqual(body.result.supportedVersions, ["2026-07-28", "2025-11-25", "2025-06-18"])
+      assert.deepStrictEqual(body.result.supportedVersions, [
+        "2026-07-28",
+        "2025-11-25",
+        "2025-06-18",
+        "2025-03-26",
+        "2024-11-05"
+      ])
       assert.strictEqual(body.result.resultType, "complete")
       assert.strictEqual(body.result.cacheScope, "private")
       assert.isAbove(body.result.ttlMs, 0)
@@ -349,7 +359,7 @@ describe("a client of the revision without a handshake", () => {
         const { body, status } = yield* send({ message: { ...discover, params }, headers })
         assert.deepStrictEqual([status, body.error.code], [400, -32022])
         assert.deepStrictEqual(body.error.data, {
-          supported: ["2026-07-28", "2025-11-25", "2025-06-18"],
+          supported: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
           requested
         })
       }

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
+import * as Fault from "../concurrency/Fault.ts"
 import { inBlocks } from "../concurrency/RandomPool.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
@@ -95,6 +96,14 @@ const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: Tex
   const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))
   const name = (yield* derive("name")).subarray(0, 6)
   const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
-  const ring: Ring = { prefix: `${Base64Url.encode(name)}.`, crypto: yield* crypto.keyed(keys) }
+  const keyed = yield* Fault.withoutMessages(() => crypto.keyed(keys))
+  const ring: Ring = {
+    prefix: `${Base64Url.encode(name)}.`,
+    crypto: {
+      encrypt: (nonce, purpose, text) => Fault.withoutMessages(() => keyed.encrypt(nonce, purpose, text)),
+      decrypt: (purpose, sealed) => Fault.withoutMessages(() => keyed.decrypt(purpose, sealed)),
+      sign: (text) => Fault.withoutMessages(() => keyed.sign(text))
+    }
+  }
   return ring
 }, Effect.orDie)

@@ -1,5 +1,6 @@
-import { Context, Predicate, Schema } from "effect"
+import { Context, Effect, Predicate, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import type { ErrorCode } from "../wire/ApiError.ts"
 import { QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 
@@ -70,8 +71,15 @@ export interface FinishedCall extends Named {
  * Takes note of every call when it has been answered: with a valid key, or keyless where that is let in. Refused callers are
  * not told of.
  *
- * It must not throw and must not wait.
+ * It must not throw and must not wait. Where it throws that is logged, and the call is answered all the same.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
 })
+
+/** Tells `OnFinishedCall` of a call. */
+export const tell = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> =>
+  Effect.catchCause(
+    Effect.sync(() => Context.get(services, OnFinishedCall)(call)),
+    (cause) => Effect.annotateLogs(Fault.log("OnFinishedCall has failed", cause), { request_id: call.request_id })
+  )

@@ -10,7 +10,7 @@ import { reader } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
 import type { Call } from "./Call.ts"
-import { type About, type FinishedCall, named, OnFinishedCall, type Transport } from "./FinishedCall.ts"
+import { type About, type FinishedCall, named, OnFinishedCall, type Transport, tell } from "./FinishedCall.ts"
 import { Answers, keyErrors } from "./Idempotency.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
@@ -169,15 +169,12 @@ export const call = <Output, R>(
       input: null
     }
     return Effect.matchCauseEffect(perform(course), {
-      onSuccess: (reply) => {
-        finish(course, null, reply.json.text)
-        return Effect.succeed(reply)
-      },
+      onSuccess: (reply) => Effect.as(finish(course, null, reply.json.text), reply),
       onFailure: (cause) =>
-        Effect.mapError(refuse(operation.name, request.request_id, cause), (error) => {
-          finish(course, error, null)
-          return inRevision(course.revision, operation.name, error)
-        })
+        refuse(operation.name, request.request_id, cause).pipe(
+          Effect.tapError((error) => finish(course, error, null)),
+          Effect.mapError((error) => inRevision(course.revision, operation.name, error))
+        )
     })
   })
 
@@ -214,8 +211,8 @@ const finish = (
   { caller, created_at, input, operation, request, services }: CallState<unknown, unknown>,
   error: ApiError.ApiError | null,
   answer: string | null
-): void => {
-  if (caller === null) return
+): Effect.Effect<void> => {
+  if (caller === null) return Effect.void
   const { about, name, route } = operation
   const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, input, answer)
   const via = request.via ?? { ...withoutWire, method: route.method, route: loggedPath(route.path) }
@@ -232,7 +229,7 @@ const finish = (
     quote_id
   }
   Context.get(services, RequestLog).note(finished)
-  Context.get(services, OnFinishedCall)(finished)
+  return tell(services, finished)
 }
 
 /** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */

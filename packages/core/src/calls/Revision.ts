@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import * as Fault from "../concurrency/Fault.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
 
@@ -77,7 +78,9 @@ export const nearest = (served: Served, pin: string): Revision =>
 /** An input of a revision in the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
   isFields(sent)
-    ? revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, sent)
+    ? Fault.withoutMessage(() =>
+        revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, sent)
+      )
     : sent
 
 /** An answer of the newest form in that of a revision. It is not decoded where they are the same. */
@@ -99,7 +102,9 @@ export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A 
 /** A refusal as a caller of a revision reads it: its top level is the same in all, its paths are the caller's. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (path) =>
-    revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, path)
+    Fault.withoutMessage(() =>
+      revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, path)
+    )
   )
 
 /** An input field that the newer revision names otherwise: the names change places, so that neither is taken for both. */
@@ -139,7 +144,8 @@ const rewritten = <A>(
 ): Json.Json<A | Fields> => {
   if (changes.length === 0) return newest
   const decoded: unknown = Json.decode(newest)
-  return isFields(decoded) ? Json.encode(changes.reduce((fields, change) => change(fields), decoded)) : newest
+  if (!isFields(decoded)) return newest
+  return Json.encode(Fault.withoutMessage(() => changes.reduce((fields, change) => change(fields), decoded)))
 }
 
 const isFields = (value: unknown): value is Fields =>

@@ -5,7 +5,7 @@ import type { Caller } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { authenticate } from "./authenticate.ts"
-import { type FinishedCall, OnFinishedCall, type Transport } from "./FinishedCall.ts"
+import { type FinishedCall, type Transport, tell } from "./FinishedCall.ts"
 import { RequestLog } from "./RequestLog.ts"
 
 /** A request that reached no operation, as a host hands it over when it answers it. */
@@ -26,7 +26,7 @@ export const note = Effect.fnUntraced(
   function* (missed: UnroutedRequest) {
     const created_at = yield* Clock.currentTimeMillis
     const services = yield* Effect.context<Services>()
-    finish(services, missed, yield* identify(services, missed), yield* took(created_at))
+    yield* finish(services, missed, yield* identify(services, missed), yield* took(created_at))
   },
   (noting) => Effect.ignore(noting)
 )
@@ -58,7 +58,7 @@ export const refuse = Effect.fnUntraced(function* ({
     Effect.andThen(Context.get(services, Allowance).spend(caller, cost, address), notFound)
   )
   const { status, _tag: error_code } = error
-  finish(services, { ...missed, via: { ...via, status }, error_code }, caller, yield* took(created_at))
+  yield* finish(services, { ...missed, via: { ...via, status }, error_code }, caller, yield* took(created_at))
   return yield* error
 })
 
@@ -76,7 +76,7 @@ const finish = (
   { error_code, request_id, via }: UnroutedRequest,
   caller: Caller,
   took: Pick<FinishedCall, "created_at" | "duration_ms">
-): void => {
+): Effect.Effect<void> => {
   const finished: FinishedCall = {
     ...{ request_id, ...took, caller, via, error_code },
     operation: null,
@@ -85,5 +85,5 @@ const finish = (
     quote_id: null
   }
   Context.get(services, RequestLog).note(finished)
-  Context.get(services, OnFinishedCall)(finished)
+  return tell(services, finished)
 }

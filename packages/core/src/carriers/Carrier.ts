@@ -110,7 +110,7 @@ const Question = Schema.Struct({
 
 /**
  * What a carrier says to an ask or a poll, also as it travels in a message, such as a callback. Failures are values: an
- * adapter that dies counts as `carrier_error`.
+ * adapter that dies counts as `carrier_error`, and the log says where it died.
  *
  * The schema says that a reply can be read, not that its offers are good: the engine checks offers of every carrier alike.
  */
@@ -137,14 +137,16 @@ export const CarrierReply = Schema.Union([
 export type CarrierReply = typeof CarrierReply.Type
 
 /** What a carrier says when an offer is looked at again. */
-export type CarrierRefresh =
-  | {
-      readonly kind: "offer"
-      readonly reason: "price_updated" | "terms_updated" | "rechecked"
-      readonly offer: CarrierOffer
-    }
-  | { readonly kind: "withdrawn" }
-  | { readonly kind: "unavailable"; readonly reason: SilenceReason }
+export const CarrierRefresh = Schema.Union([
+  Schema.Struct({
+    kind: Schema.Literal("offer"),
+    reason: Schema.Literals(["price_updated", "terms_updated", "rechecked"]),
+    offer: CarrierOffer
+  }),
+  Schema.Struct({ kind: Schema.Literal("withdrawn") }),
+  Schema.Struct({ kind: Schema.Literal("unavailable"), reason: Schema.Literals(silenceReasons) })
+])
+export type CarrierRefresh = typeof CarrierRefresh.Type
 
 /** One question to one carrier. */
 export interface CarrierAsk<Facts = unknown> {

@@ -1,7 +1,9 @@
-import { Cause, Clock, Effect, Random, Schema } from "effect"
+import { Clock, Effect, Random } from "effect"
+import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import { type CarrierAsk, type CarrierLine, type CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import * as BrokenRule from "./BrokenRule.ts"
+import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 
@@ -49,18 +51,16 @@ const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
           duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
           orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
         }),
-        Effect.map(readable),
-        unlessBroken(adapter.carrier.id, failed)
+        Effect.flatMap(readable),
+        unlessBroken(failed)
       )
-    : Effect.suspend(call).pipe(unlessBroken(adapter.carrier.id, failed))
+    : Effect.suspend(call).pipe(unlessBroken(failed))
 
 const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
   away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-    Effect.map((found) =>
-      found.kind === "offer" && !isReply({ kind: "offers", offers: [found.offer] }) ? notNow : found
-    ),
-    unlessBroken(adapter.carrier.id, notNow)
+    Effect.flatMap((found) => believed(found, BrokenRule.ofRefresh(found), notNow)),
+    unlessBroken(notNow)
   )
 
 /** The asks of one process, with their circuit breakers. */
@@ -136,27 +136,21 @@ const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answ
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
-const isReply = Schema.is(CarrierReply)
+/** Adapters are other people's code: what is not a reply at all is logged and not believed. */
+export const readable = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
+  believed(reply, BrokenRule.ofReply(reply), unreadable)
 
-/** Adapters are other people's code: what is not a reply at all is not believed. */
-export const readable = (reply: CarrierReply): CarrierReply => (isReply(reply) ? reply : unreadable)
+const believed = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
+  broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
 /** A job that waits for a carrier lets others run meanwhile. */
 const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
 
-/** What a call to an adapter comes to, or `otherwise` where the adapter has broken: nothing of it reaches further. */
+/** What a call to an adapter comes to, or `otherwise` where the adapter breaks: that is logged, and reaches no further. */
 export const unlessBroken =
-  <B>(carrier_id: string, otherwise: B) =>
+  <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
-    Effect.catchCause(call, (cause) =>
-      Effect.logWarning("A carrier's adapter has died").pipe(
-        Effect.annotateLogs({ carrier_id, error: errorName(Cause.squash(cause)) }),
-        Effect.as(otherwise)
-      )
-    )
-
-/** Only the name of an error is logged: its message may repeat what was sent to the carrier. */
-const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+    Effect.catchCause(call, (cause) => Effect.as(Fault.log("A carrier's adapter has failed", cause), otherwise))
 
 /** How long to wait before the only repeat of an ask: a second, half of it left to chance. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

@@ -1,8 +1,9 @@
-import { DateTime, Option } from "effect"
+import { DateTime, Option, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
 import type * as State from "../lines/State.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
+import type { BrokenRule } from "./BrokenRule.ts"
 import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
 
 /** What an offer is checked against. */
@@ -25,22 +26,48 @@ const max_list = 100
 /**
  * Checks an offer before it is saved, and cleans its texts.
  *
- * Null where it must not be shown: the carrier then counts as `unreadable_answer`. Nothing is guessed or mended but
- * texts, which are cut to length and freed of markup and control characters.
+ * It fails with the rules that the offer breaks, by their paths in the offer: the offer must not be shown. Nothing is
+ * guessed or mended but texts, which are cut to length and freed of markup and control characters.
  */
-export const check = (offer: CarrierOffer, context: OfferContext): CarrierOffer | null =>
-  hasSoundPrice(offer) &&
-  hasFutureEnd(offer, context.now) &&
-  offer.subjects.every((subject) => context.subject_ids.has(subject.subject_id)) &&
-  hasLegalLimits(offer.subjects, context) &&
-  isAllowedHandoff(offer.handoff_url, context.handoff_hosts)
-    ? cleaned(offer)
-    : null
+export const check = (
+  offer: CarrierOffer,
+  context: OfferContext
+): Result.Result<CarrierOffer, ReadonlyArray<BrokenRule>> => {
+  const broken = [
+    ...brokenPrice(offer),
+    ...brokenEnd(offer, context.now),
+    ...brokenSubjects(offer.subjects, context),
+    ...brokenHandoff(offer.handoff_url, context.handoff_hosts)
+  ]
+  return broken.length === 0 ? Result.succeed(cleaned(offer)) : Result.fail(broken)
+}
 
-const isAmount = ({ amount_minor, currency }: Money): boolean =>
-  currency === "USD" && Number.isSafeInteger(amount_minor) && amount_minor >= 0
+/** A rule that must hold at a path; nothing where it does. */
+const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
+  holds ? [] : [{ path, message }]
 
-const isAmountOrNull = (amount: Money | null): boolean => amount === null || isAmount(amount)
+const amount = (money: Money | null, path: string): ReadonlyArray<BrokenRule> =>
+  rule(
+    money === null || (Number.isSafeInteger(money.amount_minor) && money.amount_minor >= 0),
+    `${path}.amount_minor`,
+    "Must be a whole number of cents, at least 0."
+  )
+
+const brokenPrice = ({ premium, term_months, fees }: CarrierOffer): ReadonlyArray<BrokenRule> => [
+  ...rule(
+    premium === null ||
+      (Number.isSafeInteger(premium.amount_minor) && premium.amount_minor > 0 && premium.amount_minor < premium_cap),
+    "premium.amount_minor",
+    `Must be a whole number of cents, at least 1 and below ${premium_cap}.`
+  ),
+  ...rule(
+    term_months === null || terms_months.includes(term_months),
+    "term_months",
+    `Must be one of ${terms_months.join(", ")}.`
+  ),
+  ...rule(fees.length <= max_list, "fees", `Must hold at most ${max_list} fees.`),
+  ...fees.slice(0, max_list).flatMap((fee, index) => amount(fee.amount, `fees.${index}.amount`))
+]
 
 const endOf = (offer: CarrierOffer): Option.Option<number> =>
   Option.map(Option.filter(Option.fromNullOr(offer.expires_at), canBeTime), (text) =>
@@ -49,40 +76,50 @@ const endOf = (offer: CarrierOffer): Option.Option<number> =>
 
 const canBeTime = (text: string): boolean => Option.isSome(DateTime.make(text))
 
-const hasFutureEnd = (offer: CarrierOffer, now: number): boolean =>
-  offer.expires_at === null || Option.exists(endOf(offer), (end) => end > now)
-
-const hasSoundPrice = (offer: CarrierOffer): boolean => {
-  const { premium, term_months, fees } = offer
-  if (premium !== null) {
-    if (!isAmount(premium)) return false
-    if (premium.amount_minor === 0 || premium.amount_minor >= premium_cap) return false
-  }
-  if (term_months !== null && !terms_months.includes(term_months)) return false
-  const covers = offer.subjects.flatMap((subject) => subject.coverages)
-  return (
-    fees.length <= max_list &&
-    fees.every(({ amount }) => isAmount(amount)) &&
-    covers.every(({ deductible, limit }) => isAmountOrNull(deductible) && isAmountOrNull(limit))
+const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> =>
+  rule(
+    offer.expires_at === null || Option.exists(endOf(offer), (end) => end > now),
+    "expires_at",
+    "Must be a time in the future."
   )
-}
 
-/** Liability below the state's minimum cannot be sold, so an offer of it has been misread. */
-const hasLegalLimits = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): boolean => {
+const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
+  // Liability below the state's minimum cannot be sold, so an offer of it has been misread.
   const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
-  return subjects.every((subject) =>
-    subject.coverages.every(({ code, limit }) => {
+  return subjects.flatMap(({ coverages, subject_id }, index) => [
+    ...rule(
+      context.subject_ids.has(subject_id),
+      `subjects.${index}.subject_id`,
+      "Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
+    ),
+    ...coverages.flatMap(({ code, deductible, limit }, nth) => {
+      const path = `subjects.${index}.coverages.${nth}`
       const least_usd = minimum[`${code}_usd`]
-      return least_usd === undefined || limit === null || limit.amount_minor >= least_usd * 100
+      return [
+        ...amount(deductible, `${path}.deductible`),
+        ...amount(limit, `${path}.limit`),
+        ...rule(
+          limit === null || least_usd === undefined || limit.amount_minor >= least_usd * 100,
+          `${path}.limit.amount_minor`,
+          "Must not be below the state's minimum for this liability."
+        )
+      ]
     })
-  )
+  ])
 }
 
-const isAllowedHandoff = (url: string | null, hosts: ReadonlyArray<string>): boolean => {
-  if (url === null) return true
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname, username, password } = new URL(url)
-  return protocol === "https:" && username === "" && password === "" && hosts.includes(hostname)
+const brokenHandoff = (url: string | null, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
+  if (url === null) return []
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  return rule(
+    parsed !== null &&
+      parsed.protocol === "https:" &&
+      parsed.username === "" &&
+      parsed.password === "" &&
+      hosts.includes(parsed.hostname),
+    "handoff_url",
+    "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
+  )
 }
 
 /** Cuts a text of a carrier to length, and frees it of markup and control characters. */

@@ -1,6 +1,7 @@
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Seal } from "../access/Seal.ts"
 import { goTokens } from "../access/Token.ts"
+import * as BrokenRule from "../carriers/BrokenRule.ts"
 import type { CarrierAsk, CarrierOffer, CarrierReply } from "../carriers/Carrier.ts"
 import type { Candidate } from "../carriers/Eligibility.ts"
 import * as Offer from "../carriers/Offer.ts"
@@ -44,7 +45,52 @@ const action_ms = day_ms
 const max_offers = 10
 
 /**
- * Weighs a carrier's reply: what it adds to a change, at `now`, in milliseconds of workspace time.
+ * Checks the offers of a reply and cleans them. Where one cannot be trusted, or there is none, the whole reply is
+ * unreadable, and the log says which rule was broken.
+ */
+export const checkReply = (awaited: PendingAsk, reply: CarrierReply, now: number): Effect.Effect<CarrierReply> => {
+  if (reply.kind !== "offers") return Effect.succeed(reply)
+  const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(awaited, offer, now))
+  const broken = [
+    ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
+    ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
+  ]
+  if (broken.length > 0) return Effect.as(BrokenRule.log(broken), unreadable)
+  const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
+  const taken: CarrierReply = { kind: "offers", offers }
+  return reply.offers.length <= max_offers
+    ? Effect.succeed(taken)
+    : Effect.as(Effect.logWarning(`A carrier made too many offers: only the first ${max_offers} are used`), taken)
+}
+
+/** Checks the offer that a carrier gives when it is looked at again; null where it cannot be trusted, which is logged. */
+export const checkRefreshed = (
+  awaited: PendingAsk,
+  offer: CarrierOffer,
+  now: number
+): Effect.Effect<CarrierOffer | null> => {
+  const checked = checkOffer(awaited, offer, now)
+  return Result.isSuccess(checked)
+    ? Effect.succeed(checked.success)
+    : Effect.as(BrokenRule.log(under("offer", checked.failure)), null)
+}
+
+const under = (place: string, rules: ReadonlyArray<BrokenRule.BrokenRule>): ReadonlyArray<BrokenRule.BrokenRule> =>
+  rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
+
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+
+const checkOffer = (awaited: PendingAsk, offer: CarrierOffer, now: number) =>
+  Offer.check(offer, {
+    line: awaited.line,
+    state: awaited.assumed.state,
+    subject_ids: new Set(awaited.assumed.subjects.map((subject) => subject.subject_id)),
+    handoff_hosts: awaited.candidate.adapter.handoff_hosts,
+    now
+  })
+
+/**
+ * Weighs a carrier's reply, whose offers are checked: what it adds to a change, at `now`, in milliseconds of workspace time.
  *
  * `repeat_pause_ms` is the pause before the only repeat of this ask; null where it may not be repeated.
  */
@@ -113,9 +159,7 @@ const quoted = Effect.fnUntraced(function* (
   offers: ReadonlyArray<CarrierOffer>,
   now: number
 ) {
-  const checked = checkOffers(awaited, offers, now)
-  if (checked === null) return answered(naming, awaited, { outcome: "no_answer", reason: "unreadable_answer" }, now)
-  const made = yield* Effect.forEach(checked, (offer) =>
+  const made = yield* Effect.forEach(offers, (offer) =>
     Effect.map(originOf(naming, awaited, naming.ids.quote(), offer, now), (origin) => ({
       offer,
       quote: Quote.fromOffer(offer, origin)
@@ -142,24 +186,6 @@ const joined = (parts: ReadonlyArray<Part>): Part => ({
   events: parts.flatMap((part) => part.events),
   jobs: parts.flatMap((part) => part.jobs)
 })
-
-/** The offers, cleaned; null where there is none, or one of them cannot be trusted. */
-export const checkOffers = (
-  awaited: PendingAsk,
-  offers: ReadonlyArray<CarrierOffer>,
-  now: number
-): ReadonlyArray<CarrierOffer> | null => {
-  const context: Offer.OfferContext = {
-    line: awaited.line,
-    state: awaited.assumed.state,
-    subject_ids: new Set(awaited.assumed.subjects.map((subject) => subject.subject_id)),
-    handoff_hosts: awaited.candidate.adapter.handoff_hosts,
-    now
-  }
-  const checked = offers.slice(0, max_offers).map((offer) => Offer.check(offer, context))
-  const sound = checked.filter((offer) => offer !== null)
-  return sound.length > 0 && sound.length === checked.length ? sound : null
-}
 
 /** What an offer of this ask needs to become a quote with the given id. */
 export const originOf = Effect.fnUntraced(function* (

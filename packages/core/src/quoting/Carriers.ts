@@ -1,7 +1,8 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Predicate } from "effect"
 import { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
+import * as BrokenRule from "../carriers/BrokenRule.ts"
 import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../carriers/Carrier.ts"
 import * as Asking from "../carriers/CarrierClient.ts"
 import { Lines } from "../lines/Lines.ts"
@@ -13,7 +14,7 @@ import { retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { Ids } from "../wire/Ids.ts"
 import { PublicUrl } from "../wire/PublicUrl.ts"
-import { applyReply, checkOffers, type Naming, originOf, type PendingAsk } from "./Answering.ts"
+import { applyReply, checkRefreshed, checkReply, type Naming, originOf, type PendingAsk } from "./Answering.ts"
 import { isAwaited, loadAsk, loadRequest, openRequest, type Sources } from "./AskLoading.ts"
 import { collection, couldNotStart } from "./Collecting.ts"
 import * as Quote from "./Quote.ts"
@@ -83,13 +84,14 @@ const settle = Effect.fnUntraced(function* (
   job: ClaimedJob | null,
   repeat_pause_ms: number | null = null
 ) {
+  const checked = yield* logged(awaited, checkReply(awaited, reply, at))
   let known: QuoteRequest | null = awaited.request
   const once = Effect.gen(function* () {
     const request = known ?? (yield* loadRequest(sources, awaited.workspace_id, awaited.request.id))
     known = null
     // Nothing is left to answer where the request has been erased meanwhile.
     const part: Partial<Part> =
-      request === null ? {} : yield* applyReply(naming, { ...awaited, request }, reply, at, repeat_pause_ms)
+      request === null ? {} : yield* applyReply(naming, { ...awaited, request }, checked, at, repeat_pause_ms)
     yield* storage.commit(Change.make(awaited.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
   })
   // Decided here to the end: the handler would ask the carrier again.
@@ -136,7 +138,7 @@ const ask = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: numb
   if (awaited === null) return
   const { candidate } = awaited
   if (isTooLate(awaited)) return yield* settle(means, awaited, silence, at, job)
-  const asked = yield* means.asking.ask(candidate, awaited.ask, begin(means, awaited, at))
+  const asked = yield* logged(awaited, means.asking.ask(candidate, awaited.ask, begin(means, awaited, at)))
   if (asked._tag === "in_doubt") return yield* settle(means, awaited, silence, at, job)
   if (asked._tag === "no_room") {
     const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
@@ -152,11 +154,12 @@ const poll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: num
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { adapter } = awaited.candidate
-  const reply = yield* means.asking.guarded(
-    () => adapter.poll?.(awaited.ask, ref) ?? Effect.die(`${adapter.carrier.id} cannot be polled`),
+  const polled = means.asking.guarded(
+    () => adapter.poll?.(awaited.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
     awaited.candidate,
     awaited.ask
   )
+  const reply = yield* logged(awaited, polled)
   // The ask is accepted: a poll that fails is no answer, and the next one may succeed.
   const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
   const now = yield* answeredAt(means, awaited, at)
@@ -164,20 +167,25 @@ const poll = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: num
 })
 
 /** The reply in a callback and the request that it is for; null where it is not genuine. */
-const readCallback = Effect.fnUntraced(function* (
-  { sources: { adapters, seal } }: Means,
-  carrier_id: string,
-  callback: CarrierCallback
-) {
-  const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
-  if (adapter?.callback === undefined) return null
-  const read = yield* Effect.suspend(() => adapter.callback?.(callback) ?? Effect.succeed(null)).pipe(
-    Asking.unlessBroken(carrier_id, null)
-  )
-  if (read === null || typeof read.ref !== "string" || read.reply?.kind === "pending") return null
-  const named = yield* askTokens(carrier_id).read(seal, read.ref)
-  return named === null ? null : { ...named, reply: Asking.readable(read.reply) }
-})
+const readCallback = Effect.fnUntraced(
+  function* ({ sources: { adapters, seal } }: Means, carrier_id: string, callback: CarrierCallback) {
+    const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+    if (adapter?.callback === undefined) return null
+    const read = yield* Effect.suspend(() => adapter.callback?.(callback) ?? Effect.succeed(null)).pipe(
+      Asking.unlessBroken(null)
+    )
+    if (!Predicate.isObject(read)) return null
+    const named = typeof read.ref === "string" ? yield* askTokens(carrier_id).read(seal, read.ref) : null
+    const broken = [...(named === null ? [noRef] : []), ...(read.reply?.kind === "pending" ? [noAnswer] : [])]
+    if (named === null || broken.length > 0) return yield* Effect.as(BrokenRule.log(broken), null)
+    const reply = yield* Effect.annotateLogs(Asking.readable(read.reply), { quote_request_id: named.id })
+    return { ...named, reply }
+  },
+  (read, _means, carrier_id) => Effect.annotateLogs(read, { carrier_id })
+)
+
+const noRef = { path: "ref", message: "Must be the idempotency_key of an ask to this carrier." }
+const noAnswer = { path: "reply.kind", message: "Must not be pending: a callback brings the answer." }
 
 /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
 const playCallback = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: number) {
@@ -185,7 +193,12 @@ const playCallback = Effect.fnUntraced(function* (means: Means, job: ClaimedJob,
   const awaited = yield* awaitedBy(means, job, payload, at)
   if (awaited === null) return
   const { adapter } = awaited.candidate
-  const sent = yield* adapter.simulation?.callback(awaited.ask, ref) ?? Effect.succeed(null)
+  const sent = yield* logged(
+    awaited,
+    Effect.suspend(() => adapter.simulation?.callback(awaited.ask, ref) ?? Effect.succeed(null)).pipe(
+      Asking.unlessBroken(null)
+    )
+  )
   const read = sent === null ? null : yield* readCallback(means, adapter.carrier.id, sent)
   const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
   yield* settle(means, awaited, read?.reply ?? unreadable, at, job)
@@ -221,13 +234,14 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
       ? null
       : yield* loadAsk(sources, job.workspace_id, request, { carrier_id, attempt: 1, now: at })
   if (awaited === null) return yield* finish(means, job)
-  const found = yield* asking.look(awaited.candidate, awaited.ask, offer_ref)
+  const found = yield* logged(awaited, asking.look(awaited.candidate, awaited.ask, offer_ref))
   if (found.kind === "unavailable") return yield* finish(means, job)
   if (found.kind === "withdrawn") {
     return yield* finish(means, job, deactivation(naming.ids, awaited.line, stored.value, "withdrawn_by_carrier", at))
   }
-  const checked = checkOffers(awaited, [{ ...found.offer, reason: found.reason }], at)?.[0]
-  if (checked === undefined) return yield* finish(means, job)
+  const refreshed = { ...found.offer, reason: found.reason }
+  const checked = yield* logged(awaited, checkRefreshed(awaited, refreshed, at))
+  if (checked === null) return yield* finish(means, job)
   const origin = yield* originOf(naming, awaited, quote.id, checked, at)
   const made = {
     quote: Quote.fromOffer(checked, origin, quote.version + 1),
@@ -241,7 +255,13 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   yield* finish(means, job, offered(naming.ids, made))
 })
 
+/** Everything that is logged of a call to an adapter, its own lines too, names the carrier and the quote request. */
+const logged = <A, E, R>({ candidate, request }: PendingAsk, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.annotateLogs(call, { carrier_id: candidate.adapter.carrier.id, quote_request_id: request.id })
+
 const failed_poll_after_ms = 10_000
+
+const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
 
 /** An answer that nobody waits for any more is noted and dropped: it names no person. */
 const noteLate = (carrier_id: string, quote_request_id: string) =>

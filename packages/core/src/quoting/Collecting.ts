@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { type Candidate, candidates, whyNot } from "../carriers/Eligibility.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { NewJob } from "../storage/Job.ts"
 import type { Ids } from "../wire/Ids.ts"
@@ -61,10 +62,11 @@ const firstAsk = Effect.fnUntraced(function* (
 ) {
   const { adapter } = candidate
   const ask = yield* askFor(sources, opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
+  const latency_ms = Fault.withoutMessage(() => adapter.simulation?.latency_ms(ask) ?? 0)
   return JobPayload.make(
     "ask_carrier",
     { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
-    { due_at: at + (adapter.simulation?.latency_ms(ask) ?? 0), ordered: isOrdered(candidate, opened.request) }
+    { due_at: at + latency_ms, ordered: isOrdered(candidate, opened.request) }
   )
 })
 

@@ -1,4 +1,5 @@
 import { Context, Effect, Layer } from "effect"
+import * as Fault from "../concurrency/Fault.ts"
 
 /** How long an endpoint may take to confirm: connecting, its headers and its body together. */
 export const default_deadline_ms = 15_000
@@ -68,4 +69,13 @@ export class WebhookSender extends Context.Service<
     send: () => Effect.succeed({ response_status_code: null, duration_ms: 0, failure: "refused_address" }),
     lookUp: () => Effect.succeed("refused")
   })
+
+  /** The host's sender, whose defects can be logged: their messages, which could hold an endpoint's address, are taken out. */
+  static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
+    WebhookSender,
+    (sender) => ({
+      send: (request) => Fault.withoutMessages(() => sender.send(request)),
+      lookUp: (url) => Fault.withoutMessages(() => sender.lookUp(url))
+    })
+  )
 }

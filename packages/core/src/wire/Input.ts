@@ -65,6 +65,17 @@ const isKept = (input: unknown, decoded: unknown): boolean => {
 
 const wrong = (error: FieldError): Finding => ({ error, missing: false })
 
+/** Finds what is wrong with a value, each field at its path; no message repeats a value. Unknown fields may be there. */
+export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
+  return (value) => {
+    const decoded = decode(value)
+    if (Result.isSuccess(decoded)) return []
+    const found = findingsOf(decoded.failure.issue, { path: [], ast: schema.ast, value })
+    return firstOfEach(found).map(({ error }) => error)
+  }
+}
+
 /** The input of an operation that has none: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
@@ -114,9 +125,6 @@ interface Place {
 }
 
 const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
-  const at = (message: string, allowed_values: ReadonlyArray<string> = []): ReadonlyArray<Finding> => [
-    wrong({ path: pathOf(place.path), message, ...(allowed_values.length > 0 && { allowed_values }) })
-  ]
   switch (issue._tag) {
     case "Pointer":
       return findingsOf(issue.issue, issue.path.reduce(memberOf, place))
@@ -125,9 +133,14 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       const issues = [...issue.issues.filter(isWithin(issue.ast)), ...skippedChecks(issue, here)]
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
+    case "AnyOf": {
+      // Only one alternative has the shape of the value: what is wrong is inside it, such as in an object that may be null.
+      const [inner, ...others] = issue.issues
+      return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
+    }
     case "Filter": {
       const expected = issue.filter.annotations?.expected
-      if (expected !== undefined) return at(`Must be ${expected}.`)
+      if (expected !== undefined) return wrongAt(place, `Must be ${expected}.`)
       // A rule over several fields says itself what is wrong, and where.
       const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
       return said.flatMap((inner) => findingsOf(inner, place))
@@ -135,18 +148,30 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
     case "MissingKey":
       return missingAt(place, issue.annotations?.because)
     case "UnexpectedKey":
-      return at("This field is not known.")
-    default: {
-      const ast = "ast" in issue ? issue.ast : undefined
-      if (ast?._tag === "Never") return at("This field is not known.")
-      const allowed_values = choicesOf(ast)
-      if (ast?._tag === "Boolean") return at("Must be true or false.", allowed_values)
-      if (allowed_values.length > 0) return at("Must be one of the allowed values.", allowed_values)
-      if (issue._tag === "InvalidType") return at(`Must be ${expectedBy(issue)}.`)
-      const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
-      return at(`${expected}.`)
-    }
+      return wrongAt(place, "This field is not known.")
+    default:
+      return wrongWhole(issue, place)
   }
+}
+
+const wrongAt = (
+  { path }: Place,
+  message: string,
+  allowed_values: ReadonlyArray<string> = []
+): ReadonlyArray<Finding> => [
+  wrong({ path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) })
+]
+
+/** What is wrong with a value as a whole. */
+const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
+  const ast = "ast" in issue ? issue.ast : undefined
+  if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
+  const allowed_values = choicesOf(ast)
+  if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowed_values)
+  if (allowed_values.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowed_values)
+  if (issue._tag === "InvalidType") return wrongAt(place, `Must be ${expectedBy(issue)}.`)
+  const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
+  return wrongAt(place, `${expected}.`)
 }
 
 const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({

@@ -14,8 +14,8 @@ export type Receive<R> = (
 
 /** `POST /carriers/{id}/callbacks`: 204 where the answer was taken, else `not_found`, which tells a stranger nothing. */
 export const route = <R>(receive: Receive<R>): Route.Route<R> =>
-  Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, read }) =>
-    read(max_bytes).pipe(
+  Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, readRaw }) =>
+    readRaw(max_bytes).pipe(
       Effect.flatMap((body) => receive(params.id ?? "", { headers, body })),
       Effect.flatMap((isTaken) =>
         isTaken ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))

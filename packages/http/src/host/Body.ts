@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { ApiError } from "@quotewire/core"
-import { Effect, Result } from "effect"
+import { Effect, Predicate, Result } from "effect"
 
 /** The largest body of an operation, in bytes (api.md, Errors: `request_too_large`). */
 export const max_bytes = 256 * 1024
@@ -16,14 +16,56 @@ export const announcedBytes = (request: IncomingMessage): number => Number(reque
  * Reads a body of at most `limit` bytes.
  *
  * A larger one is refused with `request_too_large`: at once where its length was announced, else as soon as the limit
- * is passed. A caller that hangs up interrupts.
+ * is passed. A caller that hangs up interrupts. Where a body parser came first, its `request.body` is the body; where it
+ * left none, the call dies, since the caller has done nothing wrong.
  */
-export const read = (request: IncomingMessage, limit: number): Read => {
+export const read = (request: IncomingMessage, limit: number): Read => from(request, limit, bytesOf, parsedAway)
+
+/** Reads a body as `read` does, but byte for byte, as signatures need it: what was parsed will not do. */
+export const readRaw = (request: IncomingMessage, limit: number): Read =>
+  from(request, limit, rawBytesOf, rawParsedAway)
+
+const from = (
+  request: IncomingMessage,
+  limit: number,
+  left: (body: unknown) => Uint8Array | null,
+  gone: Effect.Effect<never>
+): Read => {
   if (announcedBytes(request) > limit) return tooLarge(limit)
-  // What somebody else has read already will not come again: without this, an embedding host would wait for ever.
-  if (!isAnnounced(request) || request.readableEnded) return Effect.succeed(nothing)
-  return isHere(request) ? whole(request, limit) : arriving(request, limit)
+  if (!isAnnounced(request)) return Effect.succeed(nothing)
+  if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
+  const bytes = Predicate.hasProperty(request, "body") ? left(request.body) : null
+  if (bytes === null) return gone
+  return bytes.length <= limit ? Effect.succeed(bytes) : tooLarge(limit)
 }
+
+const rawBytesOf = (body: unknown): Uint8Array | null => {
+  if (body instanceof Uint8Array) return body
+  return typeof body === "string" ? Buffer.from(body) : null
+}
+
+/** JSON that was parsed is written once more, so that there is one way to read a body. */
+const bytesOf = (body: unknown): Uint8Array | null => {
+  const raw = rawBytesOf(body)
+  if (raw !== null || body === undefined) return raw
+  try {
+    return Buffer.from(JSON.stringify(body))
+  } catch {
+    return null
+  }
+}
+
+const parsedAway = Effect.die(
+  new Error(
+    "The request body was already consumed by a body parser placed before Quotewire. Mount Quotewire first, or let the parser leave the body in `request.body` of the node:http request."
+  )
+)
+
+const rawParsedAway = Effect.die(
+  new Error(
+    "This route checks a signature and needs the request body byte for byte, but a body parser placed before Quotewire has consumed it. Mount Quotewire first, or let the parser leave a Buffer in `request.body` of the node:http request."
+  )
+)
 
 /** Whether all of a body has arrived, and nobody has begun to read it. */
 const isHere = (request: IncomingMessage): boolean => request.complete && request.readableFlowing === null

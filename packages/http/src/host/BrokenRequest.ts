@@ -23,9 +23,14 @@ export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
 
 const reasons: Readonly<Record<number, string>> = { 400: "Bad Request", 404: "Not Found", 413: "Payload Too Large" }
 
-/** Writes the answer of a refusal on a bare socket, and ends the connection. */
+/** How long the caller may take to close its side, in milliseconds. */
+const linger_ms = 1_000
+
+/** Writes the answer of a refusal on a bare socket, and ends the connection, also where the caller keeps its side open. */
 export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
+  const timer = setTimeout(() => socket.destroy(), linger_ms)
+  socket.once("close", () => clearTimeout(timer))
   const lines = Object.entries({ ...headers, connection: "close" })
   socket.end(
     [

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
-import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Schedule, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
+import * as Backpressure from "./Backpressure.ts"
 import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
 import * as ClientAddress from "./ClientAddress.ts"
@@ -14,14 +16,14 @@ import { send } from "./Send.ts"
 import { together } from "./Together.ts"
 
 /** What a handler needs to know beyond its routes. */
-export interface Settings {
+export interface Settings extends Backpressure.Limits {
   /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
   readonly docs_url: string
   /** Origins whose pages may call what a widget key can call. */
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
   readonly proxies?: ClientAddress.Proxies
-  /** Takes note of every answer that was sent; it must not throw and must not wait. */
+  /** Takes note of every answer that was sent; it must not throw and must not wait. Where it throws that is logged. */
   readonly onAnswered?: (answered: Answered) => void
 }
 
@@ -43,6 +45,8 @@ export interface Handler {
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
   /** The answer to a request that never became one, with its identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
+  /** Does something when every request that has arrived on this connection as a whole has been answered. */
+  readonly whenAnswered: (socket: Socket, act: () => void) => void
   /** From now on every answer ends its connection. */
   readonly close: Effect.Effect<void>
   /** Waits until every request that was taken has been answered. */
@@ -64,7 +68,10 @@ export const make = Effect.fnUntraced(function* <R>(
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => briefly(Scope.close(scope, Exit.void)))
   const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* ServedRevisions.ServedRevisions
-  return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers)
+  const backpressure = new Backpressure.Backpressure(settings)
+  const sweep = Effect.sync(() => backpressure.sweep())
+  yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
+  return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers, backpressure)
 })
 
 /** The end of this turn of the process: what has come in it has begun by then, and what was ready in it is written. */
@@ -87,7 +94,8 @@ const makeUnsafe = <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings & Answer.Refusals,
   context: Context.Context<Services<R>>,
-  running: Running
+  running: Running,
+  backpressure: Backpressure.Backpressure
 ): Handler => {
   const ids = Context.get(context, Ids.Ids)
   const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
@@ -111,69 +119,68 @@ const makeUnsafe = <R>(
   }
 
   const sendTo = (exchange: Exchange, answer: Answer.Answer): void => {
-    const { headers, request, response, request_id } = exchange
+    const { headers, turn, request_id } = exchange
+    const { request, response } = turn
     const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...headers }
+    const give = (bytes: number) => backpressure.give(turn, bytes)
     try {
-      send(request, response, answer, extra)
+      send(request, response, answer, extra, give)
     } catch (defect) {
       // Node refuses headers that cannot be written, before it has written anything.
-      send(request, response, failed(exchange, Cause.die(defect)), extra)
+      send(request, response, failed(exchange, Cause.die(defect)), extra, give)
     }
   }
 
   const finish = together(({ exchange, exit }: Finished): void => {
+    const { response } = exchange.turn
     // Somebody around the handler may have answered already, such as one that gives up on slow calls.
-    if (exchange.response.destroyed || exchange.response.headersSent) return
+    if (response.destroyed || response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
-    onAnswered?.(answeredOf(exchange, answer.status))
+    tell(onAnswered, answeredOf(exchange, answer.status), fork)
   })
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
-    if (exchange.response.destroyed) return
+    if (exchange.turn.response.destroyed) return
     const fiber = fork(handled(route, incoming))
     fiber.addObserver((exit) => finish({ exchange, exit }))
     if (fiber.pollUnsafe() !== undefined) return
     FiberSet.addUnsafe(running, fiber)
-    // A caller that hangs up is forgotten at once.
-    exchange.response.once("close", () => {
-      if (!exchange.response.writableEnded) fiber.interruptUnsafe()
-    })
+    exchange.turn.onHangUp = () => fiber.interruptUnsafe()
+  }
+
+  const answer = (
+    turn: Backpressure.Turn,
+    { path, query }: Target,
+    { params, value: route }: Found<Services<R>>
+  ): void => {
+    const { request } = turn
+    const request_id = ids.request()
+    // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
+    const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
+    const headers = { ...version, ...cors.headers(request, route.cors) }
+    const began_ms = onAnswered === undefined ? 0 : performance.now()
+    const exchange = { turn, request_id, headers, name: route.name, began_ms }
+    const preflight = cors.preflight(request, path)
+    if (preflight !== null) return void sendTo(exchange, preflight)
+    const { docs_url } = settings
+    const incoming: Incoming = { request_id, params, query, docs_url, address: addressOf(request), ...partsOf(request) }
+    // A small body arrives with its headers: in a moment it is there, and need not be waited for.
+    if (Body.isAnnounced(request)) setImmediate(run, exchange, route, incoming)
+    else run(exchange, route, incoming)
   }
 
   const handle: Handler["handle"] = (request, response, next) => {
-    const { path, query } = targetOf(request.url ?? "/")
-    const preflight = cors.preflight(request, path)
-    const found = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), path)
-    if (found === null && preflight === null && next !== undefined) return next()
-    const request_id = ids.request()
-    const match = found ?? NotFound.match(paths, path)
-    // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
-    const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
-    const headers = { ...version, ...cors.headers(request, match.value.cors) }
-    const began_ms = onAnswered === undefined ? 0 : performance.now()
-    const exchange = { request, response, request_id, headers, name: match.value.name, began_ms }
-    if (preflight !== null) {
-      sendTo(exchange, preflight)
-      return
-    }
-    const incoming: Incoming = {
-      request_id,
-      method: request.method ?? "",
-      params: match.params,
-      query,
-      headers: Bearer.headersOf(request),
-      address: addressOf(request),
-      docs_url: settings.docs_url,
-      read: (max_bytes) => Body.read(request, max_bytes)
-    }
-    // A small body arrives with its headers: in a moment it is there, and need not be waited for.
-    if (Body.isAnnounced(request)) setImmediate(run, exchange, match.value, incoming)
-    else run(exchange, match.value, incoming)
+    const target = targetOf(request.url ?? "/")
+    const found = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), target.path)
+    if (found === null && next !== undefined && cors.preflight(request, target.path) === null) return next()
+    const match = found ?? NotFound.match(paths, target.path)
+    backpressure.admit(request, response, (turn) => answer(turn, target, match))
   }
 
   return {
     handle,
+    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
     refusal: (error) => {
       const request_id = ids.request()
       const answer = Answer.refusal(error, request_id, settings)
@@ -189,8 +196,7 @@ const makeUnsafe = <R>(
 
 /** One request and its answer to be. */
 interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly turn: Backpressure.Turn
   readonly request_id: string
   /** What its answer carries, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>
@@ -203,6 +209,19 @@ interface Exchange {
 interface Finished {
   readonly exchange: Exchange
   readonly exit: Exit.Exit<Answer.Answer, ApiError.ApiError>
+}
+
+/** Tells the hook of an answer. One that throws is logged: it must not take the answers of others with it. */
+const tell = (
+  onAnswered: Settings["onAnswered"],
+  answered: Answered,
+  fork: (log: Effect.Effect<void>) => unknown
+): void => {
+  try {
+    onAnswered?.(answered)
+  } catch (defect) {
+    fork(Effect.logWarning("onAnswered has failed", Cause.die(defect)))
+  }
 }
 
 const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => ({
@@ -233,8 +252,26 @@ const handledIn = <R>(context: Context.Context<R>) => {
   }
 }
 
+/** What a route reads of a request itself. */
+const partsOf = (request: IncomingMessage): Pick<Incoming, "method" | "headers" | "read" | "readRaw"> => ({
+  method: request.method ?? "",
+  headers: Bearer.headersOf(request),
+  read: (max_bytes) => Body.read(request, max_bytes),
+  readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
+})
+
+/** Where a request is sent. */
+interface Target {
+  readonly path: string
+  /** The text behind the `?`, still encoded. */
+  readonly query: string
+}
+
+/** What answers a request, with the parameters of its path. */
+type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
+
 /** Splits a request's target; one that names the whole address, as proxies send it, counts by its path. */
-const targetOf = (url: string): { readonly path: string; readonly query: string } => {
+const targetOf = (url: string): Target => {
   const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "")
   const mark = target.indexOf("?")
   return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) }

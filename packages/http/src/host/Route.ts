@@ -20,6 +20,8 @@ export interface Incoming {
   readonly docs_url: string
   /** Reads the body, which may have at most this many bytes; a larger one is refused with `request_too_large`. */
   readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
+  /** Reads the body byte for byte, as signatures need it: one that was parsed by somebody else before will not do. */
+  readonly readRaw: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
 }
 
 /**

@@ -2,8 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "./Answer.ts"
 import * as Body from "./Body.ts"
 
+/** So much of a large answer is written at a time; the next piece when the caller has taken this one. */
+const piece_bytes = 64 * 1024
+
 /**
- * Sends an answer in one write, with its exact length.
+ * Sends an answer with its exact length: in one write, or piece by piece where it is large.
+ *
+ * `give` hears when the caller can take something: with the length of the answer at first, with 0 for each further piece.
  *
  * A body that was not read is thrown away where it is small. Otherwise the connection ends: the answer goes out at
  * once, and what the caller still sends is dropped for a moment, since a connection that is reset would take the answer
@@ -13,20 +18,24 @@ export const send = (
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  extra: Readonly<Record<string, string>>
+  extra: Readonly<Record<string, string>>,
+  give: (bytes: number) => void
 ): void => {
   const headers: Record<string, string | number> = { ...extra, ...answer.headers }
   const length = lengthOf(answer.body)
   if (answer.status !== 204) headers["content-length"] = length
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
+    give(length)
     // As many bytes as characters: plain ASCII, for which Node needs a third of the room and no encoding.
-    if (length === answer.body?.length) response.end(answer.body, "latin1")
+    if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
+    else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
     return
   }
   headers.connection = "close"
   response.writeHead(answer.status, headers)
+  give(length)
   if (answer.body === null) response.flushHeaders()
   else response.write(answer.body)
   linger(request, () => response.end())
@@ -34,6 +43,21 @@ export const send = (
 
 const lengthOf = (body: Answer["body"]): number =>
   body === null ? 0 : typeof body === "string" ? Buffer.byteLength(body) : body.length
+
+const bytesOf = (body: Answer["body"]): Uint8Array => (body instanceof Uint8Array ? body : Buffer.from(body ?? ""))
+
+const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: number) => void): void => {
+  const writeFrom = (start: number): void => {
+    const end = start + piece_bytes
+    if (end >= bytes.length) return void response.end(bytes.subarray(start))
+    response.write(bytes.subarray(start, end), (error) => {
+      if (error != null) return
+      give(0)
+      writeFrom(end)
+    })
+  }
+  writeFrom(0)
+}
 
 /** Up to here reading the rest costs less than a new connection. */
 const small_bytes = 64 * 1024

@@ -1,5 +1,5 @@
 import * as Http from "node:http"
-import { type AddressInfo, Server as Listener } from "node:net"
+import { type AddressInfo, Server as Listener, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Deferred, Effect, type Scope } from "effect"
@@ -94,9 +94,14 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
-        // Its request has its answer: a second one would be taken for that of the next request.
-        if (isAnsweredEarly(newest.get(socket))) socket.destroy()
-        else BrokenRequest.answer(error, socket, handler.refusal)
+        const refuse = () => {
+          // Its request has its answer: a second one would be taken for that of the next request.
+          if (isAnsweredEarly(newest.get(socket))) socket.destroy()
+          else BrokenRequest.answer(error, socket, handler.refusal)
+        }
+        // Before that, a refusal would be taken for the answer to an earlier request.
+        if (socket instanceof Socket) handler.whenAnswered(socket, refuse)
+        else refuse()
       })
     }),
     () => stop(server, handler, settings)

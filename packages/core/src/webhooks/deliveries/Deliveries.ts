@@ -90,7 +90,7 @@ export class Deliveries extends Context.Service<
         allowance: yield* Allowance,
         revisions: yield* Revisions,
         mac: yield* Mac.Mac,
-        sender: yield* WebhookSender,
+        sender: yield* WebhookSender.loggable,
         header_prefix: yield* WebhookHeaderPrefix,
         keys: new Map(),
         opened: new Map(),

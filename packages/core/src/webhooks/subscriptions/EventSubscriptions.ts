@@ -83,7 +83,7 @@ export class EventSubscriptions extends Context.Service<
         seal: yield* Seal,
         ids: yield* Ids,
         random: yield* SecureRandom.SecureRandom,
-        sender: yield* WebhookSender
+        sender: yield* WebhookSender.loggable
       }
       return EventSubscriptions.of({
         create: (call, input) => retryOnConflict(create(means, call, input)),

@@ -1,0 +1,48 @@
+import { Effect, Predicate, Schema } from "effect"
+import * as Input from "../wire/Input.ts"
+import { CarrierRefresh, CarrierReply } from "./Carrier.ts"
+
+/** A rule that an adapter's answer breaks: at which path of the answer, and what must be there. It holds no value. */
+export interface BrokenRule {
+  readonly path: string
+  readonly message: string
+}
+
+/** The rules that an adapter's reply breaks; none where it can be read. */
+export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(reply) ? [] : findInReply(reply))
+
+/** The rules that an answer to `refresh` breaks. */
+export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefresh(found) ? [] : findInRefresh(found))
+
+/** Logs why an answer of an adapter is not used. */
+export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>
+  Effect.logWarning("A carrier's answer breaks rules and is not used").pipe(
+    Effect.annotateLogs({
+      broken_rules: rules
+        .slice(0, max_logged)
+        .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+        .join(" ")
+    })
+  )
+
+const max_logged = 20
+
+interface Member extends Schema.Decoder<unknown> {
+  readonly fields: { readonly kind: { readonly literal: string } }
+}
+
+/** An answer is one of several kinds; only the rules of its own kind say what is wrong with it. */
+const findIn = (members: ReadonlyArray<Member>) => {
+  const kinds = members.map(({ fields }) => fields.kind.literal)
+  const finders = new Map(members.map((member) => [member.fields.kind.literal, Input.findings(member)]))
+  return (answer: unknown): ReadonlyArray<BrokenRule> => {
+    if (!Predicate.isObject(answer)) return [{ path: "", message: "The answer must be an object." }]
+    const find = typeof answer.kind === "string" ? finders.get(answer.kind) : undefined
+    return find === undefined ? [{ path: "kind", message: `Must be one of ${kinds.join(", ")}.` }] : find(answer)
+  }
+}
+
+const isReply = Schema.is(CarrierReply)
+const isRefresh = Schema.is(CarrierRefresh)
+const findInReply = findIn(CarrierReply.members)
+const findInRefresh = findIn(CarrierRefresh.members)

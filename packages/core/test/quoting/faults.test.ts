@@ -1,0 +1,387 @@
+import { assert, describe } from "@effect/vitest"
+import { NodeCrypto } from "@quotewire/http"
+import { Cause, Effect, Layer, Logger, References } from "effect"
+import { TextCrypto } from "../../src/access/TextCrypto.ts"
+import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
+import type { Revision, Served } from "../../src/calls/Revision.ts"
+import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
+import { Carriers } from "../../src/quoting/Carriers.ts"
+import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { minute_ms } from "../../src/wire/Timestamp.ts"
+import { create } from "../webhooks/support.ts"
+import { callbackOf, callingBack, carriers, offer, offers, prompt, type Told } from "./carriers.ts"
+import { type InWorld, list, live, outcomes, pass, read, refusal, runDue, start, story, work } from "./support.ts"
+
+/** A line of the log: its text, the cause as an operator reads it, and what it is about. */
+interface LogLine {
+  readonly text: string
+  readonly cause: string
+  readonly annotations: { readonly [name: string]: unknown }
+}
+
+/** Runs a body, and gives back what it logs. */
+const logOf = (body: InWorld<unknown>) => {
+  const lines: Array<LogLine> = []
+  const logger = Logger.make(({ cause, fiber, message }) => {
+    const text = Array.isArray(message) ? message.map(String).join(" ") : String(message)
+    lines.push({ text, cause: Cause.pretty(cause), annotations: fiber.getRef(References.CurrentLogAnnotations) })
+  })
+  return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
+}
+
+const only = (lines: ReadonlyArray<LogLine>, text: string): LogLine => {
+  const found = lines.filter((line) => line.text === text)
+  assert.lengthOf(found, 1, JSON.stringify(lines))
+  return found[0] ?? assert.fail()
+}
+
+const crashed = "A carrier's adapter has failed"
+const refused = "A carrier's answer breaks rules and is not used"
+
+/** What an adapter is told, thrown at the engine: an error whose message repeats every fact. */
+const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
+
+const identified = {
+  line: "renters",
+  application: {
+    applicant: { first_name: "Ada", last_name: "Lovelace", date_of_birth: "1985-12-10", email: "ada@lovelace.example" },
+    dwelling: {
+      address: { line1: "12 Analytical Way", city: "New York", state: "NY", zip: "10001" },
+      type: "apartment"
+    }
+  }
+} as const
+const facts = /Ada|Lovelace|lovelace|1985|Analytical|10001|apartment/
+
+const needs = ["applicant.first_name", "applicant.last_name", "applicant.email", "dwelling.address.line1"]
+
+describe("the log, when an adapter fails in `ask`,", () => {
+  const failures: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Effect.Effect<never>, RegExp]> = [
+    [
+      "by throwing",
+      (ask) => {
+        throw telling(ask)
+      },
+      /^TypeError/
+    ],
+    ["by a rejected promise", (ask) => Effect.promise(() => Promise.reject(telling(ask))), /^TypeError/],
+    ["by dying", (ask) => Effect.die(telling(ask)), /^TypeError/],
+    [
+      "with a cause and a code inside",
+      (ask) =>
+        Effect.sync(() => {
+          const inner = Object.assign(telling(ask), { code: "ECONNREFUSED" })
+          throw new Error(`fetch failed for ${JSON.stringify(ask.facts)}`, { cause: inner })
+        }),
+      /^Error[\s\S]*TypeError: ECONNREFUSED/
+    ]
+  ]
+  for (const [how, ask, error] of failures) {
+    const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
+    story(
+      `${how}, names carrier, request, error and place, and none of the facts that the message repeats`,
+      Effect.gen(function* () {
+        let id = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start(identified, live)).id
+            yield* pass(10)
+          })
+        )
+        const line = only(lines, crashed)
+        assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
+        assert.match(line.cause, error)
+        assert.match(line.cause, /at .*faults\.test\.ts:\d+:\d+/)
+        assert.notMatch(JSON.stringify(lines), facts)
+      }),
+      carriers(broken)
+    )
+  }
+
+  const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
+  story(
+    "by throwing the facts themselves, says that an object was thrown",
+    Effect.gen(function* () {
+      const lines = yield* logOf(Effect.all([work, start(identified, live), pass(10)]))
+      assert.strictEqual(only(lines, crashed).cause, "object: its message is left out")
+      assert.notMatch(JSON.stringify(lines), facts)
+    }),
+    carriers(thrown)
+  )
+})
+
+describe("the log, when an adapter fails elsewhere,", () => {
+  const throwing = () => {
+    throw new RangeError("no")
+  }
+  const elsewhere: ReadonlyArray<readonly [string, number, Told]> = [
+    [
+      "poll",
+      3_000,
+      prompt("broken", { kind: "pending", ref: "r", poll_after_ms: 2_000 }, { rest: { poll: throwing } })
+    ],
+    [
+      "refresh",
+      2 * minute_ms,
+      prompt("broken", offers(offer({ refresh_after_ms: minute_ms })), { rest: { refresh: throwing } })
+    ]
+  ]
+  for (const [where, millis, broken] of elsewhere) {
+    story(
+      `in \`${where}\`, names carrier, request, error and place`,
+      Effect.gen(function* () {
+        let id = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start({}, live)).id
+            yield* pass(millis)
+          })
+        )
+        const line = only(lines, crashed)
+        assert.deepInclude(line.annotations, { carrier_id: "broken", quote_request_id: id })
+        assert.match(line.cause, /^RangeError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/)
+      }),
+      carriers(broken)
+    )
+  }
+
+  story(
+    "in `callback`, names carrier, error and place",
+    Effect.gen(function* () {
+      const service = yield* Carriers
+      const lines = yield* logOf(service.callback("broken", callbackOf("r", offers())))
+      const line = only(lines, crashed)
+      assert.deepInclude(line.annotations, { carrier_id: "broken" })
+      assert.match(line.cause, /^RangeError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/)
+    }),
+    carriers(callingBack("broken", { rest: { callback: throwing } }))
+  )
+
+  const speaking = prompt("speaking", offers(), {
+    rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
+  })
+  story(
+    "names carrier and request beside the adapter's own lines as well",
+    Effect.gen(function* () {
+      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
+      const { annotations } = only(lines, "the carrier's own words")
+      assert.strictEqual(annotations.carrier_id, "speaking")
+      assert.match(String(annotations.quote_request_id), /^qreq_/)
+    }),
+    carriers(speaking)
+  )
+})
+
+describe("the log, when an answer is refused,", () => {
+  const money = (amount_minor: number) => ({ amount_minor, currency: "USD" }) as const
+  const subject = { subject_id: "vehicle-9", kind: "vehicle", label: null, coverages: [] }
+  const rules: ReadonlyArray<readonly [string, unknown, string]> = [
+    [
+      "a premium of nothing",
+      offers(offer(), offer({ premium: money(0) })),
+      "offers.1.premium.amount_minor: Must be a whole number of cents, at least 1 and below 100000000."
+    ],
+    [
+      "a fee below nothing",
+      offers(offer({ fees: [{ code: "fee", amount: money(-1) }] })),
+      "offers.0.fees.0.amount.amount_minor: Must be a whole number of cents, at least 0."
+    ],
+    ["a term of seven months", offers(offer({ term_months: 7 })), "offers.0.term_months: Must be one of 1, 6, 12."],
+    [
+      "an end in the past and a foreign host",
+      offers(offer({ expires_at: "2020-01-01T00:00:00.000Z", handoff_url: "https://evil.example/Ada" })),
+      "offers.0.expires_at: Must be a time in the future. offers.0.handoff_url: Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
+    ],
+    [
+      "a subject of nobody",
+      offers(offer({ subjects: [subject] })),
+      "offers.0.subjects.0.subject_id: Must be a subject of this application, such as vehicle-1, pet-1 or dwelling-1."
+    ],
+    ["no offer", { kind: "offers", offers: [] }, "offers: Must hold at least one offer."],
+    ["nothing", undefined, "The answer must be an object."],
+    ["an unknown kind", { kind: "maybe" }, "kind: Must be one of offers, declined, pending, question, unavailable."],
+    [
+      "a premium that is text",
+      { kind: "offers", offers: [{ ...offer(), premium: { amount_minor: "12", currency: "USD" } }] },
+      "offers.0.premium.amount_minor: "
+    ],
+    ["half an offer", { kind: "offers", offers: [{ offer_ref: "1" }] }, "offers.0.product: This field is required."]
+  ]
+  for (const [what, answer, rule] of rules) {
+    const broken = prompt("broken")
+    Object.assign(broken.adapter, { ask: () => Effect.succeed(answer) })
+    story(
+      `for ${what}, names carrier, request and rule, once`,
+      Effect.gen(function* () {
+        let id = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start({}, live)).id
+            yield* pass(10)
+          })
+        )
+        const { annotations } = only(lines, refused)
+        assert.deepInclude(annotations, { carrier_id: "broken", quote_request_id: id })
+        assert.include(String(annotations.broken_rules), rule)
+        assert.notInclude(JSON.stringify(lines), "Ada")
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer unreadable_answer"])
+      }),
+      carriers(broken)
+    )
+  }
+
+  for (const [what, found, rule] of [
+    [
+      "an offer beyond reason",
+      { kind: "offer", reason: "rechecked", offer: offer({ term_months: 5 }) },
+      "offer.term_months: Must be one of 1, 6, 12."
+    ],
+    ["nothing", undefined, "The answer must be an object."]
+  ] as const) {
+    const broken = prompt("broken", offers(offer({ refresh_after_ms: minute_ms })))
+    Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
+    story(
+      `to \`refresh\`, for ${what}`,
+      Effect.gen(function* () {
+        const lines = yield* logOf(Effect.all([work, start({}, live), pass(2 * minute_ms)]))
+        assert.include(String(only(lines, refused).annotations.broken_rules), rule)
+      }),
+      carriers(broken)
+    )
+  }
+
+  const calls = callingBack("calls")
+  story(
+    "in a callback, names carrier and rule, and the request where it is known",
+    Effect.gen(function* () {
+      const service = yield* Carriers
+      const lines = yield* logOf(
+        Effect.gen(function* () {
+          yield* work
+          yield* start({}, live)
+          yield* pass(10)
+          const ref = calls.asks[0]?.ask.idempotency_key ?? ""
+          assert.isFalse(yield* service.callback("calls", callbackOf("another", offers())))
+          assert.isTrue(yield* service.callback("calls", callbackOf(ref, offers(offer({ term_months: 5 })))))
+        })
+      )
+      const [first, second] = lines.filter(({ text }) => text === refused)
+      assert.deepInclude(first?.annotations, {
+        carrier_id: "calls",
+        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier."
+      })
+      assert.match(String(second?.annotations.quote_request_id), /^qreq_/)
+      assert.include(String(second?.annotations.broken_rules), "offers.0.term_months")
+    }),
+    carriers(calls)
+  )
+
+  story(
+    "of which only the first ten offers are used",
+    Effect.gen(function* () {
+      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
+      only(lines, "A carrier made too many offers: only the first 10 are used")
+    }),
+    carriers(prompt("many", offers(...Array.from({ length: 11 }, (_, nth) => offer({ offer_ref: `${nth}` })))))
+  )
+})
+
+describe("the log, when other code of a host fails,", () => {
+  const secret = "the secret inside"
+  const throwing = (): never => {
+    throw new EvalError(secret)
+  }
+  const place = /EvalError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/
+
+  story(
+    "such as the hook OnFinishedCall, has a line, and the call is answered",
+    Effect.gen(function* () {
+      const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
+      const line = only(lines, "OnFinishedCall has failed")
+      assert.match(line.cause, place)
+      assert.match(String(line.annotations.request_id), /^req_/)
+      assert.notInclude(JSON.stringify(lines), secret)
+      const missing = yield* logOf(Effect.provideService(refusal(read("qreq_x")), OnFinishedCall, throwing))
+      only(missing, "OnFinishedCall has failed")
+    })
+  )
+
+  const older: Revision = {
+    date: "2026-01-01",
+    differences: [{ summary: "", inputs: { start_quote_request: { upgrade: throwing, path: (path) => path } } }]
+  }
+  const served: Served = [{ date: "2026-09-26", differences: [] }, older]
+  story(
+    "such as a revision, has a line without what it was told",
+    Effect.gen(function* () {
+      const lines = yield* logOf(refusal(start({}, { revision: older.date })))
+      const line = only(lines, "A call has failed")
+      assert.match(line.cause, place)
+      assert.notInclude(JSON.stringify(lines), secret)
+    }),
+    { served }
+  )
+
+  const failing = { encrypt: false }
+  const cryptography = Layer.effect(
+    TextCrypto,
+    Effect.map(TextCrypto, (crypto) => ({
+      keyed: (keys) =>
+        Effect.map(crypto.keyed(keys), (keyed) => ({
+          ...keyed,
+          encrypt: (nonce, purpose, text) =>
+            failing.encrypt ? Effect.die(new EvalError(text)) : keyed.encrypt(nonce, purpose, text)
+        }))
+    }))
+  ).pipe(Layer.provideMerge(NodeCrypto.layer))
+  story(
+    "such as its own TextCrypto, has a line without the text that was to be sealed",
+    Effect.gen(function* () {
+      failing.encrypt = true
+      const lines = yield* logOf(refusal(start(identified)))
+      failing.encrypt = false
+      assert.match(only(lines, "A call has failed").cause, place)
+      assert.notMatch(JSON.stringify(lines), facts)
+    }),
+    { cryptography }
+  )
+
+  const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
+  story(
+    "such as its sender of webhooks, has a line that names the job",
+    Effect.gen(function* () {
+      yield* create({ url: "https://a.example/hooks?token=secret" })
+      yield* start()
+      const lines = yield* logOf(runDue)
+      const line = lines.find(({ annotations }) => annotations.job === "deliver")
+      assert.strictEqual(line?.text, "A job has died")
+      assert.match(line?.cause ?? "", place)
+      assert.notInclude(JSON.stringify(lines), secret)
+    }),
+    { webhooks: sender }
+  )
+
+  const broken = { get: false }
+  story(
+    "such as its storage, has a line for the work that it holds up, with the cause",
+    Effect.gen(function* () {
+      yield* start({}, live)
+      broken.get = true
+      const lines = yield* logOf(runDue)
+      broken.get = false
+      const line = lines.find(({ annotations }) => annotations.job === "collect")
+      assert.strictEqual(line?.text, "A job has died")
+      assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
+    }),
+    {
+      ...carriers(prompt("well")),
+      around: (storage) => ({
+        ...storage,
+        get: (key) => (broken.get ? Effect.die(new Error("the disk is gone")) : storage.get(key))
+      })
+    }
+  )
+})

@@ -1,0 +1,190 @@
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { connect, type Socket } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Http, Route } from "@quotewire/http"
+import { Deferred, Effect } from "effect"
+import { services, start } from "./support/host.ts"
+import * as Wire from "./support/wire.ts"
+
+type Limits = Pick<Http.Settings<never>, "answer_timeout_ms" | "max_owed_bytes">
+
+/** More than the kernel keeps for a connection. */
+const large = Buffer.alloc(24 * 1024 * 1024, "a")
+
+const routesOf = (noted: { started: number }, gate: Effect.Effect<void>, onHangUp: Effect.Effect<void>) => {
+  const answer = (body: string | Uint8Array) =>
+    Effect.sync(() => {
+      noted.started += 1
+      return { status: 200, headers: {}, body }
+    })
+  return [
+    Route.make("GET", "/large", () => answer(large)),
+    Route.make("GET", "/small", () => answer("small")),
+    Route.make("GET", "/gate", () => Effect.andThen(gate, answer("gate"))),
+    Route.make("GET", "/never", () => Effect.onInterrupt(Effect.never, () => onHangUp))
+  ]
+}
+
+/** A server with the handler, of which a test sees the connections. */
+const serving = Effect.fnUntraced(function* (limits: Limits = {}) {
+  const noted = { started: 0 }
+  const gate = yield* Deferred.make<void>()
+  const hungUp = yield* Deferred.make<void>()
+  const routes = routesOf(noted, Deferred.await(gate), Effect.asVoid(Deferred.succeed(hungUp, undefined)))
+  const { handle } = yield* Http.handler({ operations: [], base_url: "https://host.example", routes, ...limits })
+  const server = createServer((request, response) => handle(request, response))
+  const sockets: Array<Socket> = []
+  server.on("connection", (socket) => void sockets.push(socket))
+  yield* Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+  )
+  const bound = server.address()
+  const port = typeof bound === "object" && bound !== null ? bound.port : 0
+  return { port, noted, sockets, open: Deferred.succeed(gate, undefined), hungUp: Deferred.await(hungUp) }
+})
+
+/** Sends requests on a connection of its own and reads none of the answers. */
+const sendUnread = (port: number, text: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Socket>((resume) => {
+      const socket = connect(port, "127.0.0.1").on("error", () => {})
+      socket.pause()
+      socket.write(text, () => resume(Effect.succeed(socket)))
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+const last = "GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+const closed = (socket: Socket | undefined) =>
+  Effect.promise(async () => socket?.closed === false && (await once(socket, "close")))
+const answersIn = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0
+
+describe("requests that are sent before the answers are read", () => {
+  it.live("are answered a few at a time, all of them and in their order", () =>
+    Effect.gen(function* () {
+      const { port, noted, open } = yield* serving()
+      const wire = yield* Wire.open(port)
+      yield* wire.write(get("/gate") + get("/small").repeat(4_000) + last)
+      // Its answer comes when what came before it has been looked at.
+      yield* Wire.exchange(port, last)
+      assert.isAtMost(noted.started, 32)
+      yield* open
+      const text = yield* wire.closed
+      assert.strictEqual(answersIn(text), 4_002)
+      assert.match(text, /gate(?!.*gate).*small$/s)
+      assert.strictEqual(noted.started, 4_003)
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+
+  it.live("end with a caller that hangs up, also behind an answer that is not there yet", () =>
+    Effect.gen(function* () {
+      const { port, hungUp } = yield* serving()
+      const wire = yield* Wire.open(port)
+      yield* wire.write(get("/gate") + get("/never"))
+      yield* Wire.exchange(port, last)
+      wire.socket.destroy()
+      yield* hungUp
+    }).pipe(Effect.provide(services), Effect.timeout(5_000))
+  )
+
+  it.live("are answered before one behind them is refused", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const { port } = yield* start({ routes: routesOf({ started: 0 }, Deferred.await(gate), Effect.void) })
+      const wire = yield* Wire.open(port)
+      yield* wire.write(`${get("/small")}${get("/gate")}HELLO\r\n\r\n`)
+      yield* Wire.exchange(port, last)
+      yield* Deferred.succeed(gate, undefined)
+      const text = yield* wire.closed
+      assert.deepStrictEqual(text.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 400"])
+    }).pipe(Effect.scoped, Effect.timeout(10_000))
+  )
+})
+
+describe("answers that nobody reads", () => {
+  it.live("end their connection after a time, and few of them are made", () =>
+    Effect.gen(function* () {
+      const { port, noted, sockets } = yield* serving({
+        answer_timeout_ms: 300,
+        max_owed_bytes: Number.MAX_SAFE_INTEGER
+      })
+      yield* sendUnread(port, get("/large").repeat(1_000))
+      yield* closed(sockets[0])
+      assert.isAtMost(noted.started, 32)
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+
+  it.live("end their connection where the caller has closed its side", () =>
+    Effect.gen(function* () {
+      const { port, sockets } = yield* serving({ answer_timeout_ms: 300 })
+      const socket = yield* sendUnread(port, get("/large"))
+      socket.end()
+      yield* closed(sockets[0])
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+
+  it.live("do not end a connection whose answer is not there yet", () =>
+    Effect.gen(function* () {
+      const { port, noted, sockets, open } = yield* serving({ answer_timeout_ms: 100 })
+      const wire = yield* Wire.open(port)
+      yield* wire.write(get("/gate") + get("/small") + last)
+      yield* sendUnread(port, get("/large"))
+      // The other one has had the same time.
+      yield* closed(sockets[1])
+      assert.strictEqual(noted.started, 3)
+      yield* open
+      assert.strictEqual(answersIn(yield* wire.closed), 3)
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+
+  it.live("end the connections that are owed the most where all are owed too much", () =>
+    Effect.gen(function* () {
+      const { port, sockets } = yield* serving({ max_owed_bytes: 4 * large.length })
+      yield* sendUnread(port, get("/large"))
+      yield* sendUnread(port, get("/large").repeat(2))
+      yield* Wire.exchange(port, last)
+      assert.deepStrictEqual(
+        sockets.slice(0, 2).map(({ destroyed }) => destroyed),
+        [false, false]
+      )
+      yield* sendUnread(port, get("/large").repeat(2))
+      yield* closed(sockets[1])
+      assert.isFalse(sockets[0]?.destroyed)
+    }).pipe(Effect.provide(services), Effect.timeout(20_000))
+  )
+})
+
+describe("large answers", () => {
+  it.live("are sent whole", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving()
+      const response = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/large`))
+      assert.isTrue(large.equals(Buffer.from(yield* Effect.promise(() => response.arrayBuffer()))))
+      const head = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/large`, { method: "HEAD" }))
+      assert.strictEqual(head.headers.get("content-length"), String(large.length))
+    }).pipe(Effect.provide(services))
+  )
+})
+
+describe("a connection that was refused", () => {
+  it.live("ends, also where the caller keeps its side open", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {})
+      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+      socket.resume().write("CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n")
+      yield* Effect.promise(() => once(socket, "end"))
+      // A connection that has ended answers what is sent by a reset.
+      yield* Effect.sync(() => void socket.write("\r\n")).pipe(
+        Effect.andThen(Effect.sleep(20)),
+        Effect.repeat({ until: () => socket.closed })
+      )
+    }).pipe(Effect.scoped, Effect.timeout(5_000))
+  )
+})
