@@ -12,6 +12,7 @@ import { Revisions } from "./calls/Revisions.ts"
 import { CarrierAdapters, type CarrierCallback } from "./carriers/Carrier.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
+import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -122,7 +123,9 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
     Layer.provide(publishingStorage),
     Layer.provideMerge(Revisions.layer),
     Layer.provideMerge(Workspaces.layer),
-    Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+    Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
+    // Calls see the same lines as the services that were made with them.
+    Layer.provideMerge(Layer.effect(Lines, Lines))
   )
 
 /** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */

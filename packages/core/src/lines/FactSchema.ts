@@ -64,11 +64,15 @@ export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
     }).schema
   )
 
-/** A schema without needless nesting: parts of `allOf` stand beside what they add to, and choices are one list. */
+/**
+ * A schema without needless nesting: parts of `allOf` stand beside what they add to, and choices are one list. An object
+ * always says what it requires, also where that is nothing.
+ */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)
   const choices = choicesOf(anyOf)
   const whole: JsonSchema.JsonSchema = {
+    ...(rest.type === "object" && { required: [] }),
     ...rest,
     ...(choices !== null ? { enum: choices } : anyOf !== undefined && { anyOf })
   }

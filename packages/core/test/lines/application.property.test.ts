@@ -224,8 +224,8 @@ describe.each(lineNames)("the facts of %s", (line) => {
     const lost = (before: unknown, now: unknown, path: string): ReadonlyArray<string> => {
       if (!isMembers(before)) return JSON.stringify(before) === JSON.stringify(now) ? [] : [path]
       return Object.entries(before).flatMap(([key, value]) => {
-        // What is required together is said in several parts now; an object that requires nothing has no list.
-        if (key === "dependentRequired" || (Array.isArray(value) && value.length === 0 && key === "required")) return []
+        // What is required together is said in several parts now.
+        if (key === "dependentRequired") return []
         return lost(value, isMembers(now) ? now[key] : undefined, `${path}/${key}`)
       })
     }
