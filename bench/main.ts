@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import * as flags from "./flags.ts"
+import * as hostile from "./hostile/suite.ts"
 import * as http from "./http/suite.ts"
 import * as suites from "./http/suites.ts"
 import * as unread from "./http/unread.ts"
@@ -32,6 +33,7 @@ for (const suite of [suites.read, suites.start, suites.mcp]) {
   add(report.ofPeers(suite.name, suite.title, suite.base, rows))
 }
 if (isWanted("unread")) add(unread.tableOf(await unread.run(settings.rounds, settings.seconds)))
+if (isWanted("hostile")) add(hostile.tableOf(await hostile.run(facts, settings.quick ? 5 : 20)))
 if (isWanted("stored")) {
   add(report.ofLevels(await inProcess.stored(settings.quick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000])))
 }

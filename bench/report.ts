@@ -112,6 +112,7 @@ export const order = [
   "start",
   "mcp",
   "unread",
+  "hostile",
   "stored",
   "lives",
   "deliveries",

@@ -1,4 +1,5 @@
 import type { Server } from "node:http"
+import { performance } from "node:perf_hooks"
 import * as Child from "../Child.ts"
 
 /** What every peer serves: the same quote, and what a start is checked with and answered. */
@@ -19,7 +20,13 @@ export interface Listening {
   readonly quote_ids?: ReadonlyArray<string>
 }
 
-export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" }
+export type Question = { readonly ask: "listen"; readonly shared: Shared } | { readonly ask: "cpu" | "loop" }
+
+/** How long the event loop has been busy so far, and the CPU time of its thread, in milliseconds. */
+export interface Loop {
+  readonly busy_ms: number
+  readonly cpu_ms: number
+}
 
 /** What the process has taken so far: CPU time in microseconds, and memory. */
 export interface Cpu {
@@ -29,8 +36,12 @@ export interface Cpu {
 
 /** Runs a server as a peer of the bench. */
 export const run = (listen: (shared: Shared) => Promise<Listening>): void =>
-  Child.answer(async (question: Question): Promise<Listening | Cpu> => {
+  Child.answer(async (question: Question): Promise<Listening | Cpu | Loop> => {
     if (question.ask === "listen") return listen(question.shared)
+    if (question.ask === "loop") {
+      const { user, system } = process.threadCpuUsage()
+      return { busy_ms: performance.eventLoopUtilization().active, cpu_ms: (user + system) / 1e3 }
+    }
     const { user, system } = process.cpuUsage()
     return { cpu_us: user + system, resident_bytes: process.memoryUsage.rss() }
   })

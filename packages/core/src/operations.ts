@@ -11,6 +11,7 @@ import * as Feedback from "./feedback/FeedbackOperations.ts"
 import { Lines, named } from "./lines/Lines.ts"
 import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
+import * as Consent from "./quoting/Consent.ts"
 import * as Disclosure from "./quoting/Disclosure.ts"
 import { Quote } from "./quoting/Quote.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -86,6 +87,7 @@ export const startQuoteRequest = Operation.make({
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
     Effect.map(Lines, (lines) => Starting.validateRest(input, refused, caller, moment, lines)),
+  refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],
   run: (call, input) => Effect.flatMap(QuoteStarts, (starts) => starts.start(call, input))

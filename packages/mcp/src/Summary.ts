@@ -296,11 +296,12 @@ const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
 export const refusal = ({ error }: ApiError.ErrorEnvelope, retry_after_seconds: number | null): string => {
   const fields = (error.field_errors ?? []).map(({ path, message, allowed_values }) => {
     const allowed = allowed_values === undefined ? "" : ` Allowed: ${some(allowed_values, ", ")}.`
-    return `${path}: ${message}${allowed}`
+    return path === "" ? message : `${path}: ${message}${allowed}`
   })
   return [
     `Refused (${error.code}): ${error.message}`,
-    ...(fields.length === 0 ? [] : [some(fields, "\n")]),
+    ...fields.slice(0, most),
+    ...(fields.length > most ? ["field_errors names more."] : []),
     ...(retry_after_seconds === null ? [] : [`Wait ${count(retry_after_seconds, "second")} first.`]),
     advice[error.code] ?? error.retry_action.summary
   ].join("\n")

@@ -22,18 +22,16 @@ export interface Taken {
 /** Takes arguments apart: what travels in headers over HTTP, and the operation's input. */
 export const take = (spec: Arguments, args: Fields): Taken => {
   if (isAsSent(spec, args)) return { input: args, read_handle: null, idempotency_key: null, wrong: [] }
-  const { read_handle, request_key, ...others } = args
+  const { read_handle, request_key } = args
   const inner = new Set(Object.values(spec.named))
   const input = Object.fromEntries(
-    Object.entries({
-      ...others,
-      ...(!spec.read_handle && read_handle !== undefined && { read_handle }),
-      ...(!spec.request_key && request_key !== undefined && { request_key })
-    }).map(([name, value]) => [named(spec, name), value])
+    Object.keys(args)
+      .filter((name) => !(spec.read_handle && name === "read_handle") && !(spec.request_key && name === "request_key"))
+      .map((name) => [named(spec, name), args[name]])
   )
   const wrong = [
-    ...Object.keys(args)
-      .filter((name) => inner.has(name))
+    ...[...inner]
+      .filter((name) => Object.hasOwn(args, name))
       .map((path) => ({ path, message: "This field is not known." })),
     ...(spec.read_handle ? notText("read_handle", read_handle) : []),
     ...(spec.request_key ? notText("request_key", request_key) : [])
@@ -47,8 +45,10 @@ export const take = (spec: Arguments, args: Fields): Taken => {
 }
 
 /** Whether the arguments are the operation's input as they are. */
-const isAsSent = ({ named }: Arguments, { read_handle, request_key }: Fields): boolean =>
-  read_handle === undefined && request_key === undefined && Object.keys(named).length === 0
+const isAsSent = (spec: Arguments, { read_handle, request_key }: Fields): boolean =>
+  (!spec.read_handle || read_handle === undefined) &&
+  (!spec.request_key || request_key === undefined) &&
+  Object.keys(spec.named).length === 0
 
 const named = (spec: Arguments, name: string): string =>
   Object.hasOwn(spec.named, name) ? (spec.named[name] ?? name) : name

@@ -95,6 +95,45 @@ describe("a call that waits", () => {
   )
 })
 
+describe("a refusal", () => {
+  const invented = {
+    line: "renters",
+    request_key: "0d9c9b1e-7f51-4c2e-9d3e-0a4f5f1f7c11",
+    quote_disclosure_version: "2020-01-01",
+    quote_disclosure_accepted: "yes",
+    application: flat
+  }
+
+  it.effect("of a consent that nobody gave tells a model to ask the person, and not what to send", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
+      assert.isTrue(isError)
+      assert.strictEqual(structuredContent.error.retry_action.type, "none")
+      const told = content.map(({ text }: { text: string }) => text).join()
+      assert.match(told, /Ask the person/)
+      assert.notMatch(told, /2026-|Allowed|allowed_values|true or false|send again\./)
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("of thousands of arguments is short, and says how many are wrong", () =>
+    Effect.gen(function* () {
+      const surprises = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
+      const agents = yield* Agents
+      for (const [tool, args] of [
+        ["get_capabilities", { line: "pet", ...surprises }],
+        ["send_test_event", { subscription_id: "sub_1", request_key: "k", ...surprises }]
+      ] as const) {
+        const { content, structuredContent } = yield* agents.call(tool, args, "server")
+        const { field_errors, message } = structuredContent.error
+        assert.deepStrictEqual([message, field_errors.length], ["4,012 fields are not valid.", 101])
+        assert.deepStrictEqual(field_errors.at(-1), { path: "", message: "… and 3,912 more wrong fields." })
+        assert.isBelow(content[0]?.text.length ?? 0, 1_000)
+      }
+    }).pipe(Effect.provide(layer()))
+  )
+})
+
 describe("a thousand calls at once", () => {
   it.effect("are each answered under their own id, right and wrong ones mixed", () =>
     Effect.gen(function* () {

@@ -6,7 +6,8 @@ import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { reader } from "../wire/Input.ts"
+import { together } from "../wire/FieldError.ts"
+import { decoder } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
 import type { Call } from "./Call.ts"
@@ -72,7 +73,9 @@ export interface Definition<Name extends string, Input, Output, R> {
     call: Call,
     input: unknown,
     refused: ReadonlyArray<ApiError.FieldError>
-  ) => Effect.Effect<ReadonlyArray<ApiError.FieldError>, never, R>
+  ) => Effect.Effect<ApiError.WrongFields, never, R>
+  /** How wrong fields are refused, where `ApiError.invalidInput` does not say enough. */
+  readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
   /** Whether the host's settings offer it; else it answers `not_found`, and no host lists it. Always where it is left out. */
   readonly offered?: Effect.Effect<boolean, never, R>
   /** What the request log says that a call is about: nothing where it is left out. */
@@ -92,10 +95,7 @@ export interface Operation<out Name extends string = string, out Input = unknown
   readonly prepare: (
     call: Call,
     input: unknown
-  ) => Result.Result<
-    Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>,
-    ApiError.ApiError<"invalid_input">
-  >
+  ) => Result.Result<Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>, ApiError.WrongFields>
 }
 
 /** Builds an operation from its definition; its input schema is compiled once. */
@@ -103,7 +103,7 @@ export const make = <const Name extends string, Input, Output, R>(
   definition: Definition<Name, Input, Output, R>
 ): Operation<Name, Input, Output, R> => {
   const { run, ...rest } = definition
-  const read = reader(definition.input)
+  const read = decoder(definition.input)
   return { ...rest, prepare: (call, input) => Result.map(read(input), (input) => run(call, input)) }
 }
 
@@ -290,7 +290,13 @@ const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failu
 
 /** Reads the input; where it or the key is wrong, every wrong field is named. */
 const prepare = <Output, R>(
-  { validateRest, optimistic, idempotent, prepare }: Operation<string, unknown, Output, R>,
+  {
+    validateRest,
+    refuse = ApiError.invalidInput,
+    optimistic,
+    idempotent,
+    prepare
+  }: Operation<string, unknown, Output, R>,
   call: Call,
   input: unknown,
   workspaces: Workspaces["Service"]
@@ -298,13 +304,13 @@ const prepare = <Output, R>(
   const key = idempotent ? keyErrors(call.idempotency_key) : []
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
-  const refused = [...key, ...(Result.isFailure(prepared) ? (prepared.failure.field_errors ?? []) : [])]
+  const refused = together(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
   const others =
     validateRest === undefined
-      ? Effect.succeed([])
-      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused))
-  return Effect.flatMap(others, (others) => Effect.fail(ApiError.invalidInput([...refused, ...others])))
+      ? Effect.succeed(together())
+      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
+  return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
 }
 
 /** A refusal as the caller reads it; some are told in the current revision, whichever was asked for (api.md, Versioning 11). */

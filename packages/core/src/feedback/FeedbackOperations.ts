@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import * as Operation from "../calls/Operation.ts"
+import { together } from "../wire/FieldError.ts"
 import { Feedback } from "./Feedback.ts"
 import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
 
@@ -21,7 +22,7 @@ export const sendFeedback = Operation.make({
   output: FeedbackReport,
   offered,
   validateRest: (_, input, refused) =>
-    Effect.succeed(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path))),
+    Effect.succeed(together(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))),
   errors: [],
   run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
 })

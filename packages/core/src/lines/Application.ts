@@ -31,41 +31,40 @@ const root = "application"
 /**
  * Compiles the reader of a line's facts.
  *
- * Every problem is reported at its path, from `application`. Wrong facts are answered first; only when all that was
- * sent is right are the missing facts listed. `today` is the workspace's day, `YYYY-MM-DD`.
+ * Every problem is found, at its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
  */
 export const reader = <A extends object>(
   facts: Schema.Decoder<A & Draft<A>>,
   rules: Rules<A>
-): ((input: unknown, today: string) => Result.Result<A, Refusal>) => {
+): ((input: unknown, today: string) => Result.Result<A, Problems>) => {
   const check = checker(facts, [root])
   // A value is a draft where its check finds nothing but missing facts.
   const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
-    Result.isSuccess(checked) || checked.failure.every(({ missing }) => missing)
+    Result.isSuccess(checked) || (checked.failure.more === 0 && checked.failure.found.every(({ missing }) => missing))
   return (input, today) => {
     const checked = check(input)
     if (Result.isSuccess(checked)) {
       const problems = new Problems()
       rules(checked.success, today, problems)
-      return Result.map(verdict(problems), () => checked.success)
+      return problems.isEmpty() ? Result.succeed(checked.success) : Result.fail(problems)
     }
-    const problems = new Problems(errorsOf(checked.failure, false), errorsOf(checked.failure, true))
+    const { found, more } = checked.failure
+    const problems = new Problems(errorsOf(found, false), errorsOf(found, true), more)
     if (isDraft(input, checked)) rules(input, today, problems)
-    else {
+    else if (more === 0) {
       const draft = without(input, root, new Set(problems.wrong.map((error) => error.path)))
       if (isDraft(draft, check(draft))) rules(draft, today, problems)
     }
-    return Result.flatMap(verdict(problems), () => Result.fail(needsInformation(problems.missing)))
+    return Result.fail(problems)
   }
 }
 
 const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
   findings.filter((finding) => finding.missing === missing).map(({ error }) => error)
 
-const verdict = ({ wrong, missing }: Problems): Result.Result<void, Refusal> => {
-  if (wrong.length > 0) return Result.fail(invalidInput(wrong))
-  return missing.length > 0 ? Result.fail(needsInformation(missing)) : Result.void
-}
+/** Refuses facts: wrong ones, or where none is wrong the missing ones. */
+export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
+  wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
 
 /** A value without the members at the given paths; an item of a list leaves an empty object, to keep the numbers. */
 const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {

@@ -1,8 +1,8 @@
 import { type JsonSchema, Option, Predicate, Result, Schema } from "effect"
-import { type Application, type Assumed, type Refusal, reader } from "./Application.ts"
+import { type Application, type Assumed, reader } from "./Application.ts"
 import { Assumptions } from "./Assumption.ts"
 import { asRequired, factsOf, firstOf, jsonSchemaOf, type RequiredFact } from "./FactSchema.ts"
-import type { Draft, Rules } from "./Rules.ts"
+import type { Draft, Problems, Rules } from "./Rules.ts"
 import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
 import type { Subject } from "./Subject.ts"
 
@@ -71,10 +71,9 @@ export interface Line<Name extends string = string> extends Traits<Name> {
   /**
    * Reads the facts that a caller sent.
    *
-   * Every problem is reported at its path, from `application`: wrong facts first, and missing ones where none is wrong.
-   * `today` is the workspace's day, `YYYY-MM-DD`.
+   * Every problem is found, at its path from `application`; `refusalOf` makes the refusal of them. `today` is the workspace's day, `YYYY-MM-DD`.
    */
-  readonly read: (input: unknown, today: string) => Result.Result<Application, Refusal>
+  readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
   /** Completes facts that were read before with what may be assumed; null where they do not fit the line any more. */
   readonly complete: (facts: unknown, today: string) => Assumed | null
 }

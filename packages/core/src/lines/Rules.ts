@@ -20,10 +20,18 @@ export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => v
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
+  /** How many wrong fields there are besides those that are named. */
+  readonly more: number
 
-  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = []) {
+  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
     this.wrong = [...wrong]
     this.missing = [...missing]
+    this.more = more
+  }
+
+  /** Whether there is nothing wrong and nothing missing. */
+  isEmpty(): boolean {
+    return this.wrong.length + this.missing.length + this.more === 0
   }
 
   /** Adds a fact that is wrong. */

@@ -2,14 +2,26 @@ import { Schema } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
 import { standardLines } from "../lines/standard.ts"
-import type { FieldError } from "../wire/ApiError.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { type FieldError, together, type WrongFields } from "../wire/FieldError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
+/*
+ * What a refusal says about a consent: that the person has to be asked, and never what to send. A model does what a refusal
+ * says, and would write down a consent that nobody gave.
+ */
+const no_receipt = "This is no receipt of the person's consent. Ask the person, and never make one up."
+const not_asked = "The person's consent is missing. Ask the person."
+const not_read = "The person has not read the quote disclosure as it is now. Show it to the person, and ask."
+const not_agreed = "The person has not agreed. Ask the person."
+const no_contact = "The person has not consented to be contacted in this way. Ask the person."
+
 /** A reference to evidence of consent, minted and kept by whoever spoke to the person. */
-export const ReceiptReference = Schema.String.check(
+export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
-    expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit"
+    expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
+    message: no_receipt
   })
 )
 
@@ -28,9 +40,9 @@ export const fields = {
   }),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
-      receipt_id: ReceiptReference,
+      receipt_id: ReceiptReference.annotateKey({ messageMissingKey: not_asked }),
       channels: Schema.Array(Schema.Literals(channels)).check(Schema.isMaxLength(3), Schema.isUnique())
-    })
+    }).annotate({ message: not_asked })
   ),
   contact_channels: Schema.optionalKey(
     Schema.Struct({
@@ -39,10 +51,10 @@ export const fields = {
       phone: Schema.optionalKey(Schema.Boolean)
     })
   ),
-  quote_disclosure_version: Schema.optionalKey(Schema.String).annotateKey({
+  quote_disclosure_version: Schema.optionalKey(Schema.String.annotate({ message: not_read })).annotateKey({
     description: "Required without a key: the version of the quote disclosure that the person has read."
   }),
-  quote_disclosure_accepted: Schema.optionalKey(Schema.Boolean).annotateKey({
+  quote_disclosure_accepted: Schema.optionalKey(Schema.Boolean.annotate({ message: not_agreed })).annotateKey({
     description: "Required without a key: true once the person has agreed. An agent cannot agree for a person."
   })
 }
@@ -93,32 +105,26 @@ const checkKeyless = (consents: Consents, disclosure: Disclosure): ReadonlyArray
   const refused = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"] as const
   for (const path of refused) {
     if (consents[path] !== undefined)
-      errors.push({ path, message: "Needs an API key: callers without one send no receipts." })
+      errors.push({ path, message: "Callers without an API key have no receipts. Ask the person." })
   }
   if (consents.quote_disclosure_version !== disclosure.version) {
-    errors.push({
-      path: "quote_disclosure_version",
-      message: "Must be the served version of the quote disclosure.",
-      allowed_values: [disclosure.version]
-    })
+    errors.push({ path: "quote_disclosure_version", message: not_read })
   }
   if (consents.quote_disclosure_accepted !== true) {
-    errors.push({ path: "quote_disclosure_accepted", message: "The person has not agreed." })
+    errors.push({ path: "quote_disclosure_accepted", message: not_agreed })
   }
   return errors
 }
 
 const notKeyless = (consents: Consents): ReadonlyArray<FieldError> =>
   (["quote_disclosure_version", "quote_disclosure_accepted"] as const).flatMap((path) =>
-    consents[path] === undefined
-      ? []
-      : [{ path, message: "Is for callers without an API key; send consent_receipt_id." }]
+    consents[path] === undefined ? [] : [{ path, message: "Is for callers without an API key. Ask the person." }]
   )
 
 const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError> => {
   const errors: Array<FieldError> = []
   if (consents.consent_receipt_id === undefined) {
-    errors.push({ path: "consent_receipt_id", message: "This field is required." })
+    errors.push({ path: "consent_receipt_id", message: not_asked })
   }
   if (consents.credit_disclosure_receipt_id !== undefined && !line.takes_credit_disclosure) {
     errors.push({
@@ -138,7 +144,7 @@ const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
   ] as const
   return receipts.flatMap(([path, receipt], index) =>
     receipt !== undefined && receipts.some(([, other], position) => position !== index && other === receipt)
-      ? [{ path, message: "Each receipt covers one consent and is sent in one field only." }]
+      ? [{ path, message: "Each receipt covers one consent and goes into one field only. Ask the person for each." }]
       : []
   )
 }
@@ -147,14 +153,48 @@ const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
   const { contact_channels, contact_consent } = consents
   if (contact_channels === undefined) return []
   if (contact_consent === undefined) {
-    return [{ path: "contact_channels", message: "Needs contact_consent." }]
+    return [{ path: "contact_channels", message: no_contact }]
   }
   return channels.flatMap((channel) =>
     contact_channels[channel] === true && !contact_consent.channels.includes(channel)
-      ? [{ path: `contact_channels.${channel}`, message: "Is not among contact_consent.channels." }]
+      ? [{ path: `contact_channels.${channel}`, message: no_contact }]
       : []
   )
 }
+
+/** What only the person can give: a refusal at one of these paths is about consent. */
+const given_by_person: ReadonlySet<string> = new Set([
+  "consent_receipt_id",
+  "credit_disclosure_receipt_id",
+  "contact_consent",
+  "contact_consent.receipt_id",
+  "contact_channels",
+  ...channels.map((channel) => `contact_channels.${channel}`),
+  "quote_disclosure_version",
+  "quote_disclosure_accepted"
+])
+
+/**
+ * Refuses a start for wrong fields.
+ *
+ * Where consent is among them it is named first, and nothing is to be sent again before the person was asked.
+ */
+export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
+  const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
+  if (about_consent.length === 0) return ApiError.invalidInput(wrong)
+  const others = wrong.found.filter(({ path }) => !given_by_person.has(path))
+  const refusal = ApiError.invalidInput(together(about_consent, { found: others, more: wrong.more }))
+  return ApiError.make("invalid_input", {
+    message: `${refusal.message} Only the person can consent: ask the person.`,
+    field_errors: refusal.field_errors ?? [],
+    retry_action: "none"
+  })
+}
+
+/** Refuses a start of a person who has said no. */
+export const refused: ApiError.ApiError<"invalid_input"> = refuse(
+  together([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
+)
 
 /** What the service records of a keyless person's agreement, and shows as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({

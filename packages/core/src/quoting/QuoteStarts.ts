@@ -14,6 +14,7 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { ValueRecord } from "../storage/ValueRecord.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { max_named } from "../wire/FieldError.ts"
 import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
@@ -93,9 +94,14 @@ const start = (means: Means, call: Call, input: StartInput) =>
     const checked = check(means, call, input)
     // Whoever loses the race for a key finds the winner's request when it looks again.
     const looking = Effect.suspend(() => retryOnConflict(startLooking(means, call, input)))
+    // It has never been right, so it repeats no request: the key need not be looked at, nor the body hashed.
+    if (Result.isFailure(checked) && namesTooMany(checked.failure)) return Effect.fail(checked.failure)
     if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
     return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
   })
+
+/** Whether more fields are wrong than a refusal names. */
+const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
 
 const check = (means: Means, { caller, moment }: Call, input: StartInput) =>
   Result.flatMap(named(means.lines, input.line), (line) =>
@@ -114,11 +120,14 @@ const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, in
   const stored = yield* storage.get({ workspace_id, kind: "request_key", id: keyOf(call, input) })
   const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
-  const fingerprint = yield* fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
-  if (kept !== null && kept.fingerprint !== fingerprint) return yield* usedOtherwise
+  const fingerprinting = Effect.suspend(() =>
+    fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
+  )
+  if (kept !== null && kept.fingerprint !== (yield* fingerprinting)) return yield* usedOtherwise
   if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
 
   const sound = yield* Effect.fromResult(check(means, call, input))
+  const fingerprint = kept?.fingerprint ?? (yield* fingerprinting)
   if (sound.scenario === "internal_error") return yield* ApiError.make("internal_error")
   const refusal = firstRefusal(sound.scenario, kept, call.moment.now)
   if (refusal !== null) {

@@ -2,10 +2,12 @@ import { Option, Predicate, Result, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { type Application, missingOf, type Refusal } from "../lines/Application.ts"
+import { type Application, missingOf, type Refusal, refusalOf } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
+import type { Problems } from "../lines/Rules.ts"
 import * as ApiError from "../wire/ApiError.ts"
+import { countOf, together } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -34,12 +36,12 @@ export const check = (
   needs: ReadonlyArray<string>
 ): Result.Result<CheckedStart, Refusal> => {
   const scenario = scenarioOf(input, caller, moment)
-  const scripted = refusalOf(scenario, line)
+  const scripted = scriptedRefusal(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
   const application = line.read(input.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(input, line, application, caller, disclosure)
-  if (wrong.length > 0) return Result.fail(ApiError.invalidInput(wrong))
-  return Result.flatMap(application, (facts) => {
+  if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
+  return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
     const missing = missingOf(facts, needs)
     return missing.length > 0
       ? Result.fail(
@@ -52,17 +54,16 @@ export const check = (
 const wrongFields = (
   input: StartInput,
   line: Line,
-  application: Result.Result<Application, Refusal>,
+  application: Result.Result<Application, Problems>,
   caller: Caller,
   disclosure: Consent.Disclosure
-): ReadonlyArray<ApiError.FieldError> => [
-  ...Consent.check(input, caller.kind, line, disclosure),
-  ...checkScenario(input, caller),
-  ...checkKey(input, caller),
-  ...(Result.isFailure(application) && application.failure._tag === "invalid_input"
-    ? (application.failure.field_errors ?? [])
-    : [])
-]
+): ApiError.WrongFields =>
+  together(
+    Consent.check(input, caller.kind, line, disclosure),
+    checkScenario(input, caller),
+    checkKey(input, caller),
+    Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
+  )
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
 const standIn = (lines: LineSet) => ({
@@ -84,23 +85,24 @@ export const validateRest = (
   caller: Caller,
   moment: Moment,
   lines: LineSet
-): ReadonlyArray<ApiError.FieldError> => {
+): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of of_line) names.add(name)
+  const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
+  // Only the known fields are looked for: there may be thousands of others.
+  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
-    ...pick(Predicate.isObject(input) ? input : {}, (name) => !names.has(name)),
-    ...pick(standIn(lines), (name) => names.has(name))
+    ...Object.fromEntries(known.map((name) => [name, sent[name]])),
+    ...Object.fromEntries(Object.entries(standIn(lines)).filter(([name]) => names.has(name)))
   })
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
-  if (Option.isNone(rest) || line === undefined) return []
+  if (Option.isNone(rest) || line === undefined) return together()
   const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
-  return wrongFields(rest.value, line, facts, caller, Disclosure).filter(({ path }) => !names.has(fieldOf(path)))
+  const wrong = wrongFields(rest.value, line, facts, caller, Disclosure)
+  return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
-
-const pick = (fields: object, wanted: (name: string) => boolean) =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => wanted(name)))
 
 const fieldOf = (path: string): string => path.split(".")[0] ?? ""
 
@@ -128,12 +130,12 @@ const playable = (scenario: string | null, { line }: StartInput): Scenario.Scena
   Scenario.namesOf(line).find((name) => name === scenario) ?? null
 
 /** The refusals that scenarios play whatever is sent. */
-const refusalOf = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
+const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
     return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
   }
   if (scenario === "consent_refused") {
-    return ApiError.invalidInput([{ path: "consent_receipt_id", message: "The person has not consented." }])
+    return Consent.refused
   }
   return null
 }

@@ -1,4 +1,7 @@
 import { Data, Schema } from "effect"
+import { counted, countOf, FieldError, listed, together, type WrongFields } from "./FieldError.ts"
+
+export { FieldError, type WrongFields } from "./FieldError.ts"
 
 /** What a caller can do about a refusal (api.md, Resources: RetryAction). */
 const retryActionTypes = [
@@ -82,12 +85,13 @@ export const definitions = define({
   invalid_input: {
     status: 422,
     retry_action: "correct_input",
-    meaning: "A field is wrong; field_errors lists every one."
+    meaning:
+      "A field is wrong; field_errors lists every one, up to a hundred. Where a consent is among them the retry action is none: ask the person."
   },
   needs_information: {
     status: 422,
     retry_action: "supply_facts",
-    meaning: "Required facts are missing; field_errors lists every one. No carrier has been asked."
+    meaning: "Required facts are missing; field_errors lists every one, up to a hundred. No carrier has been asked."
   },
   rate_limited: {
     status: 429,
@@ -109,14 +113,6 @@ const isErrorCode = (key: string): key is ErrorCode => key in definitions
 
 /** All error codes, in the order of the table. */
 export const codes: ReadonlyArray<ErrorCode> = Object.keys(definitions).filter(isErrorCode)
-
-/** One wrong or missing field. The message never repeats the value that was refused. */
-export const FieldError = Schema.Struct({
-  path: Schema.String.annotate({ description: "Dots and zero-based numbers, as in application.vehicles.0.vin" }),
-  message: Schema.String,
-  allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
-}).annotate({ identifier: "FieldError" })
-export type FieldError = typeof FieldError.Type
 
 /** The body of every refusal (api.md, Error envelope). */
 export const ErrorEnvelope = Schema.Struct({
@@ -187,7 +183,8 @@ export const anew = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
   new ApiError({
     ...fieldsOf(error),
-    field_errors: error.field_errors?.map((field) => ({ ...field, path: path(field.path) })) ?? null,
+    field_errors:
+      error.field_errors?.map((field) => (field.path === "" ? field : { ...field, path: path(field.path) })) ?? null,
     revision
   })
 
@@ -200,22 +197,25 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
   revision
 })
 
-/** Refuses an input whose fields are wrong. */
-export const invalidInput = (field_errors: ReadonlyArray<FieldError>): ApiError<"invalid_input"> =>
-  make("invalid_input", {
-    message: field_errors.length === 1 ? "One field is not valid." : `${field_errors.length} fields are not valid.`,
-    field_errors
+/** Refuses an input whose fields are wrong: it names the first hundred, and counts the others. */
+export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
+  const wrong = together(field_errors)
+  const count = countOf(wrong)
+  return make("invalid_input", {
+    message: count === 1 ? "One field is not valid." : `${counted(count, "field")} are not valid.`,
+    field_errors: listed(wrong, "wrong field")
   })
+}
 
-/** Refuses an application whose required facts are not all there. */
-export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> =>
-  make("needs_information", {
-    message:
-      field_errors.length === 1
-        ? "One required fact is missing."
-        : `${field_errors.length} required facts are missing.`,
-    field_errors
+/** Refuses an application whose required facts are not all there: it names the first hundred, and counts the others. */
+export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
+  const missing = together(field_errors)
+  const count = countOf(missing)
+  return make("needs_information", {
+    message: count === 1 ? "One required fact is missing." : `${counted(count, "required fact")} are missing.`,
+    field_errors: listed(missing, "missing fact")
   })
+}
 
 /** The envelope of a refusal, as every host answers it. */
 export const envelope = (error: ApiError, request_id: string, docs_url: string): ErrorEnvelope => ({

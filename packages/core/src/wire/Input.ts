@@ -1,5 +1,7 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue } from "effect"
-import { type ApiError, type FieldError, invalidInput } from "./ApiError.ts"
+import { type ApiError, invalidInput } from "./ApiError.ts"
+import { cutter } from "./Cut.ts"
+import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
 export const max_depth = 32
@@ -11,43 +13,67 @@ export interface Finding {
   readonly missing: boolean
 }
 
-/**
- * Compiles a schema into the reader of an operation's input.
- *
- * Every wrong field is reported, each at its path, and no message repeats a value. Unknown fields are refused.
- */
-export const reader = <A>(
-  schema: Schema.Decoder<A>
-): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
-  const check = checker(schema)
-  return (input) => Result.mapError(check(input), (findings) => invalidInput(findings.map(({ error }) => error)))
+/** What is wrong with an input: some in full, and how many more wrong fields there are. */
+export interface Findings {
+  readonly found: ReadonlyArray<Finding>
+  readonly more: number
 }
 
 /**
- * Compiles a schema into a check that tells missing fields from wrong ones; paths start at `root`.
+ * Compiles a schema into the decoder of an input.
+ *
+ * Every wrong field is found, each at its path, and no message repeats a value. Unknown fields are wrong. An input with
+ * more than a hundred texts that no storage can hold, or one that is nested too deep, is not read for anything else.
+ */
+export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
+  const check = checker(schema)
+  return (input) =>
+    Result.mapError(check(input), ({ found, more }) => ({ found: found.map(({ error }) => error), more }))
+}
+
+/** The same as `decoder`, with the refusal that names what is wrong. */
+export const reader = <A>(
+  schema: Schema.Decoder<A>
+): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
+  const decode = decoder(schema)
+  return (input) => Result.mapError(decode(input), (wrong) => invalidInput(wrong))
+}
+
+/**
+ * The same as `decoder`, which also tells missing fields from wrong ones; paths start at `root`.
  *
  * A field that is undefined counts as absent, as it would in JSON. Where a whole object is missing, the fields that it
- * requires are reported.
+ * requires are found.
  */
 export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
-): ((input: unknown) => Result.Result<A, ReadonlyArray<Finding>>) => {
+): ((input: unknown) => Result.Result<A, Findings>) => {
   // A decoder that drops unknown fields, and stops at the first issue, takes a fifth of the time.
   const decodeQuickly = Schema.decodeUnknownResult(schema)
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  const check = (input: unknown): Result.Result<A, ReadonlyArray<Finding>> => {
-    const unsafe = isStorable(input, 0) ? [] : unstorable(input, root)
-    if (unsafe.some(({ message }) => message === too_deep)) return Result.fail(unsafe.map(wrong))
-    const quick = unsafe.length === 0 ? decodeQuickly(input) : null
-    if (quick !== null && Result.isSuccess(quick) && isKept(input, quick.success)) return Result.succeed(quick.success)
+  const cut = cutter(schema)
+  const check = (sent: unknown): Result.Result<A, Findings> => {
+    const quick = decodeQuickly(sent)
+    if (Result.isSuccess(quick) && isKept(sent, quick.success) && isStorable(sent, 0)) {
+      return Result.succeed(quick.success)
+    }
+    // First of all, so that nothing else walks what will not be named.
+    const { input, left_out } = cut(sent)
+    const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input, root)
+    const found = unsafe.found.map(wrong)
+    if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
+      return Result.fail({ found, more: unsafe.more + left_out })
+    }
     const decoded = decode(input)
     if (Result.isSuccess(decoded)) {
-      return unsafe.length === 0 ? Result.succeed(decoded.success) : Result.fail(unsafe.map(wrong))
+      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: left_out })
     }
-    if (hasUndefined(input)) return check(withoutUndefined(input))
-    const found = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
-    return Result.fail(firstOfEach([...unsafe.map(wrong), ...found]))
+    if (hasUndefined(input)) {
+      return Result.mapError(check(withoutUndefined(input)), ({ found, more }) => ({ found, more: more + left_out }))
+    }
+    const others = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
+    return Result.fail({ found: firstOfEach([...found, ...others]), more: left_out })
   }
   return check
 }
@@ -115,6 +141,8 @@ const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =
   return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
+const nothingWrong = together([])
+
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** A place in an input: its path, its schema where that is known, and what is there. */
@@ -139,14 +167,15 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
     case "Filter": {
-      const expected = issue.filter.annotations?.expected
+      const { expected, message } = issue.filter.annotations ?? {}
+      if (message !== undefined) return wrongAt(place, message)
       if (expected !== undefined) return wrongAt(place, `Must be ${expected}.`)
       // A rule over several fields says itself what is wrong, and where.
       const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
       return said.flatMap((inner) => findingsOf(inner, place))
     }
     case "MissingKey":
-      return missingAt(place, issue.annotations?.because)
+      return missingAt(place, issue.annotations ?? {})
     case "UnexpectedKey":
       return wrongAt(place, "This field is not known.")
     default:
@@ -166,6 +195,8 @@ const wrongAt = (
 const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
   const ast = "ast" in issue ? issue.ast : undefined
   if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
+  const own = textOf(ast?.annotations?.message)
+  if (own !== null) return wrongAt(place, own)
   const allowed_values = choicesOf(ast)
   if (ast?._tag === "Boolean") return wrongAt(place, "Must be true or false.", allowed_values)
   if (allowed_values.length > 0) return wrongAt(place, "Must be one of the allowed values.", allowed_values)
@@ -173,6 +204,8 @@ const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
   const expected = describe(issue).issues[0]?.message.replace(/^Expected /, "Must be ") ?? "Is not valid"
   return wrongAt(place, `${expected}.`)
 }
+
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
 const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
   path: [...path, name],
@@ -206,7 +239,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
       })
 
 /** What is missing where nothing is: what an empty object or list would lack, or else the field itself. */
-const missingAt = (place: Place, because: unknown): ReadonlyArray<Finding> => {
+const missingAt = (place: Place, said: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
   if (ast !== undefined && empty !== null) {
@@ -214,9 +247,10 @@ const missingAt = (place: Place, because: unknown): ReadonlyArray<Finding> => {
     const inside = Result.isFailure(decoded) ? findingsOf(decoded.failure.issue, { ...place, value: empty }) : []
     if (inside.length > 0 && inside.every(({ missing }) => missing)) return inside
   }
-  const label = ast === undefined ? undefined : SchemaAST.resolve(ast)?.label
-  const required = typeof label === "string" ? `Required: ${label}.` : "This field is required."
-  const message = typeof because === "string" ? `${required} ${because}` : required
+  const label = ast === undefined ? null : textOf(SchemaAST.resolve(ast)?.label)
+  const required = label === null ? "This field is required." : `Required: ${label}.`
+  const because = textOf(said.because)
+  const message = textOf(said.messageMissingKey) ?? (because === null ? required : `${required} ${because}`)
   const allowed_values = choicesOf(ast)
   return [
     { error: { path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) }, missing: true }
@@ -254,7 +288,10 @@ const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return isSafe(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"
   if (depth >= max_depth) return false
-  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1))
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (!isStorable(value[at], depth + 1)) return false
+    return true
+  }
   if (!Predicate.isReadonlyObject(value)) return true
   for (const name of Object.keys(value)) {
     if (!isSafe(name) || !isStorable(value[name], depth + 1)) return false
@@ -273,24 +310,23 @@ const withoutUndefined = (value: unknown): unknown => {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member)]))
 }
 
-/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end; at most ten findings. */
-const unstorable = (input: unknown, root: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
-  const found: Array<FieldError> = []
+/** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
+const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields => {
+  const wrong = collector()
   const path = [...root]
+  const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
-    if (found.length >= max_findings) return
     if (typeof value === "string") {
-      if (!isSafe(value)) found.push({ path: pathOf(path), message: "Must be text without NUL or broken characters." })
+      if (!isSafe(value)) add("Must be text without NUL or broken characters.")
     } else if (typeof value === "bigint") {
-      found.push({ path: pathOf(path), message: "Must be a plain number, not a BigInt." })
+      add("Must be a plain number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
       if (path.length - root.length >= max_depth) {
-        found.push({ path: pathOf(path), message: too_deep })
+        add(too_deep)
         return
       }
       for (const [name, member] of Object.entries(value)) {
-        if (!isSafe(name))
-          found.push({ path: pathOf(path), message: "Must have field names without NUL or broken characters." })
+        if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
           visit(member)
@@ -300,10 +336,9 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): ReadonlyArray<
     }
   }
   visit(input)
-  return found
+  return wrong.all()
 }
 
-const max_findings = 10
 const too_deep = `Must not be nested deeper than ${max_depth} levels.`
 
 const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

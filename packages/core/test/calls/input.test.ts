@@ -7,6 +7,7 @@ const Thing = Schema.Struct({
   count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 }))),
   color: Schema.optionalKey(Schema.Literals(["red", "green"])),
   parts: Schema.optionalKey(Schema.Array(Schema.Struct({ size: Schema.Int }))),
+  words: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]+$/)))),
   anything: Schema.optionalKey(Schema.Unknown)
 })
 const read = reader(Thing)
@@ -130,9 +131,61 @@ describe("an input", () => {
     }
   })
 
-  it("has no more than ten unsafe texts reported, however many there are", () => {
-    const anything = Array.from({ length: 1_000 }, () => "\0")
-    assert.lengthOf(errorsOf({ name: "n", anything }), 10)
+  it("has the first hundred wrong fields named, and the rest counted, wherever they are", () => {
+    const many = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
+    const items = (item: unknown) => Array.from({ length: 4_012 }, () => item)
+    const full: ReadonlyArray<readonly [string, object]> = [
+      ["unknown fields", { name: "n", ...many }],
+      ["unknown fields further in", { name: "n", parts: [{ size: 1, ...many }] }],
+      ["items of one kind", { name: "n", words: items(7) }],
+      ["items of their own", { name: "n", words: Array.from({ length: 4_012 }, (_, i) => `W${i}`) }],
+      ["items among right ones", { name: "n", words: items("W").flatMap((item) => ["right", item]) }],
+      ["texts that no storage holds", { name: "n", anything: items("\0") }]
+    ]
+    for (const [says, input] of full) {
+      const errors = errorsOf(input)
+      assert.lengthOf(errors, 101, says)
+      assert.strictEqual(new Set(errors.map(({ path }) => path)).size, 101, says)
+      assert.deepStrictEqual(errors.at(-1), { path: "", message: "… and 3,912 more wrong fields." }, says)
+    }
+  })
+
+  it("has exactly a hundred wrong fields named without a count", () => {
+    const errors = errorsOf({ name: "n", words: Array.from({ length: 100 }, () => "W") })
+    assert.lengthOf(errors, 100)
+    assert.strictEqual(errors.at(-1)?.path, "words.99")
+  })
+
+  it("has each item looked at a fixed number of times, however many are wrong", () => {
+    let looks = 0
+    const Word = Schema.String.check(
+      Schema.makeFilter((text: string) => {
+        looks += 1
+        return text.startsWith("right")
+      })
+    )
+    const readWords = reader(Schema.Struct({ words: Schema.Array(Word) }))
+    for (const count of [1_000, 8_000]) {
+      looks = 0
+      assert.isTrue(Result.isFailure(readWords({ words: Array.from({ length: count }, (_, i) => `wrong ${i}`) })))
+      assert.isAtMost(looks, count + 200)
+    }
+  })
+
+  it("is refused in a small answer, whatever names and choices it has", () => {
+    const long = { [`${"n".repeat(255)}\u{1F600}${"n".repeat(100_000)}`]: 1 }
+    const [error] = errorsOf({ name: "n", ...long })
+    assert.strictEqual(error?.path, `${"n".repeat(255)}…`)
+    const choices = Array.from({ length: 50 }, (_, i) => `choice ${i}`)
+    const chosen = reader(Schema.Struct({ all: Schema.Array(Schema.Literals(choices)) }))
+    const result = chosen({ all: Array.from({ length: 5_000 }, () => "none") })
+    const errors = Result.isFailure(result) ? (result.failure.field_errors ?? []) : []
+    assert.lengthOf(errors, 101)
+    assert.deepStrictEqual(errors[0]?.allowed_values, choices)
+    assert.lengthOf(
+      errors.flatMap(({ allowed_values }) => allowed_values ?? []),
+      1_000
+    )
   })
 
   it("may have the names of the object prototype as fields, and they are unknown ones", () => {

@@ -7,7 +7,7 @@ import { Pet } from "../../src/lines/pet/facts.ts"
 import { Renters } from "../../src/lines/renters/facts.ts"
 import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import { checker } from "../../src/wire/Input.ts"
-import { lineNamed } from "./applications.ts"
+import { lineNamed, readBy } from "./applications.ts"
 import personalAuto from "./schemas/personal_auto.json" with { type: "json" }
 import pet from "./schemas/pet.json" with { type: "json" }
 import renters from "./schemas/renters.json" with { type: "json" }
@@ -243,11 +243,12 @@ describe.each(lineNames)("the facts of %s", (line) => {
     fc.assert(
       fc.property(candidates(line), fc.boolean(), (value, mark) => {
         const input = mark ? marked(value) : value
-        const result = lineNamed(line).read(input, today)
+        const result = readBy(line, input)
         if (Result.isSuccess(result)) return
         const errors = result.failure.field_errors ?? []
         assert.isAbove(errors.length, 0)
-        for (const { path, message, allowed_values } of errors) {
+        // Of more than a hundred, a last entry without a path counts the rest.
+        for (const { path, message, allowed_values } of errors.slice(0, 100)) {
           assert.isTrue(path === "application" || path.startsWith("application."), path)
           assert.notInclude(message, marker)
           assert.notInclude(allowed_values ?? [], marker)
@@ -260,13 +261,13 @@ describe.each(lineNames)("the facts of %s", (line) => {
   it("are accepted once chance has been mended, and then every gap is filled", () => {
     fc.assert(
       fc.property(application(line), (input) => {
-        const parsed = lineNamed(line).read(asJson(mended(line, input)), today)
+        const parsed = readBy(line, asJson(mended(line, input)))
         if (Result.isFailure(parsed)) assert.fail(JSON.stringify(parsed.failure.field_errors))
         const assumed = lineNamed(line).complete(parsed.success.facts, today) ?? assert.fail()
         const paths = assumed.assumptions.map((assumption) => assumption.path)
         assert.deepStrictEqual(paths, [...new Set(paths)].sort())
         // What is complete leaves nothing to assume, and stays as it is.
-        const again = lineNamed(line).read(assumed.facts, today)
+        const again = readBy(line, assumed.facts)
         if (Result.isFailure(again)) assert.fail(JSON.stringify(again.failure.field_errors))
         assert.deepStrictEqual<unknown>(lineNamed(line).complete(again.success.facts, today), {
           ...assumed,
@@ -282,7 +283,7 @@ describe("any JSON", () => {
   it("is read without throwing", () => {
     fc.assert(
       fc.property(fc.constantFrom(...lineNames), fc.anything({ withNullPrototype: true }), (line, input) => {
-        lineNamed(line).read(input, today)
+        readBy(line, input)
       }),
       { numRuns: 2_000, seed: 11 }
     )

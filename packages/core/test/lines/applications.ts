@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Result } from "effect"
-import type { Application } from "../../src/lines/Application.ts"
+import { type Application, refusalOf } from "../../src/lines/Application.ts"
 import type { Line } from "../../src/lines/Line.ts"
 import { type LineName, standardLines } from "../../src/lines/standard.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
@@ -33,14 +33,17 @@ export const lineNamed = (name: LineName): Line => {
   return line ?? assert.fail(name)
 }
 
+/** What a line makes of facts, with the refusal as a caller reads it. */
+export const readBy = (line: LineName, input: unknown) => Result.mapError(lineNamed(line).read(input, today), refusalOf)
+
 export const accepted = (line: LineName, input: unknown): Application => {
-  const result = lineNamed(line).read(input, today)
+  const result = readBy(line, input)
   if (Result.isFailure(result)) assert.fail(JSON.stringify(result.failure.field_errors))
   return result.success
 }
 
 const refused = (line: LineName, input: unknown): ApiError<"invalid_input"> | ApiError<"needs_information"> => {
-  const result = lineNamed(line).read(input, today)
+  const result = readBy(line, input)
   if (Result.isSuccess(result)) assert.fail("The application was accepted.")
   return result.failure
 }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
+import * as Applications from "../../src/lines/Application.ts"
 import { address, checkAddress, policyFacts } from "../../src/lines/everyLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
 import * as Line from "../../src/lines/Line.ts"
@@ -50,7 +51,7 @@ const home = { state: "TX", zip: "75201" }
 const mine = { home, bicycles: [{ brand: "Wheel", frame_number: "F-1", electric: true }] }
 
 const refusalOf = (input: unknown) => {
-  const result = bicycle.read(input, today)
+  const result = Result.mapError(bicycle.read(input, today), Applications.refusalOf)
   if (Result.isSuccess(result)) return assert.fail("was accepted")
   return [result.failure._tag, (result.failure.field_errors ?? []).map(({ path, message }) => [path, message])]
 }

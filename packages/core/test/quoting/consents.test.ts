@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
 import { agreed, feed, keyless, list, noKey, pathsOf, refusal, start, startOf, startWith, story } from "./support.ts"
 
 interface Consent {
@@ -65,6 +66,14 @@ const consents: ReadonlyArray<Consent> = [
   }
 ]
 
+/** A refusal about consent: it names what is wrong, and nobody learns from it what to send. */
+const asksThePerson = (error: ApiError): void => {
+  assert.strictEqual(error.retry_action, "none")
+  assert.match(error.message, /ask the person/)
+  const told = JSON.stringify(error.field_errors)
+  assert.notMatch(told, /allowed_values|2026-|must be|true|required|letters|digits|send/i)
+}
+
 describe("the consents of a start", () => {
   for (const { line, paths, says, send } of consents) {
     story(
@@ -74,6 +83,10 @@ describe("the consents of a start", () => {
         const error = yield* refusal(startWith(input))
         assert.strictEqual(error._tag, "invalid_input")
         assert.deepStrictEqual(pathsOf(error), paths)
+        if (says === "a channel is one of three, and none twice") {
+          assert.deepStrictEqual(error.field_errors?.[0]?.allowed_values, ["email", "sms", "phone"])
+          assert.strictEqual(error.retry_action, "correct_input")
+        } else asksThePerson(error)
         assert.lengthOf(yield* feed(), 0)
       })
     )
@@ -143,14 +156,54 @@ describe("the consents of a start", () => {
           const error = yield* refusal(startWith(JSON.parse(JSON.stringify(agreed(changes))), noKey))
           assert.strictEqual(error._tag, "invalid_input")
           assert.sameMembers([...pathsOf(error)], [...paths])
-          if (says === "the person must agree") {
-            assert.strictEqual(error.field_errors?.[0]?.message, "The person has not agreed.")
-          }
-          if (says.startsWith("the version is")) {
-            assert.deepStrictEqual(error.field_errors?.[0]?.allowed_values, ["2026-09-26"])
-          }
+          if (says !== "a UUID is the request_key") asksThePerson(error)
+          else assert.strictEqual(error.retry_action, "correct_input")
         })
       )
     )
   }
+
+  const forms: ReadonlyArray<object> = [
+    { quote_disclosure_accepted: "yes" },
+    { quote_disclosure_accepted: null },
+    { quote_disclosure_version: 7 },
+    { quote_disclosure_version: null, quote_disclosure_accepted: 1 },
+    { contact_consent: { channels: ["email"] } },
+    { contact_consent: { receipt_id: 7, channels: ["email"] } },
+    { contact_consent: "yes" },
+    { consent_receipt_id: 7 },
+    { consent_receipt_id: null }
+  ]
+  for (const sent of forms) {
+    story(
+      `are asked of the person where their form is wrong: ${JSON.stringify(sent)}`,
+      Effect.gen(function* () {
+        asksThePerson(yield* refusal(startWith({ ...startOf(), ...sent })))
+      })
+    )
+  }
+
+  story(
+    "are named first among thousands of wrong fields, and no call is to follow",
+    keyless(
+      Effect.gen(function* () {
+        const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))
+        const input = agreed({ quote_disclosure_version: "2020-01-01", quote_disclosure_accepted: "yes", ...surprises })
+        const error = yield* refusal(startWith(input, noKey))
+        assert.strictEqual(error.retry_action, "none")
+        assert.sameMembers(pathsOf(error).slice(0, 2), ["quote_disclosure_version", "quote_disclosure_accepted"])
+        assert.lengthOf(pathsOf(error), 101)
+        assert.strictEqual(error.field_errors?.at(-1)?.message, "… and 2,902 more wrong fields.")
+      })
+    )
+  )
+
+  story(
+    "name the other wrong fields too",
+    Effect.gen(function* () {
+      const error = yield* refusal(startWith({ ...startOf(), consent_receipt_id: undefined, surprise: 1 }))
+      assert.sameMembers([...pathsOf(error)], ["consent_receipt_id", "surprise"])
+      assert.strictEqual(error.retry_action, "none")
+    })
+  )
 })

@@ -168,7 +168,7 @@ describe("every wrong field is named at once", () => {
           "application.garaging_address.zip"
         ]
       )
-      assert.strictEqual(error.message, "6 fields are not valid.")
+      assert.match(error.message, /^6 fields are not valid\./)
     })
   )
 
@@ -275,6 +275,8 @@ describe("the scenario of a start", () => {
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "consent_refused" }))
       assert.deepStrictEqual([error._tag, pathsOf(error)], ["invalid_input", ["consent_receipt_id"]])
+      assert.strictEqual(error.retry_action, "none")
+      assert.match(error.field_errors?.[0]?.message ?? "", /Ask the person/)
     })
   )
 

@@ -7,6 +7,7 @@ import * as Change from "../../storage/Change.ts"
 import { commit } from "../../storage/retryOnConflict.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
+import { countOf } from "../../wire/FieldError.ts"
 import type { Ids, WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { dropJob } from "../deliveries/DeliveryJob.ts"
@@ -33,7 +34,7 @@ export interface Means {
 /** Makes a subscription in two steps: it is stored unfinished with its secret, then its host is looked up. */
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
   const { workspace, now } = call.moment
-  if (Subscription.checkEventTypes(input.event_types).length > 0) yield* check(means.sender, input)
+  if (countOf(Subscription.checkEventTypes(input.event_types)) > 0) yield* check(means.sender, input)
   const known = yield* TwoStepCalls.load(means.storage, call, AnswerName.ofCreation(call.idempotency_key))
   const beginning = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
   const { begun } = beginning

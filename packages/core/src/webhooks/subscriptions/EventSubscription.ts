@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
 import { types } from "../../events/Event.ts"
 import { record, type StoredRecord } from "../../storage/Change.ts"
-import type { FieldError } from "../../wire/ApiError.ts"
+import { collector, together, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
@@ -160,18 +160,23 @@ export const viewOf = (
 }
 
 /** The types that can be chosen: all but the test event, which goes to one subscription without being asked for. */
-const choosableTypes: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
+const choosableTypes: ReadonlySet<string> = new Set(types.filter((type) => type !== "webhook.test"))
+const allowed_values = [...choosableTypes]
 
-/** Checks chosen event types: known, at least one, none twice; each problem at its entry. */
-export const checkEventTypes = (event_types: ReadonlyArray<string>): ReadonlyArray<FieldError> => {
-  if (event_types.length === 0) return [{ path: "event_types", message: "Must name at least one event type." }]
-  return event_types.flatMap((type, index): ReadonlyArray<FieldError> => {
-    const path = `event_types.${index}`
-    if (!choosableTypes.includes(type)) {
-      return [{ path, message: "Must be an event type.", allowed_values: choosableTypes }]
-    }
-    return event_types.indexOf(type) < index ? [{ path, message: "Is named twice." }] : []
-  })
+/** Checks chosen event types: known, at least one, none twice; each problem at its entry. Null is passed over. */
+export const checkEventTypes = (event_types: ReadonlyArray<string | null>): WrongFields => {
+  if (event_types.length === 0)
+    return together([{ path: "event_types", message: "Must name at least one event type." }])
+  const wrong = collector()
+  const named = new Set<string>()
+  for (const [index, type] of event_types.entries()) {
+    if (type === null) continue
+    if (!choosableTypes.has(type)) {
+      wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values }))
+    } else if (named.has(type)) wrong.add(() => ({ path: `event_types.${index}`, message: "Is named twice." }))
+    else named.add(type)
+  }
+  return wrong.all()
 }
 
 /** The record as storage keeps it. */

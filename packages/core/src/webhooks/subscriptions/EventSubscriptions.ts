@@ -51,7 +51,7 @@ export class EventSubscriptions extends Context.Service<
     readonly validateRest: (
       input: unknown,
       refused: ReadonlyArray<ApiError.FieldError>
-    ) => Effect.Effect<ReadonlyArray<ApiError.FieldError>>
+    ) => Effect.Effect<ApiError.WrongFields>
     /** Changes url or types; a url turns delivery on again after it was turned off. */
     readonly update: (
       call: Call,

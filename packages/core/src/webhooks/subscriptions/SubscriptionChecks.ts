@@ -1,5 +1,6 @@
 import { Effect, Predicate } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
+import { countOf, together } from "../../wire/FieldError.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
@@ -13,11 +14,11 @@ export const check = Effect.fnUntraced(function* (
   { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
 ) {
   const looked = url === undefined ? "public" : yield* sender.lookUp(url)
-  const wrong = [
-    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
-    ...(event_types === undefined ? [] : Subscription.checkEventTypes(event_types))
-  ]
-  if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
+  const wrong = together(
+    looked === "refused" ? [Refusals.wrongUrl] : [],
+    event_types === undefined ? [] : Subscription.checkEventTypes(event_types)
+  )
+  if (countOf(wrong) > 0) return yield* ApiError.invalidInput(wrong)
   if (looked === "unavailable") return yield* Refusals.nameServerDown
 })
 
@@ -33,13 +34,9 @@ export const validateRest = Effect.fnUntraced(function* (
     : {}
   const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
   // What is no text was refused at its place already.
-  const types =
-    Array.isArray(event_types) && !paths.has("event_types")
-      ? event_types.map((type) => (Predicate.isString(type) ? type : ""))
-      : null
-  const wrong = [
-    ...(looked === "refused" ? [Refusals.wrongUrl] : []),
-    ...(types === null ? [] : Subscription.checkEventTypes(types))
-  ]
-  return wrong.filter(({ path }) => !paths.has(path))
+  const types = Array.isArray(event_types)
+    ? Subscription.checkEventTypes(event_types.map((type) => (Predicate.isString(type) ? type : null)))
+    : []
+  const wrong = together(looked === "refused" ? [Refusals.wrongUrl] : [], types)
+  return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }
 })

@@ -1,0 +1,218 @@
+import * as starts from "../starts.ts"
+
+/** A request whose body is as large as a body may be, and meant to keep the host busy. */
+export interface Hostile {
+  readonly name: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const max_bytes = 256 * 1024
+
+/** So many pieces with commas between them as fit into a body beside the rest of it. */
+const full = (piece: (index: number) => string, around: number): string => {
+  const pieces: Array<string> = []
+  let bytes = around
+  for (let i = 0; ; i++) {
+    const next = piece(i)
+    bytes += Buffer.byteLength(next) + 1
+    if (bytes > max_bytes) return pieces.join(",")
+    pieces.push(next)
+  }
+}
+
+/** A JSON text with a mark in it, with pieces in the place of the mark until the body is full. */
+const filled = (value: unknown, piece: (index: number) => string): string => {
+  const [before = "", after = ""] = JSON.stringify(value).split('"{full}"')
+  return before + full(piece, before.length + after.length) + after
+}
+
+/** As `filled`, where the pieces are members of an object. */
+const filledObject = (value: unknown, piece: (index: number) => string): string => {
+  const [before = "", after = ""] = JSON.stringify(value).split('"{full}":0')
+  return before + full(piece, before.length + after.length) + after
+}
+
+const mark = "{full}"
+const member = (i: number) => `"k${i.toString(36)}":0`
+const start = starts.household("hostile")
+/** Its `request_key` belongs to a request by now: repeats are compared by everything that was sent. */
+const again = starts.household("hostile-again")
+const { application } = start
+const [driver] = application.drivers
+const subscription = { url: "https://example.com/hook", event_types: [mark] }
+const report = { kind: "bug", summary: "s", expected: "e", actual: "a" }
+const ids = { ...report, tried: { request_ids: [mark] } }
+
+const rest = (name: string, path: string, body: string): Hostile => ({
+  name,
+  path,
+  headers: { "idempotency-key": "hostile" },
+  body
+})
+const ofStart = (name: string, body: string): Hostile => rest(`start: ${name}`, "/v1/quote-requests", body)
+const ofTypes = (name: string, piece: (index: number) => string): Hostile =>
+  rest(`event_types: ${name}`, "/v1/event-subscriptions", filled(subscription, piece))
+const ofIds = (name: string, piece: (index: number) => string): Hostile =>
+  rest(`request_ids: ${name}`, "/v1/feedback", filled(ids, piece))
+
+const message = (tool: string, args: unknown) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: {
+    name: tool,
+    arguments: args,
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {}
+    }
+  }
+})
+const ofTool = (name: string, tool: string, body: string): Hostile => ({
+  name: `tool: ${name}`,
+  path: "/v1/mcp",
+  headers: {
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": tool
+  },
+  body
+})
+
+const drivers = (items: ReadonlyArray<unknown>) => ({ ...start, application: { ...application, drivers: items } })
+const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
+const escapes = "\\u0001".repeat(40_000)
+const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda", model: "Civic", [mark]: 0 }))
+
+/** A text of 2,000 characters in a report: the longest that is read for personal numbers. */
+const texts = (name: string, unit: string): Hostile => {
+  const text = unit.repeat(Math.floor(2_000 / unit.length))
+  const named = { name: unit.repeat(Math.floor(200 / unit.length)) }
+  return rest(
+    `feedback: ${name}`,
+    "/v1/feedback",
+    JSON.stringify({ ...report, expected: text, actual: text, agent: named })
+  )
+}
+
+/** The worst bodies that we know of. Each is refused. */
+export const bodies: ReadonlyArray<Hostile> = [
+  ofStart("unknown fields at the top", filledObject({ ...start, [mark]: 0 }, member)),
+  ofStart(
+    "unknown fields in application",
+    filledObject({ ...start, application: { ...application, [mark]: 0 } }, member)
+  ),
+  ofStart("unknown fields in a driver", filledObject(drivers([{ ...driver, [mark]: 0 }]), member)),
+  ofStart(
+    "unknown fields in the last of six cars",
+    filledObject({ ...start, application: { ...application, vehicles: vins.slice(0, 1) } }, member)
+  ),
+  ofStart("unknown fields in contact_consent", filledObject({ ...start, contact_consent: { [mark]: 0 } }, member)),
+  ofStart(
+    "fields with long names",
+    filledObject({ ...start, [mark]: 0 }, (i) => `"${"n".repeat(2_000)}${i}":0`)
+  ),
+  ofStart(
+    "drivers without facts",
+    filled(drivers([mark]), () => "{}")
+  ),
+  ofStart(
+    "drivers with wrong facts",
+    filled(drivers([mark]), () => '{"relationship":1}')
+  ),
+  ofStart(
+    "drivers that are numbers",
+    filled(drivers([mark]), () => "1")
+  ),
+  ofStart(
+    "incidents without facts",
+    filled(drivers([{ ...driver, incidents: [mark] }]), () => "{}")
+  ),
+  ofStart(
+    "drivers with a list each",
+    filled(drivers([mark]), () => '{"incidents":[{}]}')
+  ),
+  ofStart(
+    "channels that are numbers",
+    filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, (i) => `${i}`)
+  ),
+  ofStart(
+    "channels, all the same",
+    filled({ ...start, contact_consent: { receipt_id: "receipt-0002", channels: [mark] } }, () => '"sms"')
+  ),
+  ofStart(
+    "texts that no storage holds",
+    filled({ ...start, application: [mark] }, () => '"\\u0000"')
+  ),
+  ofStart(
+    "texts that no storage holds, below long names",
+    filled({ ...start, application: { ["n".repeat(100_000)]: [mark] } }, () => '"\\u0000"')
+  ),
+  ofStart("lists in lists", `{"line":"pet","application":${deep(130_000)}}`),
+  ofStart(
+    "many lists in lists",
+    filled({ ...start, application: [mark] }, () => deep(30))
+  ),
+  ofStart("objects in objects", `{"line":"pet","application":${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}}`),
+  ofStart("escapes", `{"line":"pet","application":"${escapes}"}`),
+  ofStart("a name of escapes", `{"line":"pet","application":{"${escapes}":1}}`),
+  ofStart("one long number", `{"line":"pet","application":${"9".repeat(260_000)}}`),
+  ofStart(
+    "empty objects",
+    filled({ ...start, application: [mark] }, () => "{}")
+  ),
+  ofTypes("numbers, all the same", () => "1"),
+  ofTypes("numbers, all different", (i) => `${i}`),
+  ofTypes("unknown", (i) => `"t${i.toString(36)}"`),
+  ofTypes("unknown, all the same", () => '""'),
+  ofTypes("one, again and again", () => '"quote.ready"'),
+  ofIds("numbers", (i) => `${i}`),
+  ofIds("unknown", (i) => `"r${i.toString(36)}"`),
+  ofIds("empty", () => '""'),
+  texts("digits", "1"),
+  texts("groups of digits", "123-45 "),
+  texts("words of licenses", "dl# a1234 "),
+  texts("characters that are eighteen in plain", "\ufdfa"),
+  texts("marks", "a\u0301\u0327\u0323"),
+  ofTool(
+    "unknown arguments",
+    "start_quote_request",
+    filledObject(message("start_quote_request", { ...start, [mark]: 0 }), member)
+  ),
+  ofTool(
+    "unknown arguments beside a request_key",
+    "send_test_event",
+    filledObject(message("send_test_event", { subscription_id: "sub", request_key: "k", [mark]: 0 }), member)
+  ),
+  ofTool(
+    "request ids",
+    "send_feedback",
+    filled(message("send_feedback", ids), () => '""')
+  ),
+  { ...ofTool("a batch", "start_quote_request", `[${full(() => '{"jsonrpc":"2.0","id":1,"method":"ping"}', 2)}]`) },
+  ofTool(
+    "a message with unknown members",
+    "start_quote_request",
+    filledObject({ ...message("start_quote_request", again), [mark]: 0 }, member)
+  ),
+  ofStart(
+    "used key, unknown fields in application",
+    filledObject({ ...again, application: { ...application, [mark]: 0 } }, member)
+  ),
+  ofStart(
+    "used key, empty objects",
+    filled({ ...again, application: [mark] }, () => "{}")
+  ),
+  ofStart(
+    "used key, many lists in lists",
+    filled({ ...again, application: [mark] }, () => deep(30))
+  ),
+  ofStart(
+    "used key, numbers",
+    filled({ ...again, application: [mark] }, () => "1")
+  )
+]

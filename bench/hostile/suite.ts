@@ -1,0 +1,94 @@
+import * as Child from "../Child.ts"
+import type { Listening, Loop, Shared } from "../peers/Peer.ts"
+import type { Table } from "../report.ts"
+import { median } from "../statistics.ts"
+import { bodies, type Hostile } from "./bodies.ts"
+
+/** No call may hold the host for longer, in milliseconds. */
+const floor_ms = 30
+
+/** What one body costs the host, in milliseconds: medians over its calls, and the worst of them. */
+export interface Row {
+  readonly name: string
+  readonly status: number
+  readonly answer_bytes: number
+  readonly held_ms: number
+  readonly held_max_ms: number
+  readonly cpu_ms: number
+  /** `JSON.parse` alone, in this process. */
+  readonly parse_ms: number
+}
+
+/** Sends each body so often, one after another, and asks the host how long its event loop was busy with it. */
+export const run = async (shared: Shared, calls: number): Promise<ReadonlyArray<Row>> => {
+  const server = Child.start("peers/quotewire.ts", Child.cores.server)
+  try {
+    const at = await server.ask<Listening>({ ask: "listen", shared })
+    // Code is compiled after it has run often: each body is sent before any is measured.
+    for (const body of [...bodies, ...bodies]) await send(at, body)
+    const rows: Array<Row> = []
+    for (const body of bodies) rows.push(await measure(server, at, body, calls))
+    return rows
+  } finally {
+    await server.stop()
+  }
+}
+
+const measure = async (server: Child.Child, at: Listening, body: Hostile, calls: number): Promise<Row> => {
+  const held: Array<number> = []
+  const cpu: Array<number> = []
+  let answer = await send(at, body)
+  for (let i = 0; i < calls; i++) {
+    const before = await server.ask<Loop>({ ask: "loop" })
+    answer = await send(at, body)
+    const after = await server.ask<Loop>({ ask: "loop" })
+    held.push(after.busy_ms - before.busy_ms)
+    cpu.push(after.cpu_ms - before.cpu_ms)
+  }
+  return {
+    name: body.name,
+    ...answer,
+    held_ms: median(held),
+    held_max_ms: Math.max(...held),
+    cpu_ms: median(cpu),
+    parse_ms: median(Array.from({ length: calls }, () => parsing(body.body)))
+  }
+}
+
+const send = async ({ key, port }: Listening, { body, headers, path }: Hostile) => {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body
+  })
+  return { status: response.status, answer_bytes: (await response.arrayBuffer()).byteLength }
+}
+
+const parsing = (text: string): number => {
+  const before = process.threadCpuUsage()
+  JSON.parse(text)
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1e3
+}
+
+/** The bodies as a table. */
+export const tableOf = (rows: ReadonlyArray<Row>): Table => {
+  const ms = (number: number): string => `${number.toFixed(1)} ms`
+  const over = rows.filter(({ cpu_ms }) => cpu_ms > floor_ms).length
+  return {
+    name: "hostile",
+    title: `Bodies of 256 KiB that are meant to hold the host: ${over} of ${rows.length} hold it for more than ${floor_ms} ms`,
+    columns: ["body", "status", "answer", "host held, p50", "host held, max", "CPU of its thread", "JSON.parse alone"],
+    rows: rows.map((row) => [
+      row.name,
+      String(row.status),
+      `${row.answer_bytes} bytes`,
+      ms(row.held_ms),
+      ms(row.held_max_ms),
+      ms(row.cpu_ms),
+      ms(row.parse_ms)
+    ]),
+    how: "one after another, medians of the calls",
+    numbers: rows
+  }
+}

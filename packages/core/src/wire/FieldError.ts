@@ -1,0 +1,71 @@
+import { Schema } from "effect"
+
+/** One wrong or missing field. The message never repeats the value that was refused. */
+export const FieldError = Schema.Struct({
+  path: Schema.String.annotate({
+    description:
+      "Dots and zero-based numbers, as in application.vehicles.0.vin; empty where a last entry counts the rest"
+  }),
+  message: Schema.String,
+  allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
+}).annotate({ identifier: "FieldError" })
+export type FieldError = typeof FieldError.Type
+
+/** Wrong fields as they were found: some in full, and how many more there are. */
+export interface WrongFields {
+  readonly found: ReadonlyArray<FieldError>
+  readonly more: number
+}
+
+/** A refusal names at most so many fields, whatever was sent. */
+export const max_named = 100
+
+/** A longer path is cut: the names in it can be as long as a body. */
+const max_path = 256
+
+/** A refusal offers at most so many allowed values; fields after that are named without theirs. */
+const max_allowed_values = 1_000
+
+/** Collects wrong fields: the first hundred as they are, the others by their number. */
+export const collector = () => {
+  const found: Array<FieldError> = []
+  let more = 0
+  return {
+    add: (error: () => FieldError): void => {
+      if (found.length < max_named) found.push(error())
+      else more += 1
+    },
+    all: (): WrongFields => ({ found, more })
+  }
+}
+
+/** Wrong fields of several places, in their order. */
+export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
+  const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
+  return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
+}
+
+/** How many fields are wrong. */
+export const countOf = ({ found, more }: WrongFields): number => found.length + more
+
+/** The fields that a refusal lists: the first hundred, and a last entry without a path that counts the rest. */
+export const listed = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
+  let values = 0
+  const named = wrong.found.slice(0, max_named).map(({ path, message, allowed_values }): FieldError => {
+    values += allowed_values?.length ?? 0
+    return {
+      path: shortened(path),
+      message,
+      ...(allowed_values !== undefined && values <= max_allowed_values && { allowed_values })
+    }
+  })
+  const rest = countOf(wrong) - named.length
+  return rest === 0 ? named : [...named, { path: "", message: `… and ${counted(rest, `more ${noun}`)}.` }]
+}
+
+/** "1 more wrong field", "3,912 more wrong fields". */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
+
+const shortened = (path: string): string =>
+  path.length <= max_path ? path : `${path.slice(0, max_path).replace(/[\ud800-\udbff]$/, "")}…`
