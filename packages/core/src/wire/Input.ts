@@ -1,6 +1,6 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import { cutter } from "./Cut.ts"
+import { boundOf, cutter } from "./Cut.ts"
 import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
 
 /** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
@@ -219,8 +219,8 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
 })
 
 /** Items beyond the bound of a list (`max_items`) are not looked at. */
-const isWithin = ({ checks }: SchemaAST.AST) => {
-  const bound = checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
+const isWithin = (list: SchemaAST.AST) => {
+  const bound = boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
     bound === undefined || issue._tag !== "Pointer" || Number(issue.path[0]) < bound
 }

@@ -85,6 +85,14 @@ describe("a line of one's own", () => {
       "invalid_input",
       [["application.bicycles", "Must have at most 2 items."]]
     ])
+    assert.deepStrictEqual(refusalOf({ home, bicycles: Array.from({ length: 5_000 }, () => 0) }), [
+      "invalid_input",
+      [
+        ["application.bicycles.0", "Must be an object."],
+        ["application.bicycles.1", "Must be an object."],
+        ["application.bicycles", "Must have at most 2 items."]
+      ]
+    ])
   })
 
   it("completes facts with what may be assumed, and knows their state and subjects", () => {
