@@ -1,6 +1,18 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import { Access, Allowance, Ids, Json, Operation, Quotewire, Seal, type Storage, WebhookSender } from "@quotewire/core"
+import {
+  Access,
+  Allowance,
+  FinishedCall,
+  Ids,
+  Json,
+  type Operation,
+  Pipeline,
+  Quotewire,
+  Seal,
+  type Storage,
+  WebhookSender
+} from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
@@ -16,7 +28,7 @@ const limits: Allowance.Limits = {
 
 /** How many calls have gone well and how many have not: stands for a host that counts its calls. */
 const finished = { well: 0, refused: 0 }
-const onFinishedCall = ({ error_code }: Operation.FinishedCall): void => {
+const onFinishedCall = ({ error_code }: FinishedCall.FinishedCall): void => {
   finished[error_code === null ? "well" : "refused"] += 1
 }
 
@@ -29,7 +41,7 @@ export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quot
     Layer.provide(WebhookSender.WebhookSender.layerOff),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
-    Layer.provideMerge(Layer.succeed(Operation.OnFinishedCall, onFinishedCall))
+    Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))
   )
 
 /** The whole core on memory. */
@@ -52,7 +64,7 @@ export const call = <Output, R>(
   input: unknown
 ) =>
   Effect.flatMap(Ids.Ids, (ids) =>
-    Operation.call(operation, {
+    Pipeline.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
       revision: { header: null },

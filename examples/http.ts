@@ -10,7 +10,7 @@ const core = Quotewire.worker.pipe(
   Layer.provideMerge(MemoryStorage.layer),
   Layer.provide(Quotewire.sandboxCarriers),
   Layer.provide(Seal.SealKeys.layerEphemeral),
-  Layer.provide(Layer.succeed(PublicUrl.PublicUrl, Effect.succeed("http://127.0.0.1:8080"))),
+  Layer.provide(PublicUrl.layer("http://127.0.0.1:8080")),
   Layer.provide(NodeWebhookSender.layer()),
   Layer.provide(NodeCrypto.layer)
 )

@@ -140,9 +140,9 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money",
+    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/AnswerName calls/HeldCalls calls/RequestLogEntry calls/Revision",
+    "calls/HeldCalls calls/Pin calls/RememberedCall calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
     "lines/everyLine lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
@@ -155,12 +155,12 @@ describe("modules of the core", () => {
       ["plan", "rate", "rating", "underwriting"].map((module) => `rating/${line}/${module}`)
     ),
     "events/Event events/EventPage",
-    "quoting/Capabilities quoting/Consent quoting/Disclosure quoting/Quote quoting/QuoteChange",
+    "quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/StoredRecords",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Page"
+    "storage/Change storage/Job storage/Kind storage/Page"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */
@@ -191,7 +191,7 @@ describe("modules of the core", () => {
 
   it("that do services' work are handed the services", () => {
     const wiring = [
-      ...["index", "layer", "operations", "embed", "calls/Operation", "calls/UnroutedRequest"],
+      ...["index", "layer", "operations", "embed", "calls/Pipeline"],
       ...["feedback/FeedbackOperations", "calls/RequestOperations", "webhooks/WebhookOperations"]
     ].map((name) => `packages/core/src/${name}.ts`)
     holds(
@@ -255,11 +255,12 @@ describe("hosts", () => {
   /** What a host needs to pass calls on. */
   const calling = [
     "ApiError",
+    "FinishedCall",
+    "Pipeline",
     "Caller",
     "Event",
     "Ids",
     "Json",
-    "LineName",
     "Operation",
     "operations",
     "OperationServices"
@@ -281,8 +282,8 @@ describe("hosts", () => {
     ]
   ]
   // The Node host implements the ports of cryptography and the one through which webhooks leave.
-  const sending = ["TextCrypto", "WebhookAddress", "WebhookSender"]
-  const settings = ["Signature", "WebhookAddress", "WebhookHeaders"]
+  const sending = ["HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
+  const settings = ["HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   const allowed = {

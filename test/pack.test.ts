@@ -1,9 +1,12 @@
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
 import { manifest, packages, read, root, sources } from "./support/sources.ts"
+import { emptyDatabase } from "./support/TestDatabase.ts"
 
 /*
  * What is published works without the repository: every package is built and packed from a clean copy of its sources,
@@ -46,8 +49,14 @@ const build = (): void => {
     }
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
+  for (const file of vendored) rmSync(join(tree, "packages/http", file), { force: true })
+  cpSync(join(root, "scripts/vendor.ts"), join(tree, "scripts/vendor.ts"))
   tsc(tree, "-b")
+  run(tree, process.execPath, "scripts/vendor.ts")
 }
+
+/** What the build copies from another package into `packages/http`. */
+const vendored = ["vendor/scalar/standalone.js", "vendor/scalar/version.json"]
 
 /** Packs a package, unpacks it beside the program, and gives the files that it holds. */
 const install = (name: string): ReadonlyArray<string> => {
@@ -85,11 +94,14 @@ describe("a published package", () => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
+    if (name === "http") wanted.push("vendor/scalar/LICENSE", ...vendored)
     for (const { path } of sources(`packages/${name}/src`, ".json", ".ts")) {
       const out = path.replace(`packages/${name}/src/`, "dist/")
       if (out.endsWith(".json")) wanted.push(out)
       else wanted.push(out.replace(/\.ts$/, ".js"), out.replace(/\.ts$/, ".d.ts"))
     }
+    // Shipped as they are.
+    for (const { path } of sources(`packages/${name}/src`, ".sql")) wanted.push(path.replace(`packages/${name}/`, ""))
     for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
     assert.sameMembers([...held], wanted)
   })
@@ -120,6 +132,62 @@ describe("a published package", () => {
   })
 })
 
+/** What npm would install for a package of this repository, by its place in the lockfile. */
+const installedFor = (name: string): ReadonlyMap<string, Locked> => {
+  const locked: Readonly<Record<string, Locked>> = JSON.parse(read("package-lock.json").text).packages
+  const found = new Map<string, Locked>()
+  const visit = (place: string): void => {
+    const entry = locked[place]
+    if (entry === undefined || found.has(place)) return
+    found.set(place, entry)
+    if (entry.resolved !== undefined && entry.link === true) visit(entry.resolved)
+    const optional = Object.keys(entry.peerDependenciesMeta ?? {})
+    const peers = Object.keys(entry.peerDependencies ?? {}).filter((peer) => !optional.includes(peer))
+    for (const needed of [...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }), ...peers]) {
+      visit(placeOf(locked, place, needed))
+    }
+  }
+  visit(`packages/${name}`)
+  return found
+}
+
+/** Where Node finds a package from another one: in the nearest `node_modules`. */
+const placeOf = (locked: Readonly<Record<string, Locked>>, from: string, name: string): string => {
+  const nested = `${from}/node_modules/${name}`
+  if (from === "" || nested in locked) return nested.replace(/^\//, "")
+  return placeOf(
+    locked,
+    from.includes("/node_modules/") ? from.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "") : "",
+    name
+  )
+}
+
+interface Locked {
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly hasInstallScript?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, unknown>>
+}
+
+describe("what a package brings along", () => {
+  it.each(packages)("%s: no package that runs scripts when it is installed", (name) => {
+    const installed = installedFor(name)
+    assert.isTrue(installed.has("node_modules/effect"))
+    const running = [...installed].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
+    assert.deepStrictEqual(running, [])
+  })
+
+  it("few packages: what is needed to run, and nothing that only draws a page", () => {
+    const others = [...installedFor("cli").keys()].filter(
+      (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
+    )
+    assert.isAtMost(others.length, 40, others.join("\n"))
+  })
+})
+
 describe("a program on published packages", () => {
   it("runs the example of the README", () => {
     cpSync(join(root, "examples/embed.ts"), join(app, "embed.ts"))
@@ -146,9 +214,46 @@ describe("a program on published packages", () => {
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
 
+  it("migrates a PostgreSQL database and opens it, with the SQL that is shipped", async () => {
+    const database = await emptyDatabase()
+    try {
+      writeFileSync(
+        join(app, "migrate.ts"),
+        `import { PgStorage } from "@quotewire/storage-pg"
+        import { Effect, Layer, Redacted } from "effect"
+        const options = { url: Redacted.make(process.argv[2] ?? "") }
+        const open = Effect.scoped(Layer.build(PgStorage.layer(options)))
+        const names = await Effect.runPromise(Effect.tap(PgStorage.migrate(options), open))
+        console.log(names.join())`
+      )
+      assert.strictEqual(node("migrate.ts", database.url).trim(), migrations.map(({ name }) => name).join())
+    } finally {
+      await database.drop()
+    }
+  }, 60_000)
+
   it("has the command", () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     assert.isTrue(dirname(program).startsWith(app))
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")
+  })
+
+  it("draws the reference with the script that came with the package", async () => {
+    const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
+    const host = spawn(process.execPath, [program, "dev", "--port", "0", "--json"], { cwd: app, env: environment })
+    try {
+      const [line] = await once(host.stdout, "data")
+      const { base_url } = JSON.parse(String(line))
+      const page = await (await fetch(`${base_url}/docs`)).text()
+      const [, address = ""] = /<script src="([^"]+)">/.exec(page) ?? []
+      const script = await fetch(new URL(address, `${base_url}/docs`))
+      assert.deepStrictEqual(
+        [script.status, script.headers.get("content-type")],
+        [200, "text/javascript; charset=utf-8"]
+      )
+      assert.include(await script.text(), "scalar")
+    } finally {
+      host.kill("SIGKILL")
+    }
   })
 })

@@ -2,8 +2,8 @@ import { PgConnection } from "@effect/sql-pg"
 import { type Change, Storage } from "@quotewire/core"
 import { Effect, ManagedRuntime, Redacted } from "effect"
 import { Client } from "pg"
-import * as changes from "../../packages/storage-pg/src/changes.ts"
-import { types } from "../../packages/storage-pg/src/columns.ts"
+import * as changes from "../../packages/storage-pg/src/changes/commit.ts"
+import { wireTypes } from "../../packages/storage-pg/src/rows/wireTypes.ts"
 import * as Child from "../Child.ts"
 import { percentile } from "../statistics.ts"
 import { storage } from "./Databases.ts"
@@ -65,7 +65,7 @@ const throughPort = async ({ url, sample, workspaces, at_once, seconds, from }: 
 
 const byStatement = ({ url, sample, workspaces, seconds, from }: Writing): Promise<Written> =>
   Effect.gen(function* () {
-    const connection = yield* PgConnection.make({ url: Redacted.make(url), types })
+    const connection = yield* PgConnection.make({ url: Redacted.make(url), types: wireTypes })
     let n = from
     return yield* Effect.promise(() =>
       inLanes(1, seconds, () => {

@@ -79,7 +79,7 @@ const jobOf = (delivery: Delivery.KeptDelivery): Job.NewJob => ({
   payload: JSON.stringify({
     subscription_id: delivery.subscription_id,
     event_id: delivery.event_id,
-    turn: delivery.turn,
+    schedule_step: delivery.schedule_step,
     trigger: "scheduled"
   })
 })
@@ -181,7 +181,7 @@ const failAgain = Effect.fnUntraced(function* (storage: StorageService, job: Job
   )
   const id = Delivery.idOf(subscription_id, event_id)
   const stored = yield* Effect.fromOption(yield* storage.get({ workspace_id: job.workspace_id, kind: "delivery", id }))
-  const failed = Delivery.attempted(Delivery.fromStored(stored), failedAt(job.due_at))
+  const failed = Delivery.attempted(Delivery.kind.value(stored), failedAt(job.due_at))
   // The schedule would end; this story goes on.
   const next = { ...failed, retries: 1, attempts: failed.attempts.slice(0, 1), ...retryIn(hour_ms, job.due_at) }
   return Change.make(job.workspace_id, {

@@ -11,13 +11,15 @@ export interface Outcome {
   /** The requests as they read at the end, by their identifiers. */
   readonly requests: ReadonlyMap<string, { readonly status: string; readonly version: number }>
   readonly received: Received
+  /** How far its clock was to be advanced, and how far it was, in seconds. */
+  readonly clock: { readonly accepted: number; readonly stands: number }
 }
 
 const some = (all: ReadonlyArray<string>): string => `${all.slice(0, 3).join(", ")}${all.length > 3 ? ", …" : ""}`
 
 /** What is wrong with an outcome, in sentences; nothing where every promise was kept. */
 export const findings = (outcome: Outcome): ReadonlyArray<string> => {
-  const { feed, received } = outcome
+  const { clock, feed, received } = outcome
   const bodiesDiffer = feed.filter(({ id }) => new Set(received.bodies.get(id)).size > 1)
   const undelivered = feed.filter(({ id }) => !received.bodies.has(id))
   return [
@@ -27,6 +29,7 @@ export const findings = (outcome: Outcome): ReadonlyArray<string> => {
       ? []
       : [`${undelivered.length} events were not delivered: ${some(undelivered.map(({ id }) => id))}`]),
     ...(bodiesDiffer.length === 0 ? [] : [`The bodies of ${some(bodiesDiffer.map(({ id }) => id))} differ`]),
+    ...(clock.stands === clock.accepted ? [] : [`The clock stands at ${clock.stands} s, not at ${clock.accepted} s`]),
     ...received.wrong
   ]
 }

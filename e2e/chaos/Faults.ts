@@ -20,6 +20,12 @@ export const killHost: Fault = {
   }
 }
 
+/** Pauses a host for longer than its leases last: it goes on with what others have taken over. */
+export const pauseHost: Fault = {
+  name: "pause of a host past its leases",
+  strike: ({ hosts }, chance) => chance.pick(hosts).pause(31_000 + chance.below(5_000))
+}
+
 /** Ends some of the database's connections, in the middle of whatever they do. */
 export const endConnections: Fault = {
   name: "pg_terminate_backend",

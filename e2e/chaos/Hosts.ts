@@ -9,6 +9,8 @@ export interface Host {
   readonly base_url: string
   /** Ends it at once, as a power cut does. */
   readonly kill: () => Promise<void>
+  /** Stops it where it stands, as a machine that is suspended does, and lets it go on after so many milliseconds. */
+  readonly pause: (ms: number) => Promise<void>
   /** Starts it, and answers when it is ready. */
   readonly start: () => Promise<void>
   /** Asks it to stop, and answers its exit code. */
@@ -58,6 +60,12 @@ export const make = (port: number, env: Readonly<Record<string, string>>): Host 
     start,
     kill: async () => {
       await end("SIGKILL")
+    },
+    pause: async (ms) => {
+      const paused = child
+      paused?.kill("SIGSTOP")
+      await after(ms)
+      paused?.kill("SIGCONT")
     },
     stop: () => end("SIGTERM"),
     runs: () => child !== null && child.exitCode === null && child.signalCode === null,

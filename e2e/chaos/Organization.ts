@@ -21,6 +21,8 @@ export interface Organization {
   /** The identifiers of the requests that were answered with 202. */
   readonly accepted: Set<string>
   readonly follower: ReturnType<typeof Follower.follow>
+  /** The seconds of the advances of its clock that were answered. */
+  readonly advanced: Array<number>
   readonly name: string
   readonly subscription_id: string
 }
@@ -41,7 +43,7 @@ export const begin = async (
   if (subscribed.status !== 201) throw new Error(`No subscription: ${JSON.stringify(subscribed.body)}`)
   receiver.trust(name, subscribed.body.signing_secret)
   const follower = Follower.follow(new Caller(base_urls, key))
-  return { caller, accepted: new Set(), follower, name, subscription_id: subscribed.body.id }
+  return { caller, accepted: new Set(), follower, advanced: [], name, subscription_id: subscribed.body.id }
 }
 
 /** Starts requests one after the other until told to stop, each sent again until it is accepted. */
@@ -67,5 +69,28 @@ export const load = async (
     organization.accepted.add(body.id)
     do await after(rest_ms)
     while (!isOver() && organization.accepted.size - organization.follower.ended() > max_open)
+  }
+}
+
+/**
+ * Advances the clock by some seconds, again and again until told to stop; each call is sent again until it is answered.
+ *
+ * While hosts die every few seconds, an advance may take as long as they do.
+ */
+export const moveClock = async (
+  { caller, advanced, name }: Organization,
+  chance: Chance,
+  lane: number,
+  isOver: () => boolean,
+  waits: () => boolean
+) => {
+  for (let number = 0; !isOver(); number++) {
+    const seconds = 1 + chance.below(20)
+    const idempotency_key = `advance-${name}-${lane}-${number}`
+    const sent = { method: "POST", idempotency_key, body: { seconds } } as const
+    const { status, body } = await caller.call("/v1/sandbox/time", sent, waits)
+    if (status !== 200) throw new Error(`An advance was answered with ${status}: ${JSON.stringify(body)}`)
+    advanced.push(seconds)
+    await after(chance.below(2_000))
   }
 }

@@ -62,11 +62,19 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
     organizations.push(await Organization.begin(name, await service.newKey(name), base_urls, receiver))
   }
   let over = false
+  let last_fault = Date.now()
   const loads = organizations.flatMap((organization, place) =>
     Array.from({ length: lanes }, (_, lane) =>
       Organization.load(organization, Chance.make(plan.seed + place * lanes + lane), lane, rest_ms, () => over)
     )
   )
+  const inTime = () => !over || Date.now() - last_fault < stands_still_ms
+  const clocks = organizations.flatMap((organization, place) =>
+    [0, 1].map((lane) =>
+      Organization.moveClock(organization, Chance.make(plan.seed + 1_000 + 2 * place + lane), lane, () => over, inTime)
+    )
+  )
+  const moving = Promise.allSettled(clocks)
   const chance = Chance.make(plan.seed)
   const began = Date.now()
   let struck = 0
@@ -80,9 +88,10 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
     }
   } finally {
     over = true
+    last_fault = Date.now()
   }
-  const last_fault = Date.now()
   await Promise.all(loads)
+  const moved = await moving
   const outcomes = await Promise.all(organizations.map((organization) => settle(organization, receiver)))
   return {
     faults: struck,
@@ -92,7 +101,10 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
     repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats, 0),
     final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
     recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
-    findings: outcomes.flatMap(Audit.findings)
+    findings: [
+      ...moved.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : [])),
+      ...outcomes.flatMap(Audit.findings)
+    ]
   }
 }
 
@@ -117,7 +129,7 @@ const until = async (isSo: () => boolean, progress: () => number): Promise<numbe
 
 /** Waits for an organization's requests to come to their ends, and their events to the receiver; then reads all of it. */
 const settle = async (organization: Organization.Organization, receiver: OpenReceiver): Promise<Settled> => {
-  const { accepted, caller, follower } = organization
+  const { accepted, advanced, caller, follower } = organization
   const ended = new Set<string>()
   let looked = 0
   const final_at = await until(
@@ -137,7 +149,9 @@ const settle = async (organization: Organization.Organization, receiver: OpenRec
   const feed: Array<FeedEvent> = []
   await Follower.read(caller, feed, null)
   const requests = await readRequests(organization)
-  return { accepted, followed, feed, requests, received: receiver.received, final_at, delivered_at }
+  const { body } = await caller.call("/v1/sandbox")
+  const clock = { accepted: advanced.reduce((sum, seconds) => sum + seconds, 0), stands: body.clock_offset_seconds }
+  return { accepted, followed, feed, requests, received: receiver.received, clock, final_at, delivered_at }
 }
 
 const readRequests = async ({ caller }: Organization.Organization) => {

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util"
 import * as Chance from "./Chance.ts"
 import { play } from "./chaos.ts"
-import { endConnections, killHost, restartDatabase } from "./Faults.ts"
+import { endConnections, killHost, pauseHost, restartDatabase } from "./Faults.ts"
 
 /*
  * npm run chaos -- [--seed N] [--cycles N] [--minutes N]
  *
- * Kills hosts and connections and restarts the database under load, so often, and judges what has come of it.
+ * Kills hosts and connections, pauses hosts and restarts the database under load, so often, and judges what has come of it.
  */
 
 const { values } = parseArgs({
@@ -19,9 +19,10 @@ const { values } = parseArgs({
 const seed = Number(values.seed)
 const cycles = Number(values.cycles)
 const chance = Chance.make(seed)
-// Each kill of a host is a cycle; now and then the database suffers too.
+// Each kill or pause of a host is a cycle; now and then the database suffers too.
 const faults = Array.from({ length: cycles }, () => {
   const drawn = chance.next()
+  if (drawn > 0.97) return [pauseHost]
   return drawn < 0.1 ? [restartDatabase, killHost] : drawn < 0.3 ? [endConnections, killHost] : [killHost]
 }).flat()
 

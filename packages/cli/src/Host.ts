@@ -34,6 +34,7 @@ const layerOf = (settings: Listening, rest: Rest, measuring: Observing.Measuring
         operations: rest === "rest" ? operations : [],
         routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback), ...Agents.routes(settings)],
         ready: Quotewire.ready,
+        environments: Quotewire.environments,
         host: settings.host,
         port: settings.port,
         cors_origins: settings.cors_origins,

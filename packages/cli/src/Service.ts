@@ -26,6 +26,12 @@ export interface Ground<E> {
   readonly base_url: Effect.Effect<string>
 }
 
+/** The carriers that the hosts of this command ask. */
+export const carriers: Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> = Layer.provide(
+  Quotewire.sandboxCarriers,
+  NodeCrypto.layer
+)
+
 /** The whole core in this process; `Quotewire.worker` beside it makes it work. */
 export const layer = <E>(
   settings: ServiceSettings,
@@ -33,7 +39,7 @@ export const layer = <E>(
 ): Layer.Layer<Quotewire.Services | Storage.Storage, E> =>
   Quotewire.layer.pipe(
     Layer.provideMerge(ground.storage),
-    Layer.provide(Quotewire.sandboxCarriers),
+    Layer.provide(carriers),
     Layer.provide(ground.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({

@@ -1,4 +1,4 @@
-import { Allowance, ApiKey, Signature, WebhookAddress } from "@quotewire/core"
+import { Allowance, ApiKey, HttpAddress, Signature, WebhookAddress } from "@quotewire/core"
 import { ClientAddress } from "@quotewire/http"
 import { Config, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
@@ -12,6 +12,14 @@ export const text = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
+/** A setting that is a secret, or holds one. In a command line others can read it: the variable is the better place. */
+export const secret = (name: string, description: string) =>
+  Flag.Redacted(name).pipe(
+    Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
+    Flag.withMetavar("secret"),
+    Flag.withDescription(`${description} [${variableOf(name)}]`)
+  )
+
 export const toggle = (name: string, description: string, unless_told = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
@@ -22,34 +30,45 @@ export const toggle = (name: string, description: string, unless_told = false) =
 /** What a setting must be; both its names are said, since either may have been used. */
 export const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
 
-const isPort = (port: number): boolean => port >= 0 && port <= 65_535
+/** One of these words, in upper or lower case. */
+export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
+  Option.fromUndefinedOr(words.find((word) => word === text.toLowerCase()))
 
-const portOr = (unless_told: number) =>
-  Flag.Int("port").pipe(
-    Flag.withFallbackConfig(Config.Int(variableOf("port"))),
-    Flag.withDefault(unless_told),
-    Flag.filter(isPort, () => must("port", "be a whole number from 0 to 65535")),
-    Flag.withDescription(`Port to listen at; 0 takes a free one; ${unless_told} unless told [${variableOf("port")}]`)
+/** A setting that is one of these words. */
+export const choice = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (word) => oneOf(words, word),
+      () => must(name, `be ${words.join(" or ")}`)
+    )
   )
+
+const readPort = (text: string): Option.Option<number> =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
+
+const portAt = (name: string, description: string) =>
+  text(name, description).pipe(Flag.filterMap(readPort, () => must(name, "be a whole number from 0 to 65535")))
+
+const portOr = (fallback: number) =>
+  portAt("port", `Port to listen at; 0 takes a free one; ${fallback} by default`).pipe(Flag.withDefault(fallback))
 
 /** Where the host listens; 0 takes a free port. */
 export const port = portOr(8787)
 
 /** The address at which the host listens. */
-export const host = text("host", "Address to listen at; 127.0.0.1 unless told").pipe(Flag.withDefault("127.0.0.1"))
+export const host = text("host", "Address to listen at; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
 
-/** An address to which paths can be appended: no query, no fragment, nobody's password. */
-const isBaseUrl = (url: string): boolean => {
-  if (!URL.canParse(url) || url.endsWith("/") || /[?#@]/.test(url)) return false
-  return /^https?:$/.test(new URL(url).protocol)
-}
-
-const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin
+const baseAddress = (name: string, description: string) =>
+  text(name, description).pipe(
+    Flag.filterMap(
+      (address) => Result.getSuccess(HttpAddress.readBase(address)),
+      () =>
+        must(name, "be an http or https address such as https://quotes.example.com, without query, user and password")
+    )
+  )
 
 /** The address that callers use. */
-export const public_url = text("base-url", "Address that callers use, without a slash at its end").pipe(
-  Flag.filter(isBaseUrl, () => must("base-url", "be an http or https address without query, user and slash at its end"))
-)
+export const public_url = baseAddress("base-url", "Address that callers use")
 
 /** The address that callers use, where it is not the one that the host listens at. */
 export const base_url = Flag.optional(public_url)
@@ -57,19 +76,17 @@ export const base_url = Flag.optional(public_url)
 /** A host that runs already, where this process is to pass calls on. */
 export const host_url = base_url.pipe(
   Flag.withDescription(
-    `Address of a running host to pass calls on to; all is in memory unless told [${variableOf("base-url")}]`
+    `Address of a running host to pass calls on to; all is in memory by default [${variableOf("base-url")}]`
   )
 )
 
-/** The key that an agent calls with. In a command line others can read it: the variable is the better place. */
-export const api_key = Flag.Redacted("api-key").pipe(
-  Flag.withFallbackConfig(Config.Redacted(variableOf("api-key"))),
+/** The key that an agent calls with. */
+export const api_key = secret("api-key", "API key to call with; none by default").pipe(
   Flag.filter(
     (key) => ApiKey.isWellFormed(Redacted.value(key)),
     () => must("api-key", "be a whole API key, such as sandbox_server_…")
   ),
-  Flag.optional,
-  Flag.withDescription(`API key to call with; none unless told [${variableOf("api-key")}]`)
+  Flag.optional
 )
 
 /** Agents over HTTP instead of standard input and output. */
@@ -80,10 +97,9 @@ export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>
   text(name, description).pipe(
-    Flag.map((list) => list.split(",").map((origin) => origin.trim())),
-    Flag.filter(
-      (list) => list.every(isOrigin),
-      () => must(name, "be origins such as https://app.example.com, without a slash at their end")
+    Flag.filterMap(
+      (list) => Result.getSuccess(Result.all(list.split(",").map((origin) => HttpAddress.readOrigin(origin.trim())))),
+      () => must(name, "be origins such as https://app.example.com, separated by commas, without a path")
     ),
     Flag.withDefault<ReadonlyArray<string>>([])
   )
@@ -104,24 +120,24 @@ export const mcp_origins = origins(
 export const webhook_allow = (fallback: string) =>
   text(
     "webhook-allow",
-    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} unless told`
+    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} by default`
   ).pipe(
     Flag.withDefault(fallback),
     Flag.filterMap(
       (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),
-      () => "--webhook-allow must be networks separated by commas, such as 127.0.0.0/8,::1/128"
+      () => must("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
     )
   )
 
 /** The prefix of the second set of webhook headers. */
 export const webhook_header_prefix = text(
   "webhook-header-prefix",
-  "What the second set of webhook headers begins with; quotewire- unless told"
+  "What the second set of webhook headers begins with; quotewire- by default"
 ).pipe(
   Flag.withDefault(Signature.default_header_prefix),
   Flag.filter(
     (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
-    () => "--webhook-header-prefix must be lower-case letters, digits and hyphens, with a hyphen at its end"
+    () => must("webhook-header-prefix", "be lower-case letters, digits and hyphens, with a hyphen at its end")
   )
 )
 
@@ -145,7 +161,7 @@ const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.read
 /** The proxies whose word is taken for a caller's address. */
 export const trust_proxy = text(
   "trust-proxy",
-  "Proxies in front of the host: how many, or their networks; none unless told"
+  "Proxies in front of the host: how many, or their networks; none by default"
 ).pipe(
   Flag.filterMap(
     (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
@@ -155,16 +171,11 @@ export const trust_proxy = text(
 )
 
 /** The header in which those proxies tell a caller's address. */
-export const proxy_header = text(
+export const proxy_header = choice(
   "proxy-header",
-  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for unless told"
-).pipe(
-  Flag.withDefault("x-forwarded-for"),
-  Flag.filterMap(
-    (name) => Option.fromUndefinedOr(ClientAddress.proxyHeaders.find((header) => header === name.toLowerCase())),
-    () => must("proxy-header", "be x-forwarded-for or forwarded")
-  )
-)
+  ClientAddress.proxyHeaders,
+  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for by default"
+).pipe(Flag.withDefault<ClientAddress.ProxyHeader>("x-forwarded-for"))
 
 /** Whether calls are logged for `GET /v1/requests`. */
 export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
@@ -172,19 +183,11 @@ export const request_log = toggle("request-log", "Log calls for GET /v1/requests
 /** Whether reports about the API are taken. */
 export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; --no-feedback turns it off", true)
 
-/** Where `/metrics` is served; nowhere unless told. */
-export const metrics_port = Flag.Int("metrics-port").pipe(
-  Flag.withFallbackConfig(Config.Int(variableOf("metrics-port"))),
-  Flag.filter(isPort, () => must("metrics-port", "be a whole number from 0 to 65535")),
-  Flag.withDescription(`Port to serve /metrics at; off unless told [${variableOf("metrics-port")}]`),
-  Flag.optional
-)
+/** Where `/metrics` is served; nowhere by default. */
+export const metrics_port = portAt("metrics-port", "Port to serve /metrics at; off by default").pipe(Flag.optional)
 
-/** Where traces go; nowhere unless told. */
-export const otlp_url = text("otlp-url", "Collector of OpenTelemetry to send traces to; off unless told").pipe(
-  Flag.filter(isBaseUrl, () =>
-    must("otlp-url", "be an http or https address without query, user and slash at its end")
-  ),
+/** Where traces go; nowhere by default. */
+export const otlp_url = baseAddress("otlp-url", "Collector of OpenTelemetry to send traces to; off by default").pipe(
   Flag.optional
 )
 
@@ -193,16 +196,11 @@ const logFormats = ["logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
 /** How logs are written. */
-export const log_format = text(
+export const log_format = choice(
   "log-format",
-  "Form of the logs on standard error, logfmt or json; logfmt unless told"
-).pipe(
-  Flag.withDefault("logfmt"),
-  Flag.filterMap(
-    (name) => Option.fromUndefinedOr(logFormats.find((format) => format === name)),
-    () => must("log-format", "be logfmt or json")
-  )
-)
+  logFormats,
+  "Form of the logs on standard error, logfmt or json; logfmt by default"
+).pipe(Flag.withDefault<LogFormat>("logfmt"))
 
 /** Stack traces of failures. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

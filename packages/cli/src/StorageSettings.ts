@@ -1,21 +1,24 @@
 import { Caller, Ids, Seal } from "@quotewire/core"
-import { Config, Option, Redacted, Result, Schema } from "effect"
+import { Option, Redacted, Result, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { Base64 } from "effect/encoding"
-import { must, text, toggle, variableOf } from "./Settings.ts"
+import { choice, must, secret, text, toggle } from "./Settings.ts"
 
-const isDatabaseUrl = (url: string): boolean =>
-  URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol) && new URL(url).pathname.length > 1
+/** An address of PostgreSQL whose parts are where they seem: a `/` in a password would make its rest a path. */
+const isDatabaseUrl = (text: string): boolean => {
+  if (/[\s\p{Cc}]/u.test(text)) return false
+  const url = URL.parse(text)
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) && /^\/[^/@]+$/.test(url.pathname) && url.hash === ""
+}
 
 /** The PostgreSQL database in which everything is kept. */
-export const database_url = Flag.Redacted("database-url").pipe(
-  Flag.withFallbackConfig(Config.Redacted(variableOf("database-url"))),
+export const database_url = secret(
+  "database-url",
+  "PostgreSQL database, postgres://user:password@host:5432/database"
+).pipe(
   Flag.filter(
     (url) => isDatabaseUrl(Redacted.value(url)),
     () => must("database-url", "be an address such as postgres://user:password@host:5432/database")
-  ),
-  Flag.withDescription(
-    `PostgreSQL database, postgres://user:password@host:5432/database [${variableOf("database-url")}]`
   )
 )
 
@@ -35,8 +38,10 @@ const readSealKeys = (text: string): Option.Option<SealKeys> => {
 }
 
 /** The keys that signing secrets and applicants' facts are sealed with at rest, newest first. */
-export const seal_keys = Flag.Redacted("seal-keys").pipe(
-  Flag.withFallbackConfig(Config.Redacted(variableOf("seal-keys"))),
+export const seal_keys = secret(
+  "seal-keys",
+  "Keys that secrets at rest are sealed with, 32 bytes each in base64, newest first"
+).pipe(
   Flag.filterMap(
     (keys) => readSealKeys(Redacted.value(keys)),
     () =>
@@ -44,9 +49,6 @@ export const seal_keys = Flag.Redacted("seal-keys").pipe(
         "seal-keys",
         "be keys of 32 bytes in base64, newest first, separated by commas; openssl rand -base64 32 makes one"
       )
-  ),
-  Flag.withDescription(
-    `Keys that secrets at rest are sealed with, 32 bytes each in base64, newest first [${variableOf("seal-keys")}]`
   )
 )
 
@@ -65,19 +67,15 @@ export const organizationNamed = (name: string, description: string) =>
 /** The organization in whose workspace callers without a key act, at the agent endpoint alone. */
 export const keyless_organization = organizationNamed(
   "keyless-organization",
-  "Organization for which agents without a key quote; none unless told"
+  "Organization for which agents without a key quote; none by default"
 ).pipe(Flag.optional)
 
 /** The environment in which callers without a key act. */
-export const keyless_environment = text(
+export const keyless_environment = choice(
   "keyless-environment",
-  "Where they quote, sandbox or live; sandbox unless told"
-).pipe(
-  Flag.withDefault("sandbox"),
-  Flag.filterMap(Schema.decodeUnknownOption(Caller.Environment), () =>
-    must("keyless-environment", "be sandbox or live")
-  )
-)
+  Caller.Environment.literals,
+  "Where they quote, sandbox or live; sandbox by default"
+).pipe(Flag.withDefault<Caller.Environment>("sandbox"))
 
 /** Whether the schema is brought up to date before anything is served. */
 export const migrate = toggle("migrate", "Bring the schema up to date before serving")

@@ -48,7 +48,7 @@ describe("quotewire dev", () => {
 
   it.live("takes every setting from the environment as well as from a flag, the flag before", () =>
     Effect.gen(function* () {
-      const started = yield* host(["dev", "--json", "--base-url", "https://quotes.example.com"], {
+      const started = yield* host(["dev", "--json", "--base-url", "https://Quotes.example.com/"], {
         QUOTEWIRE_PORT: "0",
         QUOTEWIRE_BASE_URL: "https://other.example.com"
       })
@@ -168,12 +168,17 @@ describe("quotewire", () => {
     { args: ["dev", "--base-url", "ftp://example.com"], names: "--base-url" },
     { args: ["dev", "--base-url", "https://user:secret@example.com"], names: "--base-url" },
     { args: ["dev", "--base-url", "https://example.com?a=b"], names: "--base-url" },
-    { args: ["dev", "--cors-origins", "https://example.com/"], names: "--cors-origins" },
+    { args: ["dev", "--base-url", "javascript:alert(1)"], names: "--base-url" },
+    { args: ["dev", "--base-url", "http://x/'\"><script>"], names: "--base-url" },
+    { args: ["dev", "--base-url", "http://example.com\r\nsecret: a"], names: "--base-url" },
+    { args: ["dev", "--otlp-url", "https://user:secret@example.com"], names: "--otlp-url" },
+    { args: ["dev", "--cors-origins", "https://example.com/shop"], names: "--cors-origins" },
+    { args: ["dev", "--mcp-origins", "https://example.com,secret"], names: "--mcp-origins" },
     { args: ["dev", "--limits", '{"keys":{"live":{"start":{"per_minute":0}}}}'], names: "keys.live.start.per_minute" },
     { args: ["dev", "--trust-proxy", "secret"], names: "--trust-proxy" },
     { args: ["dev", "--proxy-header", "secret"], names: "--proxy-header" },
-    { args: ["dev", "--unknown"], names: "--unknown" },
-    { args: ["serf"], names: "serf" }
+    { args: ["dev", "--prot", "1"], names: "no such flag; you may mean --port" },
+    { args: ["serf"], names: "no such command" }
   ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(args)

@@ -178,6 +178,36 @@ describe("quotewire keys", () => {
   )
 })
 
+describe("a live key that no carrier serves", () => {
+  it.live(
+    "is told of when it is made, when a host starts, and by what says that the host is ready",
+    () =>
+      Effect.gen(function* () {
+        const { env } = yield* database(freshDatabase)
+        const { organization_id } = yield* organization(env)
+        const warningsOf = Effect.fnUntraced(function* () {
+          const { base_url, child, ended } = yield* serving(env)
+          const health = yield* Effect.promise(async () => (await fetch(`${base_url}/health/ready`)).json())
+          assert.deepStrictEqual(health, { status: "ready", environments: ["sandbox"] })
+          yield* Effect.promise(() => stopped(child))
+          const { stderr } = yield* Effect.promise(() => ended)
+          return stderr.split("\n").filter((line) => line.includes("no live carriers")).length
+        })
+        assert.strictEqual(yield* warningsOf(), 0)
+        const scope = ["--organization", organization_id, "--kind", "server", "--json"]
+        const sandbox = yield* run(["keys", "create", "--environment", "sandbox", ...scope], env)
+        assert.deepStrictEqual([Object.keys(JSON.parse(sandbox.stdout)), sandbox.stderr], [["key_id", "key"], ""])
+        const made = yield* run(["keys", "create", "--environment", "live", ...scope], env)
+        const { key, warnings } = JSON.parse(made.stdout)
+        assert.match(warnings.join(), /no live carriers/)
+        assert.strictEqual(made.stderr, `quotewire: ${warnings.join()}\n`)
+        assert.notInclude(made.stderr, key)
+        assert.strictEqual(yield* warningsOf(), 1)
+      }),
+    60_000
+  )
+})
+
 describe("quotewire work", () => {
   it.live("works for hosts that only answer", () =>
     Effect.gen(function* () {
@@ -215,7 +245,7 @@ describe("quotewire organizations", () => {
       const { env } = yield* database(freshDatabase)
       const { code, stderr } = yield* run(["organizations", "create", " "], env)
       assert.strictEqual(code, 2)
-      assert.include(stderr, "The name of an organization must not be empty")
+      assert.include(stderr, "<name> must not be empty")
       assert.deepStrictEqual(yield* printed(["organizations", "list"], env), { organizations: [] })
     })
   )

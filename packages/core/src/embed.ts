@@ -1,11 +1,12 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { Access, type IssuedKey } from "./access/Access.ts"
-import { AllowanceLimits, type Limits, standardLimits } from "./access/Allowance.ts"
+import { AllowanceLimits, embeddedLimits, type Limits } from "./access/Allowance.ts"
 import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
 import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
-import * as Operation from "./calls/Operation.ts"
+import type * as Operation from "./calls/Operation.ts"
+import * as Pipeline from "./calls/Pipeline.ts"
 import { KeepsRequestLog } from "./calls/RequestLog.ts"
 import type { CarrierAdapters } from "./carriers/Carrier.ts"
 import { TakesFeedback } from "./feedback/Feedback.ts"
@@ -16,7 +17,7 @@ import { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
 import * as Json from "./wire/Json.ts"
-import { PublicUrl } from "./wire/PublicUrl.ts"
+import * as PublicUrl from "./wire/PublicUrl.ts"
 
 /** How the service is embedded. */
 export interface EmbedOptions {
@@ -28,10 +29,11 @@ export interface EmbedOptions {
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** Faster cryptography of the runtime, if it has any. */
   readonly cryptography?: Layer.Layer<Cryptography>
+  /** The limits of calls; `Allowance.standardLimits` are those of the contract. None by default, but on tests and replays. */
   readonly limits?: Limits
   /** What sends webhooks; without it no subscription can be made. */
   readonly webhooks?: Layer.Layer<WebhookSender>
-  /** The address in front of `/go/…`. */
+  /** The address in front of `/go/…`: absolute, http or https, without query. Another one and the service does not start. */
   readonly public_url?: string
   /** Whether calls are logged; true unless told. */
   readonly request_log?: boolean
@@ -237,7 +239,7 @@ const callWith = <Output>(
   options: Omit<CallOptions, "signal">
 ) =>
   Effect.flatMap(Ids, (ids) =>
-    Operation.call(operation, {
+    Pipeline.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
       // The types of a method are those of the newest revision.
@@ -257,9 +259,9 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),
-    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? standardLimits)),
+    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? embeddedLimits)),
     Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
     Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
-    Layer.provide(Layer.succeed(PublicUrl, Effect.succeed(options.public_url ?? "http://127.0.0.1:8787")))
+    Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
   )
 }

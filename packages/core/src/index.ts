@@ -2,7 +2,7 @@
  * The quoting service as a library.
  *
  * `embed` is all of it with promises. With Effect, `Quotewire.layer` is the whole core on a `Storage`, `operations` is what
- * a caller can do, and `Operation.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
+ * a caller can do, and `Pipeline.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
  */
 
 export * as Access from "./access/Access.ts"
@@ -14,7 +14,9 @@ export type { Limits } from "./access/Limits.ts"
 export type { Organization } from "./access/Organization.ts"
 export * as Seal from "./access/Seal.ts"
 export * as TextCrypto from "./access/TextCrypto.ts"
+export * as FinishedCall from "./calls/FinishedCall.ts"
 export * as Operation from "./calls/Operation.ts"
+export * as Pipeline from "./calls/Pipeline.ts"
 export * as RequestLog from "./calls/RequestLog.ts"
 export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"
@@ -31,15 +33,18 @@ export {
 } from "./embed.ts"
 export * as Event from "./events/Event.ts"
 export * as Feedback from "./feedback/Feedback.ts"
+export { kinds } from "./kinds.ts"
 export * as Quotewire from "./layer.ts"
 export * as Line from "./lines/Line.ts"
 export { LineName, lineNames, standardLines } from "./lines/standard.ts"
 export { type OperationServices, operations } from "./operations.ts"
 export * as Resource from "./Resource.ts"
 export * as Retention from "./runner/Retention.ts"
+export * as Batcher from "./storage/Batcher.ts"
 export * as Change from "./storage/Change.ts"
 export * as Hints from "./storage/Hints.ts"
 export * as Job from "./storage/Job.ts"
+export * as Kind from "./storage/Kind.ts"
 export * as Page from "./storage/Page.ts"
 export * as Storage from "./storage/Storage.ts"
 export * as Signature from "./webhooks/Signature.ts"
@@ -48,6 +53,7 @@ export * as WebhookAddress from "./webhooks/WebhookAddress.ts"
 export * as WebhookHeaders from "./webhooks/WebhookHeaders.ts"
 export * as WebhookSender from "./webhooks/WebhookSender.ts"
 export * as ApiError from "./wire/ApiError.ts"
+export * as HttpAddress from "./wire/HttpAddress.ts"
 export * as Ids from "./wire/Ids.ts"
 export * as Json from "./wire/Json.ts"
 export * as Money from "./wire/Money.ts"

@@ -1,7 +1,8 @@
 import { Effect, Layer } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
-import { Access } from "./access/Access.ts"
+import { Access, KeylessWorkspace } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
+import type { Environment } from "./access/Caller.ts"
 import { areEqual } from "./access/KeyedHash.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
@@ -9,9 +10,10 @@ import { Workspaces } from "./access/Workspaces.ts"
 import { Answers } from "./calls/Idempotency.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revisions.ts"
-import { CarrierAdapters, type CarrierCallback } from "./carriers/Carrier.ts"
+import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
+import { kinds } from "./kinds.ts"
 import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -21,7 +23,7 @@ import { Retention } from "./runner/Retention.ts"
 import { Handlers, Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
-import { Storage } from "./storage/Storage.ts"
+import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Waiters } from "./storage/Waiters.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { publishing } from "./webhooks/deliveries/Publishing.ts"
@@ -117,7 +119,14 @@ export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAda
     ),
     Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
     Layer.provideMerge(
-      Layer.mergeAll(Access.layer, Allowance.layer, Answers.layer, RequestLog.layer, Retention.layer, Waiters.layer)
+      Layer.mergeAll(
+        Access.layer,
+        Allowance.layer,
+        Answers.layer,
+        RequestLog.layer,
+        Retention.layer(kinds),
+        Waiters.layer
+      )
     ),
     Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
     Layer.provide(publishingStorage),
@@ -173,6 +182,22 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
 export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(
   Effect.match({ onFailure: () => false, onSuccess: () => true })
 )
+
+/** The environments in which a carrier of this host can be asked. */
+export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(
+  CarrierAdapters,
+  environmentsOf
+)
+
+/**
+ * Whether somebody can call in live though this host has no carrier to ask there: a live key is in force, or callers
+ * without a key act there. What they start ends without a quote.
+ */
+export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, Services> = Effect.gen(function* () {
+  if ((yield* environments).includes("live")) return false
+  const keyless = yield* KeylessWorkspace
+  return keyless?.environment === "live" || (yield* (yield* Access).hasKeyIn("live"))
+})
 
 /**
  * Ends all waiting reads with what they have, and from now on every read without waiting: the process is about to stop.

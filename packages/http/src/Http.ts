@@ -1,15 +1,18 @@
 import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
-import { Context, Data, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
+import * as Addresses from "./host/Addresses.ts"
 import * as Api from "./host/Api.ts"
 import * as Handler from "./host/Handler.ts"
 import * as Server from "./host/Server.ts"
+
+export { CannotListen } from "./host/Server.ts"
 
 /** The API inside somebody else's server. */
 export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}
 
 /** The API as a server of its own. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
-  /** The address that callers use, without a slash at the end; the bound one where it is left out. */
+  /** The address that callers use; the bound one where it is left out. */
   readonly base_url?: string
 }
 
@@ -20,8 +23,9 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
  * `close` and `idle` make it gentler.
  */
 export const handler = Effect.fnUntraced(function* <R>(
-  settings: HandlerSettings<R>
+  given: HandlerSettings<R>
 ): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
+  const settings = yield* Addresses.checked(given)
   const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
   const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
   const served = yield* ServedRevisions.ServedRevisions
@@ -37,25 +41,18 @@ export class Host extends Context.Service<
   { readonly host: string; readonly port: number; readonly base_url: string }
 >()("@quotewire/http/Host") {}
 
-/** The host cannot listen at the address that it was given. */
-export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
-
 /**
  * Serves the API until its scope ends, and then stops within ten seconds.
  *
  * Stopping: no new connections, waiting reads are woken, running requests finish, those that do not within the grace
  * are answered with `service_unavailable`, and the connections end, each with its next answer or after a moment.
  */
-export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, CannotListen, Api.Services<R>> =>
+export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Host, serve(settings))
 
 const serve = Effect.fnUntraced(function* <R>(settings: Settings<R>) {
-  const server = yield* Server.listen(settings).pipe(
-    Effect.mapError(
-      (error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` })
-    )
-  )
-  const base_url = settings.base_url ?? server.url
+  const server = yield* Server.listen(settings)
+  const { base_url } = yield* Addresses.checked({ ...settings, base_url: settings.base_url ?? server.url })
   yield* server.attach(yield* handler({ ...settings, base_url }))
   return Host.of({ host: server.host, port: server.port, base_url })
 })

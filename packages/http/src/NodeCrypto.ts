@@ -11,11 +11,11 @@ import { Digest, Mac, type SecureRandom } from "effect/crypto"
 const textCrypto: TextCrypto.TextCrypto["Service"] = {
   keyed: (keys) => {
     const aead = createSecretKey(keys.aead)
-    const sign = signer(keys.mac)
+    const mac = createSecretKey(keys.mac)
     return Effect.succeed({
       encrypt: (nonce, purpose, text) => Effect.sync(() => encrypt(aead, nonce, purpose, text)),
       decrypt: (purpose, sealed) => Effect.sync(() => decrypt(aead, purpose, sealed)),
-      sign: (text) => Effect.sync(() => hash("sha256", sign(text), "base64url"))
+      sign: (text) => Effect.sync(() => createHmac("sha256", mac).update(text).digest("base64url"))
     })
   }
 }
@@ -54,26 +54,6 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
   }
 }
 
-const block_bytes = 64
-
-/** Makes of a text, or of bytes, what a digest of is its HMAC with SHA-256; it holds until the next call. */
-type Signer = (data: string | Uint8Array) => Uint8Array
-
-/** HMAC with SHA-256 by its definition, two digests: an object that lives for one text costs more than both. */
-const signer = (key: Uint8Array): Signer => {
-  const padded = (byte: number) => Buffer.alloc(block_bytes, byte).map((padding, at) => padding ^ (key[at] ?? 0))
-  const inner = padded(0x36)
-  const outer = Buffer.concat([padded(0x5c), Buffer.alloc(32)])
-  return (data) => {
-    const bytes = Buffer.allocUnsafe(block_bytes + Buffer.byteLength(data))
-    bytes.set(inner)
-    if (typeof data === "string") bytes.write(data, block_bytes)
-    else bytes.set(data, block_bytes)
-    outer.write(hash("sha256", bytes, "binary"), block_bytes, "binary")
-    return outer
-  }
-}
-
 const nameOf = ({ name }: Pick<Digest.Algorithm, "name">): string => name.toLowerCase().replace("-", "")
 
 /** Digests in one call: each request's key is hashed, and a hash object that lives for one text costs twice as much. */
@@ -82,24 +62,8 @@ const digest: Digest.Digest["Service"] = {
   digestHex: (algorithm, data) => Effect.sync(() => hash(nameOf(algorithm), data, "hex"))
 }
 
-/** Signers by the bytes of their keys: those of webhooks sign again and again. */
-const signers = new WeakMap<Uint8Array, Signer>()
-
-const signerOf = (key: Uint8Array): Signer => {
-  const known = signers.get(key)
-  if (known !== undefined) return known
-  const made = signer(key)
-  signers.set(key, made)
-  return made
-}
-
-/** HMAC in the calling thread; what is signed here is signed with SHA-256 and short keys. */
 const hmac = (name: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array =>
-  new Uint8Array(
-    name === "SHA-256" && key.length <= block_bytes
-      ? hash("sha256", signerOf(key)(data), "buffer")
-      : createHmac(nameOf({ name }), key).update(data).digest()
-  )
+  new Uint8Array(createHmac(nameOf({ name }), key).update(data).digest())
 
 /** The cryptography that the core needs, on `node:crypto`. */
 export const layer: Layer.Layer<Digest.Digest | Mac.Mac | SecureRandom.SecureRandom | TextCrypto.TextCrypto> =

@@ -75,7 +75,7 @@ const known = new Set<string>(operations.map(({ name }) => name))
 
 describe("the contract", () => {
   it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s as it should", (name) => {
-    // Every operation reads `Service-Version`, also those whose lists leave its refusal out (decision 0028).
+    // Every operation reads `Service-Version`, also those whose lists leave its refusal out.
     const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
     assert.sameMembers([...codesOf(name)], [...wanted])
   })

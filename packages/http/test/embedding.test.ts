@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { type Answer, Http, Route } from "@quotewire/http"
-import { Deferred, Effect } from "effect"
+import { Cause, Deferred, Effect, Exit } from "effect"
 import express from "express"
 import { makeKeys, services } from "./support/host.ts"
 import { operations } from "./support/operations.ts"
@@ -52,6 +52,37 @@ describe("embedding", () => {
       }).pipe(Effect.provide(services))
     )
   }
+
+  it.live.each([
+    { base_url: "javascript:alert(1)" },
+    { base_url: "http://x/'\"><script>" },
+    { base_url: "https://user:secret@host.example" },
+    { base_url: "https://host.example", docs_url: "https://host.example/docs?secret" },
+    { base_url: "https://host.example", cors_origins: ["https://shop.example/secret"] },
+    { base_url: "https://host.example", cors_origins: ["https://shop.example\r\nsecret: a"] }
+  ])("says which address it cannot take, and not the address: %j", (addresses) =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(Http.handler({ operations, ...addresses }))
+      const [name = ""] = Object.keys(addresses).slice(-1)
+      const said = Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : "nothing"
+      assert.match(said, new RegExp(`^Error: ${name} must `))
+      assert.notMatch(said, /secret|script|alert/)
+    }).pipe(Effect.provide(services))
+  )
+
+  it.live("takes origins as browsers write them", () =>
+    Effect.gen(function* () {
+      const { handle } = yield* Http.handler({
+        operations,
+        base_url: "https://host.example",
+        cors_origins: ["https://Shop.example:443/"]
+      })
+      const address = yield* serving(handle)
+      const headers = { origin: "https://shop.example", "access-control-request-method": "GET" }
+      const preflight = yield* Effect.promise(() => fetch(`${address}/v1/things/th_1`, { method: "OPTIONS", headers }))
+      assert.strictEqual(preflight.headers.get("access-control-allow-origin"), "https://shop.example")
+    }).pipe(Effect.provide(services))
+  )
 
   const done: Answer.Answer = { status: 200, headers: {}, body: "done" }
   const settings = {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, Event, type Quotewire } from "@quotewire/core"
+import { ApiError, Event, Ids, type Quotewire } from "@quotewire/core"
 import { CarrierCallbacks, Go, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Reference from "../src/documents/Reference.ts"
@@ -106,7 +106,7 @@ describe("the reference", () => {
       const incoming = {
         method: "GET",
         docs_url: "",
-        request_id: "",
+        request_id: Ids.RequestId.make(`req_${"0".repeat(26)}`),
         params: {},
         query: "",
         headers: {},
@@ -144,7 +144,11 @@ describe("other routes", () => {
       const ready = yield* send("GET", "/health/ready", { key: null })
       assert.strictEqual(ready.status, 503)
       assert.strictEqual(JSON.parse(ready.text).error.code, "service_unavailable")
-      assert.strictEqual((yield* (yield* start()).send("GET", "/health/ready", { key: null })).status, 200)
+      const told = yield* (yield* start()).send("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual([told.status, JSON.parse(told.text)], [200, { status: "ready" }])
+      const { send: ask } = yield* start({ environments: Effect.succeed(["sandbox"]) })
+      const details = yield* ask("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual(JSON.parse(details.text), { status: "ready", environments: ["sandbox"] })
     })
   )
 

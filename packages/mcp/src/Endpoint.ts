@@ -1,4 +1,4 @@
-import { ApiError, type Caller, Ids, Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, type FinishedCall, Ids, Pipeline, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Origins from "./Origins.ts"
@@ -17,7 +17,7 @@ export const paths = [path, `${path}/`] as const
 
 /** A request over HTTP, of whatever server. */
 export interface Incoming {
-  readonly request_id: string
+  readonly request_id: Ids.RequestId
   readonly method: string
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
@@ -53,7 +53,7 @@ export interface Endpoint<R> {
    */
   readonly handle: (
     incoming: Incoming
-  ) => Effect.Effect<Outgoing, ApiError.ApiError, R | Operation.PipelineServices | Ids.Ids>
+  ) => Effect.Effect<Outgoing, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
 /** The agent endpoint over HTTP (api.md, Agent endpoint): JSON in, JSON out, and nothing kept between two requests. */
@@ -101,7 +101,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, "not_found"), onlyPost)
     }
     const { credentials, request_id } = comingFrom(incoming)
-    const caller = yield* Operation.identify({ request_id, credentials: { ...credentials, read_handle: null } })
+    const caller = yield* Pipeline.identify({ request_id, credentials: { ...credentials, read_handle: null } })
     const parse = Protocol.hasBatches(routingHeaders(incoming).version) ? JsonRpc.parseBody : JsonRpc.parse
     const read = Result.flatMap(textOf(incoming, yield* incoming.body), parse)
     if (Result.isSuccess(read)) {
@@ -171,9 +171,13 @@ const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
 const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
-const note = (incoming: Incoming, via: Operation.UnroutedRequest["via"], error_code: ApiError.ErrorCode | null) => {
+const note = (
+  incoming: Incoming,
+  via: FinishedCall.Transport & { readonly status: number },
+  error_code: ApiError.ErrorCode | null
+) => {
   const { credentials, request_id } = comingFrom(incoming)
-  return Operation.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
+  return Pipeline.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
 }
 
 /** What the request log calls a refusal of the protocol itself, which has codes of its own; null for an answer. */

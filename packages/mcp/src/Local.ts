@@ -1,4 +1,4 @@
-import { ApiError, Ids, Operation } from "@quotewire/core"
+import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
@@ -17,7 +17,7 @@ export interface Settings<R> extends Server.Settings<R> {
 /** Answers a program at the other end of a pipe with the service in this process. */
 export const make = <R>(
   settings: Settings<R>
-): Effect.Effect<PipeSettings<R | Operation.PipelineServices | Ids.Ids>["answer"]> =>
+): Effect.Effect<PipeSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
   Effect.map(Ref.make<Protocol.Client | null>(null), (introduced) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
@@ -30,7 +30,7 @@ export const make = <R>(
       const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* Ref.get(introduced)
       const request_id = (yield* Ids.Ids).request()
       const credentials = { key, address: "stdio", keyless: true }
-      const outcome = yield* Operation.identify({
+      const outcome = yield* Pipeline.identify({
         request_id,
         credentials: { ...credentials, read_handle: null }
       }).pipe(
@@ -43,7 +43,7 @@ export const make = <R>(
     })
   })
 
-const viaOf = (client: Protocol.Client | null): Operation.Transport => ({
+const viaOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",
   route: path,
   status: 200,

@@ -1,4 +1,4 @@
-import { ApiError, Json, Operation } from "@quotewire/core"
+import { ApiError, Json, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as LooseArguments from "./LooseArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
@@ -33,7 +33,7 @@ export const make = <R>(
   definition: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
-): Tool<R | Operation.PipelineServices> => {
+): Tool<R | Pipeline.PipelineServices> => {
   const { properties, required } = ToolSchemas.argumentsOf(operation)
   const shapes = shapesOf(definition, properties)
   const show = lister(definition, operation, shapes, required)
@@ -109,7 +109,7 @@ const lister = (
 type Run<R> = (
   call: ToolCall,
   taken: ToolInput.Taken
-) => Effect.Effect<ToolResult, ApiError.ApiError, R | Operation.PipelineServices>
+) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
 
 const runner = <R>(
   { arguments: spec, summarize, summary_in_answer }: Definition,
@@ -125,7 +125,7 @@ const runner = <R>(
   }
   return (call, { idempotency_key, input, read_handle, wrong }) =>
     Effect.matchEffect(
-      Operation.call(operation, {
+      Pipeline.call(operation, {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
         // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
@@ -166,7 +166,7 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
 /** First the text for a model, then the same JSON as text, and as an object. */
 const resultOf = (summary: string, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
-    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${Json.quoted(answer)}}]`
+    `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(answer.text)}}]`
   ),
   structuredContent: answer,
   isError

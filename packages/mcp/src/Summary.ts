@@ -27,20 +27,7 @@ const priceOf = ({ premium, term_months }: Resource.Quote["price"]): string => {
   return term_months === null ? price : `${price} for ${count(term_months, "month")}`
 }
 
-const shown = [
-  "id",
-  "version",
-  "status",
-  "status_details",
-  "source",
-  "price",
-  "availability"
-] as const satisfies ReadonlyArray<keyof Resource.Quote>
-
-/** What is shown of a quote: the lesser part of it, though all of its answer is sent. */
-type Shown = Pick<Resource.Quote, (typeof shown)[number]>
-
-const lineOf = (quote: Shown): string => {
+const lineOf = (quote: Resource.Quote): string => {
   const { status, source, availability } = quote
   const state = status === "inactive" ? `, not available: ${quote.status_details.message}` : ""
   const end = status === "active" && availability.expires_at !== null ? `, until ${availability.expires_at}` : ""
@@ -51,15 +38,14 @@ const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market."
 
 /** A quote: its price as a person reads it, and the way to the carrier. */
-export const quote: Summary = ({ text }) => {
-  const answer = Json.pick(Json.fromText<Resource.Quote>(text), shown)
-  const onward = Json.holds({ text }, "type", "continue_on_carrier_site")
+export const quote = of((answer: Resource.Quote) => {
+  const onward = answer.next_actions.some(({ type }) => type === "continue_on_carrier_site")
   return [
     `${lineOf(answer)}, version ${answer.version}.`,
     ...(onward ? ["To go on, the person opens the url of continue_on_carrier_site themselves, in a new tab."] : []),
     "The price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage; null means unknown."
   ].join("\n")
-}
+})
 
 interface RequestWithQuotes {
   readonly quote_request: Resource.QuoteRequest
@@ -86,7 +72,10 @@ const nextOf = (request: Resource.QuoteRequest, quotes: number): ReadonlyArray<s
 }
 
 /** Whether the answer is about a request that a person has to act on. */
-export const isForThePerson = (answer: Json.Json<object>): boolean => Json.holds(answer, "status", "action_required")
+export const isForThePerson = ({ text }: Json.Json<object>): boolean => {
+  const answer = Json.decode(Json.fromText<Partial<RequestWithQuotes> & Partial<Resource.QuoteRequest>>(text))
+  return (answer.quote_request ?? answer).status === "action_required"
+}
 
 /** What a carrier's question asks of the model: to turn to the person, and not to call again, which would not wait. */
 const questionOf = ({ carriers, deadline_at }: Resource.QuoteRequest): ReadonlyArray<string> => {

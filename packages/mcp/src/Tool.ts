@@ -1,4 +1,4 @@
-import type { ApiError, Caller, Json, Operation } from "@quotewire/core"
+import type { ApiError, Caller, FinishedCall, Ids, Json, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
 import type { Fields } from "./JsonRpc.ts"
 
@@ -29,12 +29,12 @@ export interface Listed {
 
 /** One call of a tool, whatever way it came. */
 export interface ToolCall {
-  readonly request_id: string
-  readonly credentials: Omit<Operation.Request["credentials"], "read_handle">
+  readonly request_id: Ids.RequestId
+  readonly credentials: Omit<Pipeline.Request["credentials"], "read_handle">
   /** Where the documentation stands: `doc_url` of a refusal begins with it. */
   readonly docs_url: string
   /** How the call came in, for the request log. */
-  readonly via: Operation.Transport
+  readonly via: FinishedCall.Transport
   readonly args: Fields
 }
 

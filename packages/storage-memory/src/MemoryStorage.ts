@@ -1,4 +1,4 @@
-import { Hints, Storage } from "@quotewire/core"
+import { Hints, kinds, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { Store } from "./Store.ts"
 
@@ -16,7 +16,7 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
       Effect.suspend(() => {
         const refusal = store.commit(change)
         if (refusal !== null) return Effect.fail(refusal)
-        return hints.tell(Hints.hintsOf(change))
+        return hints.tell(Hints.hintsOf(change, kinds))
       }),
     get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
     page: (query) => Effect.sync(() => store.page(query)),

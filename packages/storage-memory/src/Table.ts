@@ -1,4 +1,4 @@
-import { Change, Page } from "@quotewire/core"
+import { type Change, kinds, Page } from "@quotewire/core"
 import { ById } from "./ById.ts"
 import { type FromMark, SortedList } from "./SortedList.ts"
 
@@ -54,7 +54,7 @@ export class Table {
     const before = entry.newest
     const moves = before.created_at !== record.created_at || before.parent !== record.parent
     if (moves) this.unindex(entry)
-    if (Change.keepsHistory(record.kind)) {
+    if (kinds.named(record.kind).keeps_history) {
       if (entry.older === null) entry.older = [before]
       else entry.older.push(before)
     }

@@ -1,4 +1,4 @@
-import { Change, type Ids, type Page, type Storage } from "@quotewire/core"
+import { type Change, type Ids, kinds, type Page, type Storage } from "@quotewire/core"
 import { Feed } from "./Feed.ts"
 import { Table } from "./Table.ts"
 
@@ -6,7 +6,7 @@ import { Table } from "./Table.ts"
 export class Workspace {
   readonly id: Ids.WorkspaceId
   readonly feed = new Feed()
-  private readonly tables = new Map<Change.RecordKind, Table>()
+  private readonly tables = new Map<string, Table>()
 
   constructor(id: Ids.WorkspaceId) {
     this.id = id
@@ -18,7 +18,7 @@ export class Workspace {
     return false
   }
 
-  version(kind: Change.RecordKind, id: string): number {
+  version(kind: string, id: string): number {
     return this.tables.get(kind)?.version(id) ?? 0
   }
 
@@ -36,11 +36,11 @@ export class Workspace {
     table.write(record)
   }
 
-  /** Erases the oldest records of a kind; what belongs to an erased quote request goes with it. */
-  eraseRecords(kind: Change.RecordKind, created_before: number, limit: number): Storage.Erased["records"] {
+  /** Erases the oldest records of a kind, with their children where the kind says so. */
+  eraseRecords(kind: string, created_before: number, limit: number): Storage.Erased["records"] {
     const ids = this.tables.get(kind)?.eraseOlder(created_before, limit) ?? []
     const erased = new Map([[kind, ids.length]])
-    if (kind === "quote_request") {
+    if (kinds.named(kind).erases_children) {
       for (const id of ids) {
         for (const [kindOfChild, table] of this.tables) {
           erased.set(kindOfChild, (erased.get(kindOfChild) ?? 0) + table.eraseChildren(id).length)
@@ -52,9 +52,9 @@ export class Workspace {
 
   /** Erases the records that do not survive a reset. */
   eraseForReset(): Storage.Erased["records"] {
-    const erased = new Map<Change.RecordKind, number>()
+    const erased = new Map<string, number>()
     for (const [kind, table] of this.tables) {
-      if (Change.survivesReset(kind)) continue
+      if (kinds.named(kind).survives_reset) continue
       erased.set(kind, table.size)
       this.tables.delete(kind)
     }
@@ -62,5 +62,5 @@ export class Workspace {
   }
 }
 
-const counts = (erased: ReadonlyMap<Change.RecordKind, number>): Storage.Erased["records"] =>
+const counts = (erased: ReadonlyMap<string, number>): Storage.Erased["records"] =>
   Object.fromEntries([...erased].filter(([, count]) => count > 0))

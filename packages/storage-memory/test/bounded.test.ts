@@ -13,7 +13,7 @@ const megabyte = 1_048_576
 /** Text of its own, a kilobyte long: what stays in memory by mistake is seen. */
 const text = (place: number) => JSON.stringify({ place, filler: "x".repeat(1_000) })
 
-const record = (kind: Change.RecordKind, id: string, at: number, parent: string | null = null): Change.StoredRecord =>
+const record = (kind: string, id: string, at: number, parent: string | null = null): Change.StoredRecord =>
   Change.record({
     kind,
     id,
@@ -47,7 +47,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-const drain = Effect.fnUntraced(function* (kind: Change.RecordKind, parent?: string) {
+const drain = Effect.fnUntraced(function* (kind: string, parent?: string) {
   const storage = yield* Storage.Storage
   const ids: Array<string> = []
   let after: string | null = null
@@ -76,7 +76,7 @@ describe("what memory holds", () => {
             writes: [
               record("quote_request", request, at),
               record("quote", `qt_${body(at)}`, at, request),
-              record("answer", `answer ${random(2 ** 32)} ${at}`, at)
+              record("remembered_call", `answer ${random(2 ** 32)} ${at}`, at)
             ],
             events: [{ id: `evt_${at}`, occurred_at: at, body: text(at) }],
             // An ordered job is one claim of its own: more of them than claims would pile up.
@@ -95,7 +95,7 @@ describe("what memory holds", () => {
       const sweep = Effect.fnUntraced(function* (now: number) {
         const before = { workspace_id: home, created_before: now - window, limit: 1_000_000 }
         yield* storage.erase({ what: "records", kind: "quote_request", ...before })
-        yield* storage.erase({ what: "records", kind: "answer", ...before })
+        yield* storage.erase({ what: "records", kind: "remembered_call", ...before })
         yield* storage.erase({ what: "events", workspace_id: home, occurred_before: now - window, limit: 1_000_000 })
       })
       const run = Effect.fnUntraced(function* (from: number, to: number) {
@@ -109,7 +109,7 @@ describe("what memory holds", () => {
       const early = yield* run(0, 10_000)
       const late = yield* run(10_000, 50_000)
       expect((late - early) / megabyte).toBeLessThan(3)
-      for (const kind of ["quote_request", "quote", "answer"] as const) {
+      for (const kind of ["quote_request", "quote", "remembered_call"] as const) {
         expect(yield* drain(kind), kind).toHaveLength(window)
       }
       const feed = yield* storage.feed({ workspace_id: home, after: 0, limit: 1_000_000 })
@@ -304,7 +304,7 @@ describe("what memory does", () => {
       })
       yield* storage.watch((hint) => heard.push(hint))
       yield* storage.commit(Change.make(home, { writes: [record("quote_request", "qreq_1", 1)] }))
-      expect(heard).toEqual([{ about: "quote_request", id: "qreq_1" }])
+      expect(heard).toEqual([{ about: "record", id: "qreq_1" }])
       expect(yield* drain("quote_request")).toEqual(["qreq_1"])
     }, Effect.provide(MemoryStorage.layer))
   )

@@ -1,8 +1,8 @@
+import { PgTypes } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as Claimer from "../src/Claimer.ts"
-import { int8Of } from "../src/columns.ts"
+import * as Claimer from "../src/jobs/Claimer.ts"
 import { workspace } from "./support/hosts.ts"
 
 const query = { now: 0, lease_ms: 30_000, limit: 10 }
@@ -41,7 +41,7 @@ const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job)
     write: (_, [moment]) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         asked_at.push(now)
-        asked_for.push(moment)
+        asked_for.push(PgTypes.isParameter(moment) ? moment.value : moment)
         return [row]
       })
   })
@@ -60,7 +60,7 @@ describe("claims, one right after the other", () => {
       yield* Fiber.join(second)
       assert.deepStrictEqual(asked_at, [0, 5])
       // The moment is the caller's, whenever the question is sent.
-      assert.deepStrictEqual(asked_for, [int8Of(0), int8Of(0)])
+      assert.deepStrictEqual(asked_for, [0n, 0n])
       yield* TestClock.adjust(100)
       yield* claim(query)
       assert.deepStrictEqual(asked_at, [0, 5, 105])

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as Deadlines from "../src/Deadlines.ts"
+import * as Deadlines from "../src/connection/Deadlines.ts"
 
 const after_ms = 1_000
 

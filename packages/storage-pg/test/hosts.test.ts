@@ -18,7 +18,7 @@ const request = (id: string, version = 1): Change.Change =>
 const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version: number) {
   let hints = 0
   yield* storage.watch((hint) => {
-    if (hint.about === "quote_request" && hint.id === id) hints += 1
+    if (hint.about === "record" && hint.id === id) hints += 1
   })
   for (let seen = 0; ; seen = hints) {
     const found = yield* storage.get({ workspace_id: workspace(1), kind: "quote_request", id })
@@ -68,7 +68,7 @@ describe("two hosts on one database", () => {
       const { one, other, url } = yield* two
       const heard = new Set<string>()
       yield* other.watch((hint) => {
-        if (hint.about === "quote_request") heard.add(hint.id)
+        if (hint.about === "record") heard.add(hint.id)
       })
       const ids = Array.from({ length: 300 }, (_, place) => `qreq_${place.toString().padStart(26, "0")}`)
       yield* Effect.forEach(ids, (id) => one.commit(request(id)), { concurrency: "unbounded" })
@@ -92,7 +92,7 @@ describe("two hosts on one database", () => {
       const other = yield* open(options)
       const heard = new Set<string>()
       yield* other.watch((hint) => {
-        if (hint.about === "quote_request") heard.add(hint.id)
+        if (hint.about === "record") heard.add(hint.id)
       })
       yield* one.commit(request("qreq_1"))
       yield* eventually(
@@ -110,7 +110,7 @@ describe("two hosts on one database", () => {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
       yield* other.watch((hint) => {
-        heard.push(hint.about === "quote_request" ? hint.id : hint.about)
+        heard.push(hint.about === "record" ? hint.id : hint.about)
       })
       yield* Effect.promise(() =>
         statements(url, "notify quotewire", "notify quotewire, E'host\\njobs nonsense\\nnews qreq_1\\n\\n '")
@@ -262,6 +262,20 @@ describe("two identifiers that are one in the database", () => {
 })
 
 describe("a host that has closed its storage", () => {
+  it.effect("leaves no connection behind, however soon it closes", () =>
+    Effect.gen(function* () {
+      const { options, url } = yield* scopedDatabase
+      yield* Effect.scoped(open(options))
+      const others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+      yield* eventually(
+        Effect.map(
+          Effect.promise(() => statements(url, others)),
+          (rows) => assert.deepStrictEqual(rows, [])
+        )
+      )
+    })
+  )
+
   it.effect("is refused what it still asks for, and does not wait for it", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase

@@ -3,7 +3,7 @@ import { Change } from "@quotewire/core"
 import { Effect, Option } from "effect"
 import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
 import { PgStorage } from "../src/index.ts"
-import * as Lookups from "../src/Lookups.ts"
+import * as Lookups from "../src/reads/Lookups.ts"
 import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))

@@ -34,7 +34,9 @@ const terminateAll =
 /** One step of a writer's record, with an event that tells of it. */
 const step = (writer: number, version: number): Change.Change =>
   Change.make(workspace((writer % 4) + 1), {
-    writes: [Change.record({ kind: "answer", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })],
+    writes: [
+      Change.record({ kind: "remembered_call", id: `${writer}`, version, body: "{}", created_at: 0, updated_at: 0 })
+    ],
     events: [{ id: `${writer} ${version}`, occurred_at: version, body: "{}" }]
   })
 
@@ -86,7 +88,7 @@ const expectWhole = Effect.fnUntraced(function* (storage: Port) {
         own,
         Array.from({ length: versions }, (_, version) => version + 1)
       )
-      const record = yield* storage.get({ workspace_id: workspace(place), kind: "answer", id: `${writer}` })
+      const record = yield* storage.get({ workspace_id: workspace(place), kind: "remembered_call", id: `${writer}` })
       assert.strictEqual(Option.getOrNull(record)?.version, versions)
     }
   }
@@ -101,7 +103,7 @@ const request = (id: string): Change.Change =>
 const expectHeard = Effect.fnUntraced(function* (from: Port, to: Port) {
   const heard: Array<string> = []
   yield* to.watch((hint) => {
-    if (hint.about === "quote_request") heard.push(hint.id)
+    if (hint.about === "record") heard.push(hint.id)
   })
   let place = 0
   yield* eventually(
@@ -149,7 +151,7 @@ describe("a host whose database crashes", () => {
           yield* Deferred.succeed(crashed, undefined)
           yield* unavailable(storage.ready)
           yield* unavailable(storage.commit(step(99, 1)))
-          yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" }))
+          yield* unavailable(storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" }))
           yield* unavailable(storage.claim({ now: 0, lease_ms: 1_000, limit: 1 }))
           yield* unavailable(storage.erase({ what: "workspace", workspace_id: workspace(7) }))
           yield* unavailable(storage.workspaces(null, 1))
@@ -188,7 +190,7 @@ describe("a statement that takes too long", () => {
             await holder.end()
           }
         })
-        const read = storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" })
+        const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
         assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
         yield* storage.commit(step(0, 2))
       }),
@@ -211,7 +213,7 @@ describe("a database that takes no writes", () => {
       yield* set("on")
       yield* eventually(Effect.asVoid(storage.workspaces(null, 1)))
       yield* eventually(unavailable(storage.commit(step(0, 2))))
-      const read = storage.get({ workspace_id: workspace(1), kind: "answer", id: "0" })
+      const read = storage.get({ workspace_id: workspace(1), kind: "remembered_call", id: "0" })
       assert.strictEqual(Option.getOrNull(yield* read)?.version, 1)
     })
   )
@@ -251,7 +253,14 @@ describe("a change that PostgreSQL cannot take", () => {
       const storage = yield* open(options)
       const changes = Array.from({ length: 20 }, (_, place) => {
         const id = `a person's secret ${place}${place === 7 ? "\u0000" : ""}`
-        const record = Change.record({ kind: "answer", id, version: 1, body: "{}", created_at: 0, updated_at: 0 })
+        const record = Change.record({
+          kind: "remembered_call",
+          id,
+          version: 1,
+          body: "{}",
+          created_at: 0,
+          updated_at: 0
+        })
         return Change.make(workspace(1), { writes: [record], events: [{ id, occurred_at: place, body: "{}" }] })
       })
       const exits = yield* Effect.forEach(changes, (change) => Effect.exit(storage.commit(change)), {

@@ -3,7 +3,8 @@ import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Option, Redacted, type Scope } from "effect"
 import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
-import { known, migrations } from "../src/migrations/migrations.ts"
+import { known, type Migration, migrations } from "../src/migrations/migrations.ts"
+import { migrateTo } from "../src/migrations/Schema.ts"
 import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
@@ -31,6 +32,12 @@ const step = (version: number): Change.Change =>
       { kind: "collect", due_at: version, ordered: false, lane: { name: "a", limit: 2, urgent: false }, payload: "{}" }
     ]
   })
+
+/** What a newer program knows: one migration more. */
+const newer = (later: Pick<Migration, "serves_from" | "statements">): ReadonlyArray<Migration> => [
+  ...migrations,
+  { number: known + 1, name: "later", ...later }
+]
 
 const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scope.Scope>) =>
   Effect.flip(Effect.scoped(program))
@@ -66,6 +73,43 @@ describe("a migration", () => {
         rows,
         steps.map((name) => ({ name }))
       )
+    })
+  )
+
+  it.effect("that comes later runs alone where the others have run, and with them on an empty database", () =>
+    Effect.gen(function* () {
+      const [older, fresh] = [yield* empty, yield* empty]
+      const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })
+      yield* PgStorage.migrate(older.options)
+      const storage = yield* open(older.options)
+      yield* storage.commit(step(1))
+      assert.deepStrictEqual(yield* migrateTo(older.options, later), ["later"])
+      assert.deepStrictEqual(yield* migrateTo(fresh.options, later), [...steps, "later"])
+      for (const database of [older, fresh]) {
+        assert.deepStrictEqual(yield* sql(database, "select * from quotewire.note"), [])
+        assert.deepStrictEqual(yield* PgStorage.status(database.options), {
+          found: known + 1,
+          serves_from: known,
+          known,
+          pending: []
+        })
+      }
+      const kept = yield* storage.get({ workspace_id: workspace(1), kind: "quote", id: "qt_1" })
+      assert.strictEqual(Option.getOrNull(kept)?.version, 1)
+    })
+  )
+
+  it.effect("that comes later and fails leaves the schema at the one before", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const later = newer({
+        serves_from: known,
+        statements: ["create table quotewire.note (id text)", "create table quotewire.job (id text)"]
+      })
+      assert.strictEqual((yield* refusal(migrateTo(database.options, later))).reason, "half_made_schema")
+      assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
+      assert.deepStrictEqual(yield* sql(database, "select to_regclass('quotewire.note') as note"), [{ note: null }])
     })
   )
 
@@ -136,7 +180,8 @@ describe("a host", () => {
       yield* PgStorage.migrate(database.options)
       const running = yield* open(database.options)
       yield* running.ready
-      yield* sql(database, `insert into quotewire.migration values (${known + 1}, 'later', ${known + 1})`)
+      const later = newer({ serves_from: known + 1, statements: ["drop function quotewire.release_1"] })
+      assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
       const error = yield* refusal(open(database.options))
       assert.strictEqual(error.reason, "newer_schema")
       assert.include(error.message, `migration ${known + 1}`)
@@ -151,13 +196,15 @@ describe("a host", () => {
       yield* PgStorage.migrate(database.options)
       const before = yield* open(database.options)
       yield* before.commit(step(1))
-      const addTo = (table: string) => `alter table quotewire.${table} add column added text`
-      yield* sql(
-        database,
-        ...["workspace", "record", "older_version", "event", "job", "lane", "tally"].map(addTo),
-        "create function quotewire.commit_2() returns void language sql as ''",
-        `insert into quotewire.migration values (${known + 1}, 'added', ${known})`
-      )
+      const tables = ["workspace", "record", "older_version", "event", "job", "lane", "tally"]
+      const later = newer({
+        serves_from: known,
+        statements: [
+          ...tables.map((table) => `alter table quotewire.${table} add column added text`),
+          "create function quotewire.commit_2() returns void language sql as ''"
+        ]
+      })
+      assert.deepStrictEqual(yield* migrateTo(database.options, later), ["later"])
       const after = yield* open(database.options)
       for (const [version, storage] of [
         [2, before],

@@ -1,32 +1,50 @@
-import { Access, type ApiKey, Ids, Timestamp } from "@quotewire/core"
+import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
-import { json } from "../Settings.ts"
+import * as Service from "../Service.ts"
+import { json, oneOf } from "../Settings.ts"
 import { database_url, organizationNamed } from "../StorageSettings.ts"
 
 const organization = organizationNamed("organization", "Id of the organization, org_…")
+
+/** A flag of this command alone, which no variable of the environment stands for. */
+const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  Flag.String(name).pipe(
+    Flag.filterMap(
+      (text) => oneOf(words, text),
+      () => `--${name} must be ${words.join(" or ")}`
+    ),
+    Flag.withDescription(`${description}: ${words.join(" or ")}`)
+  )
 
 const create = Command.make(
   "create",
   {
     organization,
-    environment: Flag.Literals("environment", ["sandbox", "live"]).pipe(Flag.withDescription("Where the key acts")),
-    kind: Flag.Literals("kind", ["server", "widget", "platform"]).pipe(Flag.withDescription("What the key may do")),
+    environment: word("environment", Caller.Environment.literals, "Where the key acts"),
+    kind: word("kind", Caller.KeyKind.literals, "What the key may do"),
     database_url,
     json
   },
   ({ organization: organization_id, environment, kind, ...settings }) =>
     Effect.gen(function* () {
       const access = yield* Access.Access
-      const issued = yield* access.createKey({ organization_id, environment, kind })
-      yield* Console.log(settings.json ? JSON.stringify({ key_id: issued.key_id, key: issued.key }) : shown(issued))
+      const { key, key_id } = yield* access.createKey({ organization_id, environment, kind })
+      const warnings = (yield* Quotewire.environments).includes(environment) ? [] : [no_carriers]
+      yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
+      const told = { key_id, key, ...(warnings.length > 0 && { warnings }) }
+      yield* Console.log(settings.json ? JSON.stringify(told) : shown({ key_id, key }))
     }).pipe(
       Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
+      Effect.provide(Service.carriers),
       Database.withAccess(settings.database_url)
     )
 ).pipe(Command.withDescription("Make a key; it is shown this once"))
+
+const no_carriers =
+  "The hosts of this command have no live carriers: a quote request with this key ends without quotes, unless a program of yours serves this database with carriers of its own."
 
 const shown = ({ key_id, key }: Access.IssuedKey): string => `${key}\n\n${key_id}; the key is not shown again.`
 
@@ -55,7 +73,10 @@ const list = Command.make("list", { organization, database_url, json }, (setting
 ).pipe(Command.withDescription("List the keys of an organization, oldest first; never the keys themselves"))
 
 const key_id = Argument.String("key_id").pipe(
-  Argument.filterMap(Schema.decodeUnknownOption(Ids.KeyId), () => "The key must be named by its id, such as key_01…"),
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.KeyId),
+    () => "<key_id> must be the id of a key, such as key_01…; never the key itself"
+  ),
   Argument.withDescription("Id of the key, key_…")
 )
 

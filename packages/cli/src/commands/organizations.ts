@@ -8,7 +8,7 @@ import { database_url } from "../StorageSettings.ts"
 const name = Argument.String("name").pipe(
   Argument.filter(
     (text) => text.trim() !== "",
-    () => "The name of an organization must not be empty"
+    () => "<name> must not be empty"
   ),
   Argument.withDescription("What the organization is called")
 )

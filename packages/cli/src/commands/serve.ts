@@ -47,6 +47,14 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   return { organization_id, environment, workspace_id: organization.workspaces[environment] }
 })
 
+const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
+  Effect.mapError(() => Database.away),
+  Effect.flatMap((isSo) => (isSo ? Effect.logWarning(no_live_carriers) : Effect.void))
+)
+
+const no_live_carriers =
+  "Live can be called, with a key or without one, and this host has no live carriers: quote requests there end without quotes"
+
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.sayMigrated)
   const address = yield* Deferred.make<string>()
@@ -57,6 +65,7 @@ const run = Effect.fnUntraced(function* (settings: ServeSettings) {
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
+  yield* warnOfLiveCalls.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
   yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}`)
   return yield* Effect.never
 })

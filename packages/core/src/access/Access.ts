@@ -62,6 +62,8 @@ export class Access extends Context.Service<
     readonly listKeys: (
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Whether a key of this environment is in force, whoever's it is. */
+    readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Revokes a key: from now on it is refused here, and within a second by all other hosts. A second time answers what
      * the first one did.
@@ -155,6 +157,7 @@ export class Access extends Context.Service<
         createKey,
         listOrganizations: Directory.organizations(storage),
         listKeys,
+        hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
         revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
         isStranger: ({ key }) => key !== null && !known.hasMet(key, clock.currentTimeMillisUnsafe()),
         authenticate: authenticating(storage, seal, clock, known)

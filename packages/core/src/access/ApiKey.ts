@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import * as Kind from "../storage/Kind.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 
@@ -13,6 +14,17 @@ export const ApiKey = Schema.Struct({
   revoked_at: Schema.NullOr(Schema.Int)
 })
 export type ApiKey = typeof ApiKey.Type
+
+/** Keys in storage: found by their hash, by their organization, and by their own id. */
+export const kind = Kind.make({
+  name: "api_key",
+  schema: ApiKey,
+  survives_reset: true,
+  listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
+})
+
+/** The label by which a key is found by its id. */
+export const labelOf = (id: KeyId): string => `key:${id}`
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const secret_characters = 32

@@ -10,7 +10,8 @@ export const KeyKind = Schema.Literals(["server", "widget", "platform"])
 export type KeyKind = typeof KeyKind.Type
 
 /** The kinds of caller: the three kinds of key, and callers without one. */
-export type CallerKind = KeyKind | "keyless"
+export const CallerKind = Schema.Literals([...KeyKind.literals, "keyless"])
+export type CallerKind = typeof CallerKind.Type
 
 /** Who calls: what the pipeline has made sure of before an operation runs. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import { Result, Schema } from "effect"
+import { Predicate, Result, Schema } from "effect"
 import { reader } from "../wire/Input.ts"
 import type { Environment } from "./Caller.ts"
 
@@ -45,7 +45,7 @@ export const standardLimits: Limits = {
 const unlimited: Limit = { per_minute: null, per_day: null }
 const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
 
-/** No limits at all: for load tests, and for embedding behind a gateway that has limits of its own. */
+/** No limits at all, not even on tests and replays: for load tests. */
 export const noLimits: Limits = {
   keys: { live: nothingLimited, sandbox: nothingLimited },
   organization_factor: 1,
@@ -53,6 +53,12 @@ export const noLimits: Limits = {
   failed_authentication: unlimited,
   tests_and_replays: unlimited
 }
+
+/**
+ * The limits of an embedded service unless its program sets others: its own calls are not limited. What protects
+ * whoever receives webhooks stays.
+ */
+export const embeddedLimits: Limits = { ...noLimits, tests_and_replays: standardLimits.tests_and_replays }
 
 const Units = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }, { expected: "a whole number of at least 1, or null" })
@@ -83,7 +89,7 @@ const readChange = reader(LimitsChange)
 /**
  * Reads a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`: what it leaves out is as in the contract.
  *
- * What is wrong comes back as a phrase that names the field, and not the value.
+ * What is wrong comes back as a phrase that names the field, and repeats nothing of the text.
  */
 export const readLimits = (text: string): Result.Result<Limits, string> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })
@@ -91,9 +97,24 @@ export const readLimits = (text: string): Result.Result<Limits, string> => {
     Result.mapBoth(readChange(json), {
       onSuccess: (change) => changed(standardLimits, change),
       onFailure: ({ field_errors }) =>
-        (field_errors ?? []).map(({ path, message }) => `${path === "" ? "it" : path}: ${message}`).join(" ")
+        (field_errors ?? []).map(({ path, message }) => wrongAt(path.split("."), message)).join(" ")
     })
   )
+}
+
+/** What is wrong at a path. A name that is not known is not repeated: the known ones of its place are said instead. */
+const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
+  let place: unknown = standardLimits
+  for (const [index, name] of path.entries()) {
+    if (!Predicate.isReadonlyObject(place)) break
+    if (!Object.hasOwn(place, name)) {
+      const where = path.slice(0, index).join(".")
+      if (name === "") return `it: ${message}`
+      return `${where === "" ? "it" : where}: Every field must be one of ${Object.keys(place).join(", ")}.`
+    }
+    place = place[name]
+  }
+  return `${path.join(".")}: ${message}`
 }
 
 type Kinds = Limits["keyless"]

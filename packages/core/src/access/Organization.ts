@@ -1,10 +1,15 @@
-import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
-import type { Environment } from "./Caller.ts"
+import { Schema } from "effect"
+import * as Kind from "../storage/Kind.ts"
+import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 
 /** An organization: one partner, with a workspace in each environment. */
-export interface Organization {
-  readonly id: OrganizationId
-  readonly name: string
-  readonly created_at: number
-  readonly workspaces: { readonly [E in Environment]: WorkspaceId }
-}
+export const Organization = Schema.Struct({
+  id: OrganizationId,
+  name: Schema.String,
+  created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  workspaces: Schema.Struct({ sandbox: WorkspaceId, live: WorkspaceId })
+})
+export type Organization = typeof Organization.Type
+
+/** Organizations in storage, found by their ids. */
+export const kind = Kind.make({ name: "organization", schema: Organization, survives_reset: true })

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { QuoteRequestId } from "../wire/Ids.ts"
 import { day_ms } from "../wire/Timestamp.ts"
 import * as KeyedHash from "./KeyedHash.ts"
@@ -8,12 +8,13 @@ import type { Seal } from "./Seal.ts"
 const lifetime_ms = day_ms
 
 /** What is kept of a read handle: enough to derive it again, not enough to know it. */
-export interface KeptHandle {
+export const KeptHandle = Schema.Struct({
   /** A keyed hash by the same seal key: it names the key, and is what a handle is compared with. */
-  readonly check: string
+  check: Schema.String,
   /** Milliseconds of workspace time. */
-  readonly expires_at: number
-}
+  expires_at: Schema.Int
+})
+export type KeptHandle = typeof KeptHandle.Type
 
 const characters = 27
 

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import * as Kind from "../storage/Kind.ts"
 import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment } from "./Caller.ts"
 
@@ -13,13 +14,14 @@ export const Workspace = Schema.Struct({
   clock_offset_ms: Schema.Int,
   /** Where the clock is on its way to while time is being advanced; equal to the offset otherwise. */
   clock_target_ms: Schema.Int,
-  /** Where the advances that have not ended are on their way to, by their calls; the newest of them. */
-  advances: Schema.Record(Schema.String, Schema.Int),
   active_scenario: Schema.NullOr(Schema.String),
   quotes_expired_at: Schema.NullOr(Schema.Int),
   reset_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
+
+/** Workspaces in storage, found by their ids. */
+export const kind = Kind.make({ name: "workspace", schema: Workspace, survives_reset: true })
 
 /** A workspace as it is made. */
 export const create = (
@@ -35,7 +37,6 @@ export const create = (
   created_at,
   clock_offset_ms: 0,
   clock_target_ms: 0,
-  advances: {},
   active_scenario: null,
   quotes_expired_at: null,
   reset_count: 0
@@ -44,22 +45,8 @@ export const create = (
 /** Workspace time at a moment of real time; both in milliseconds. */
 export const timeOf = (workspace: Workspace, real_now: number): number => real_now + workspace.clock_offset_ms
 
-/** How many advances that have not ended are remembered: those that are broken off and never repeated are forgotten. */
-const max_advances = 20
-
-/**
- * A workspace whose clock is to be advanced: advances at once add up, and none is lost. The repeat of a call that was
- * broken off has its goal already, and moves the clock no further.
- */
-export const advancing = (workspace: Workspace, call: string, seconds: number): Workspace => {
-  if (workspace.advances[call] !== undefined) return workspace
-  const clock_target_ms = workspace.clock_target_ms + seconds * 1_000
-  const others = Object.entries(workspace.advances).slice(1 - max_advances)
-  return { ...workspace, clock_target_ms, advances: Object.fromEntries([...others, [call, clock_target_ms]]) }
-}
-
-/** A workspace in which an advance has ended. */
-export const advanced = (workspace: Workspace, call: string): Workspace => {
-  const { [call]: _, ...advances } = workspace.advances
-  return { ...workspace, advances }
-}
+/** A workspace whose clock is to be advanced: advances at once add up, and none is lost. */
+export const advancing = (workspace: Workspace, seconds: number): Workspace => ({
+  ...workspace,
+  clock_target_ms: workspace.clock_target_ms + seconds * 1_000
+})

@@ -4,8 +4,7 @@ import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import * as Json from "../wire/Json.ts"
-import { timeOf, type Workspace } from "./Workspace.ts"
+import { kind, timeOf, type Workspace } from "./Workspace.ts"
 
 /** A workspace and its time at the moment of a call, in milliseconds. */
 export interface Moment {
@@ -24,7 +23,7 @@ export class Workspaces extends Context.Service<
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** The same by the workspace as this process knows it, which may be over: what is decided by it `restsOn` it. */
     readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** Reads, decides and saves, again while others are faster. */
+    /** Reads, decides and saves, again while others are faster; where nothing is to change, nothing is saved. */
     readonly update: (
       id: WorkspaceId,
       change: (moment: Moment) => Omit<Workspace, "id" | "version">
@@ -44,11 +43,11 @@ export class Workspaces extends Context.Service<
       })
 
       const read = (id: WorkspaceId) =>
-        Effect.flatMap(storage.get({ workspace_id: id, kind: "workspace", id }), (record) => {
+        Effect.flatMap(storage.get({ workspace_id: id, kind: kind.name, id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
           const before = known.get(id)
           if (before !== undefined && before.version === record.value.version) return Effect.succeed(at(before))
-          const workspace = Json.decode(Json.fromText<Workspace>(record.value.body))
+          const workspace = kind.value(record.value)
           remember(workspace)
           return Effect.succeed(at(workspace))
         })
@@ -69,7 +68,12 @@ export class Workspaces extends Context.Service<
       }
 
       const update = (id: WorkspaceId, change: (moment: Moment) => Omit<Workspace, "id" | "version">) =>
-        retryOnConflict(Effect.flatMap(read(id), (now) => save(now.workspace, change(now))))
+        retryOnConflict(
+          Effect.flatMap(read(id), (now) => {
+            const after = change(now)
+            return after === now.workspace ? Effect.succeed(now.workspace) : save(now.workspace, after)
+          })
+        )
 
       return Workspaces.of({ moment, remembered, update })
     })
@@ -80,17 +84,15 @@ const max_known = 10_000
 
 /** What a change rests on that was decided at a moment: the workspace has not changed since. A live one never does. */
 export const restsOn = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
-  environment === "live" ? [] : [{ kind: "workspace", id, version }]
+  environment === "live" ? [] : [{ kind: kind.name, id, version }]
 
 /** The change that stores a version of a workspace, and moves its clock where that has changed. */
 export const changeOf = (workspace: Workspace): Change.Change =>
   Change.make(workspace.id, {
     writes: [
-      Change.record({
-        kind: "workspace",
+      kind.record(workspace, {
         id: workspace.id,
         version: workspace.version,
-        body: JSON.stringify(workspace),
         created_at: workspace.created_at,
         updated_at: workspace.created_at
       })

@@ -2,7 +2,7 @@ import { Context, Effect, Predicate, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { ErrorCode } from "../wire/ApiError.ts"
-import { QuoteId, QuoteRequestId } from "../wire/Ids.ts"
+import { QuoteId, QuoteRequestId, type RequestId } from "../wire/Ids.ts"
 
 /**
  * How a call reached the service, as its host knows it.
@@ -44,16 +44,13 @@ const isQuoteRequestId = Schema.is(QuoteRequestId)
 
 /** A request's answer begins with its own identifier, and a quote's with that of its request. */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
-  const id = apart(answer === null ? "" : (/"(qreq_[^"]*)"/.exec(answer)?.[1] ?? ""))
+  const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 
-/** The same text in memory of its own: what was cut out of a text holds on to all of that. */
-export const apart = (text: string): string => ` ${text}`.slice(1)
-
 /** What is known of a request when it has been answered: no body, no key, nothing of a person. */
 export interface FinishedCall extends Named {
-  readonly request_id: string
+  readonly request_id: RequestId
   /** When it was received: real time in milliseconds. */
   readonly created_at: number
   readonly duration_ms: number

@@ -1,12 +1,10 @@
-import type { FinishedCall } from "./FinishedCall.ts"
-
 /**
  * Calls that wait to be written, oldest first.
  *
  * There is room for so many; where they are full, the oldest make room and are counted as lost.
  */
-export class HeldCalls {
-  private calls: Array<FinishedCall> = []
+export class HeldCalls<Call> {
+  private calls: Array<Call> = []
   private lost = 0
   private readonly room: number
 
@@ -18,20 +16,20 @@ export class HeldCalls {
     return this.calls.length
   }
 
-  add(call: FinishedCall): void {
+  add(call: Call): void {
     if (this.calls.length >= this.room) this.drop(Math.ceil(this.room / 10))
     this.calls.push(call)
   }
 
   /** Takes all of them out. */
-  take(): ReadonlyArray<FinishedCall> {
+  take(): ReadonlyArray<Call> {
     const taken = this.calls
     this.calls = []
     return taken
   }
 
   /** Takes back what was taken and not written: it is older than what has come since. */
-  giveBack(calls: ReadonlyArray<FinishedCall>): void {
+  giveBack(calls: ReadonlyArray<Call>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)
   }

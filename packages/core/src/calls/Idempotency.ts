@@ -8,8 +8,8 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as AnswerName from "./AnswerName.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
+import * as RememberedCall from "./RememberedCall.ts"
 
 /** A call that must run once, however often it is sent. */
 export interface KeyedCall {
@@ -28,15 +28,6 @@ export interface Answer<A> {
   readonly form: string
   readonly replayed: boolean
 }
-
-/**
- * What is kept under a key: who runs and until when, or the answer. A call that was refused leaves `free`, so that a
- * repeat runs. Of the input only a keyed hash is kept.
- */
-type Kept =
-  | { readonly state: "running"; readonly fingerprint: string; readonly until: number }
-  | { readonly state: "done"; readonly fingerprint: string; readonly form: string; readonly body: string }
-  | { readonly state: "free"; readonly fingerprint: string }
 
 /** Remembers the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
 export class Answers extends Context.Service<
@@ -67,23 +58,25 @@ export class Answers extends Context.Service<
       )
 
       // The time of the record is that of its writing: an advance of a year must not make its own answer a year old.
-      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: Kept) {
+      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: RememberedCall.RememberedCall) {
         const { now } = yield* workspaces.moment(id.workspace_id)
-        yield* commit(storage, Change.make(id.workspace_id, { writes: [recordOf(id.name, version, kept, now)] }))
+        const record = RememberedCall.kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
+        yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
       })
 
       /** Writes how a call has ended, over whatever stands there now: retention may have erased the record meanwhile. */
-      const conclude = (id: RecordId, kept: Kept) =>
+      const conclude = (id: RecordId, kept: RememberedCall.RememberedCall) =>
         retryOnConflict(
-          Effect.flatMap(storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name }), (stored) =>
-            write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
+          Effect.flatMap(
+            storage.get({ workspace_id: id.workspace_id, kind: RememberedCall.kind.name, id: id.name }),
+            (stored) => write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
           )
         )
 
       const runningNow = (fingerprint: string) =>
         Effect.map(
           Clock.currentTimeMillis,
-          (real_now): Kept => ({ state: "running", fingerprint, until: real_now + running_ms })
+          (real_now): RememberedCall.RememberedCall => ({ state: "running", fingerprint, until: real_now + running_ms })
         )
 
       /** Says while a call runs that it does, until its record has become another's: it was erased, or the call has ended. */
@@ -104,10 +97,14 @@ export class Answers extends Context.Service<
       ) {
         const id: RecordId = {
           workspace_id: keyed.call.moment.workspace.id,
-          name: AnswerName.ofCall(keyed.operation, keyed.key)
+          name: RememberedCall.idOf(keyed.operation, keyed.key)
         }
-        const stored = yield* storage.get({ workspace_id: id.workspace_id, kind: "answer", id: id.name })
-        const kept = Option.map(stored, (record) => Json.decode(Json.fromText<Kept>(record.body)))
+        const stored = yield* storage.get({
+          workspace_id: id.workspace_id,
+          kind: RememberedCall.kind.name,
+          id: id.name
+        })
+        const kept = Option.map(stored, RememberedCall.kind.value)
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const text = Json.canonical([keyed.operation, keyed.call.sent])
         // What is free is not compared with, so its seal key may be gone.
@@ -176,13 +173,3 @@ export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError
   key !== null && visibleAscii.test(key)
     ? []
     : [{ path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }]
-
-const recordOf = (name: string, version: number, kept: Kept, now: number): Change.StoredRecord =>
-  Change.record({
-    kind: "answer",
-    id: name,
-    version,
-    body: JSON.stringify(kept),
-    created_at: now,
-    updated_at: now
-  })

@@ -12,14 +12,14 @@ import * as Json from "../wire/Json.ts"
 import { default_limit } from "../wire/Page.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import type { Call } from "./Call.ts"
-import { apart, type FinishedCall } from "./FinishedCall.ts"
+import type { FinishedCall } from "./FinishedCall.ts"
 import { HeldCalls } from "./HeldCalls.ts"
 import {
+  entryOf,
+  kind,
   type ListedRequest,
   type ListInput,
-  LoggedCall,
   labels,
-  max_text_characters,
   type RequestLogEntry,
   type RequestLogPage
 } from "./RequestLogEntry.ts"
@@ -60,7 +60,7 @@ export class RequestLog extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const isKept = yield* KeepsRequestLog
-      const held = new HeldCalls(max_held)
+      const held = new HeldCalls<HeldCall>(max_held)
       const hasCalls = Latch.makeUnsafe()
       const isFull = Signal.make()
       const write = writing(storage, held)
@@ -80,8 +80,10 @@ export class RequestLog extends Context.Service<
       )
 
       const note = (call: FinishedCall): void => {
-        if (call.caller.key_id === null) return
-        held.add(shortened(call))
+        const { caller, created_at } = call
+        if (caller.key_id === null) return
+        const entry = entryOf({ ...call, caller: { ...caller, key_id: caller.key_id } })
+        held.add({ workspace_id: caller.workspace_id, created_at, entry })
         hasCalls.openUnsafe()
         // Once, not from then on: where storage is away, the calls behind it wait for their time.
         if (held.size === max_change_calls) isFull.wake()
@@ -110,7 +112,7 @@ const last_write_ms = 900
 const max_change_calls = 500
 
 /** Writes what is held; what could not be written is held again. */
-const writing = (storage: Storage["Service"], held: HeldCalls): Effect.Effect<void, StorageUnavailable> =>
+const writing = (storage: Storage["Service"], held: HeldCalls<HeldCall>): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(held.take()))
     const writeOne = (batch: Batch) =>
@@ -121,15 +123,22 @@ const writing = (storage: Storage["Service"], held: HeldCalls): Effect.Effect<vo
     )
   })
 
+/** A log entry that waits to be written, and whose it is. */
+interface HeldCall {
+  readonly workspace_id: WorkspaceId
+  readonly created_at: number
+  readonly entry: ListedRequest
+}
+
 /** Calls of one workspace that are written together. */
 interface Batch {
   readonly workspace_id: WorkspaceId
-  readonly calls: ReadonlyArray<FinishedCall>
+  readonly calls: ReadonlyArray<HeldCall>
 }
 
-const batchesOf = (calls: ReadonlyArray<FinishedCall>): ReadonlyArray<Batch> =>
+const batchesOf = (calls: ReadonlyArray<HeldCall>): ReadonlyArray<Batch> =>
   Array.from(
-    Map.groupBy(calls, (call) => call.caller.workspace_id),
+    Map.groupBy(calls, (call) => call.workspace_id),
     ([workspace_id, its]) =>
       Array.from({ length: Math.ceil(its.length / max_change_calls) }, (_, index) => ({
         workspace_id,
@@ -141,7 +150,9 @@ const storeBatch = (
   storage: Storage["Service"],
   { calls, workspace_id }: Batch
 ): Effect.Effect<void, StorageUnavailable> => {
-  const writes = calls.map((call) => new LoggedCall(call))
+  const writes = calls.map(({ created_at, entry }) =>
+    kind.record(entry, { id: entry.request_id, version: 1, created_at, updated_at: created_at })
+  )
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
   // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
@@ -162,23 +173,6 @@ const warnOf = (lost: number) =>
     ? Effect.void
     : Effect.logWarning(`Storage could not be reached; ${lost} calls are missing in the request log`)
 
-/** A long text is copied as far as it is kept. */
-const shortened = (call: FinishedCall): FinishedCall => {
-  const { client_name, client_version, user_agent } = call.via
-  if (!isLong(client_name) && !isLong(client_version) && !isLong(user_agent)) return call
-  const via = {
-    ...call.via,
-    client_name: copied(client_name),
-    client_version: copied(client_version),
-    user_agent: copied(user_agent)
-  }
-  return { ...call, via }
-}
-
-const isLong = (text: string | null): text is string => text !== null && text.length > max_text_characters
-
-const copied = (text: string | null): string | null => (isLong(text) ? apart(text.slice(0, max_text_characters)) : text)
-
 const list = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   seal: Seal["Service"],
@@ -190,7 +184,7 @@ const list = Effect.fnUntraced(function* (
   const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
   const page = yield* storage.page({
     workspace_id,
-    kind: "api_request",
+    kind: kind.name,
     order: "newest",
     after,
     limit,
@@ -199,14 +193,14 @@ const list = Effect.fnUntraced(function* (
   })
   const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
   return Json.object<RequestLogPage>({
-    requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
+    requests: Json.array(page.records.map(kind.json)),
     next_cursor: Json.encode(next_cursor)
   })
 })
 
 const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: { workspace_id } }: Call, id: string) {
-  const stored = yield* storage.get({ workspace_id, kind: "api_request", id })
+  const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
   if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-  const { agent: _, ...entry } = Json.decode(Json.fromText<ListedRequest>(stored.value.body))
+  const { agent: _, ...entry } = kind.value(stored.value)
   return Json.encode<RequestLogEntry>(entry)
 })

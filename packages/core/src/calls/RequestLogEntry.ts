@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
 import { codes } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
@@ -74,67 +74,23 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-/**
- * A call as it is kept; its times are real, also where a sandbox's clock was moved.
- *
- * It is encoded when its text is asked for: a process that keeps its log in memory keeps far more than anybody reads.
- */
-export class LoggedCall implements StoredRecord {
-  private readonly call: FinishedCall
-  private text: string | null = null
+/** Entries in storage; their times are real, also where a sandbox's clock was moved. */
+export const kind = Kind.make({
+  name: "api_request",
+  schema: ListedRequest,
+  survives_reset: true,
+  kept_for: { period: "requests", clock: "real" },
+  listing: ({ error_code, operation, status }) => ({
+    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  })
+})
 
-  constructor(call: FinishedCall) {
-    this.call = call
-  }
-
-  get id(): string {
-    return this.call.request_id
-  }
-
-  get body(): string {
-    this.text ??= JSON.stringify(entryOf(this.call))
-    return this.text
-  }
-
-  get labels(): ReadonlyArray<string> {
-    const { error_code, operation, status } = this.call
-    return labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
-  }
-
-  get created_at(): number {
-    return this.call.created_at
-  }
-
-  get updated_at(): number {
-    return this.call.created_at
-  }
-
-  get kind() {
-    return "api_request" as const
-  }
-
-  get version(): number {
-    return 1
-  }
-
-  get parent(): null {
-    return null
-  }
-
-  get status(): null {
-    return null
-  }
-
-  get line(): null {
-    return null
-  }
-
-  get expires_at(): null {
-    return null
-  }
-}
-
-const entryOf = ({ caller, via, ...call }: FinishedCall) => ({
+/** A finished call as the log keeps it. */
+export const entryOf = ({
+  caller,
+  via,
+  ...call
+}: FinishedCall & { readonly caller: { readonly key_id: KeyId } }): ListedRequest => ({
   request_id: call.request_id,
   created_at: fromMillis(call.created_at),
   environment: caller.environment,

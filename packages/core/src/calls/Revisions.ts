@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import type { Organization } from "../access/Organization.ts"
+import * as Organization from "../access/Organization.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { keepNewest } from "../concurrency/BoundedMap.ts"
@@ -8,7 +8,7 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { ApiError } from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import * as Json from "../wire/Json.ts"
+import * as Pin from "./Pin.ts"
 import * as Revision from "./Revision.ts"
 import { ServedRevisions } from "./ServedRevisions.ts"
 
@@ -51,9 +51,9 @@ export class Revisions extends Context.Service<
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
         const known = pins.get(workspace_id)
         if (known !== undefined) return Effect.succeed(known)
-        return Effect.map(storage.get({ workspace_id, kind: "pin", id: workspace_id }), (stored) => {
+        return Effect.map(storage.get({ workspace_id, kind: Pin.kind.name, id: workspace_id }), (stored) => {
           if (Option.isNone(stored)) return null
-          const { revision } = Json.decode(Json.fromText<Pin>(stored.value.body))
+          const { revision } = Pin.kind.value(stored.value)
           remember(workspace_id, revision)
           return revision
         })
@@ -62,9 +62,13 @@ export class Revisions extends Context.Service<
       /** What a workspace is pinned to when its time has come. */
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return served[0].date
-        const stored = yield* storage.get({ workspace_id: directory, kind: "organization", id: organization_id })
+        const stored = yield* storage.get({
+          workspace_id: directory,
+          kind: Organization.kind.name,
+          id: organization_id
+        })
         if (Option.isNone(stored)) return served[0].date
-        const { workspaces } = Json.decode(Json.fromText<Organization>(stored.value.body))
+        const { workspaces } = Organization.kind.value(stored.value)
         return (yield* pinned(workspaces.sandbox)) ?? served[0].date
       })
 
@@ -73,7 +77,8 @@ export class Revisions extends Context.Service<
         if (known !== null) return Revision.nearest(served, known)
         const { workspace, now } = yield* workspaces.moment(workspace_id)
         const revision = yield* firstPin(workspace)
-        const change = Change.make(workspace_id, { writes: [recordOf(workspace_id, { revision }, now)] })
+        const record = Pin.kind.record({ revision }, { id: workspace_id, version: 1, created_at: now, updated_at: now })
+        const change = Change.make(workspace_id, { writes: [record] })
         const isStored = yield* commit(storage, change).pipe(
           Effect.as(true),
           Effect.catchTag("StorageUnavailable", () => Effect.succeed(false))
@@ -98,18 +103,3 @@ export class Revisions extends Context.Service<
 }
 
 const max_pins = 10_000
-
-/** A pin as it is kept: the date, whatever becomes of the revision. */
-interface Pin {
-  readonly revision: string
-}
-
-const recordOf = (id: WorkspaceId, pin: Pin, now: number): Change.StoredRecord =>
-  Change.record({
-    kind: "pin",
-    id,
-    version: 1,
-    body: JSON.stringify(pin),
-    created_at: now,
-    updated_at: now
-  })

@@ -1,5 +1,5 @@
 import { Context, type Effect, Schema } from "effect"
-import type { Environment } from "../access/Caller.ts"
+import { Environment } from "../access/Caller.ts"
 import { Assumption, Scalar } from "../lines/Assumption.ts"
 import { Money } from "../wire/Money.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
@@ -226,6 +226,10 @@ export interface CarrierSimulation {
   /** The callback that the carrier would send for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }
+
+/** The environments in which one of these carriers at least can be asked. */
+export const environmentsOf = (adapters: ReadonlyArray<CarrierAdapter>): ReadonlyArray<Environment> =>
+  Environment.literals.filter((environment) => adapters.some((adapter) => adapter.environments.includes(environment)))
 
 /** The carriers of a host. */
 export class CarrierAdapters extends Context.Service<CarrierAdapters, ReadonlyArray<CarrierAdapter>>()(

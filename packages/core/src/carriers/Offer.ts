@@ -1,6 +1,7 @@
 import { DateTime, Option, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
 import type * as State from "../lines/State.ts"
+import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { BrokenRule } from "./BrokenRule.ts"
@@ -108,19 +109,16 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   ])
 }
 
-const brokenHandoff = (url: string | null, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => {
-  if (url === null) return []
-  const parsed = URL.canParse(url) ? new URL(url) : null
-  return rule(
-    parsed !== null &&
-      parsed.protocol === "https:" &&
-      parsed.username === "" &&
-      parsed.password === "" &&
-      hosts.includes(parsed.hostname),
+const brokenHandoff = (url: string | null, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> =>
+  rule(
+    url === null ||
+      Result.match(HttpAddress.read(url), {
+        onSuccess: ({ hostname, protocol }) => protocol === "https:" && hosts.includes(hostname),
+        onFailure: () => false
+      }),
     "handoff_url",
     "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
   )
-}
 
 /** Cuts a text of a carrier to length, and frees it of markup and control characters. */
 export const clean = (text: string): string =>

@@ -13,9 +13,9 @@ import {
   decide,
   type FeedbackReport,
   type KeptReport,
+  kind,
   personalTexts,
   receive,
-  recordOf,
   type SendInput
 } from "./FeedbackReport.ts"
 
@@ -62,18 +62,30 @@ export class Feedback extends Context.Service<
       const isTaken = yield* TakesFeedback
 
       const store = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
-        commit(storage, Change.make(workspace_id, { writes: [recordOf(kept, toMillis(kept.report.created_at), now)] }))
+        commit(
+          storage,
+          Change.make(workspace_id, {
+            writes: [
+              kind.record(kept, {
+                id: kept.report.feedback_id,
+                version: kept.version,
+                created_at: toMillis(kept.report.created_at),
+                updated_at: now
+              })
+            ]
+          })
+        )
 
       const find = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
-        const stored = yield* storage.get({ workspace_id, kind: "feedback", id })
-        return Option.isNone(stored) ? yield* ApiError.make("not_found") : keptOf(stored.value)
+        const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
+        return Option.isNone(stored) ? yield* ApiError.make("not_found") : kind.value(stored.value)
       })
 
       const send = Effect.fnUntraced(function* ({ caller, moment }: Call, input: SendInput) {
         const wrong = personalTexts(input)
         if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
-        const { key_id, kind } = caller
-        const kept = receive(ids.feedback(), input, { kind, key_id }, moment.now)
+        const sent_by = { kind: caller.kind, key_id: caller.key_id }
+        const kept = receive(ids.feedback(), input, sent_by, moment.now)
         // A new identifier cannot be taken.
         yield* Effect.catchTag(store(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
           Effect.die(conflict)
@@ -98,8 +110,8 @@ export class Feedback extends Context.Service<
         send,
         get: ({ caller }, id) => Effect.map(find(caller.workspace_id, id), ({ report }) => Json.encode(report)),
         reports: (workspace_id, after, limit) =>
-          Effect.map(storage.page({ workspace_id, kind: "feedback", order: "oldest", after, limit }), ({ records }) =>
-            records.map(keptOf)
+          Effect.map(storage.page({ workspace_id, kind: kind.name, order: "oldest", after, limit }), ({ records }) =>
+            records.map(kind.value)
           ),
         decide: (workspace_id, id, status, public_note) =>
           retryOnConflict(decideOnce(workspace_id, id, status, public_note))
@@ -107,5 +119,3 @@ export class Feedback extends Context.Service<
     })
   )
 }
-
-const keptOf = (record: Change.StoredRecord): KeptReport => Json.decode(Json.fromText<KeptReport>(record.body))

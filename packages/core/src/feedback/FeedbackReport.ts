@@ -1,8 +1,8 @@
 import { Predicate, Schema } from "effect"
-import type { CallerKind } from "../access/Caller.ts"
-import { record, type StoredRecord } from "../storage/Change.ts"
+import { CallerKind } from "../access/Caller.ts"
+import * as Kind from "../storage/Kind.ts"
 import type { FieldError } from "../wire/ApiError.ts"
-import { FeedbackId, type KeyId, RequestId } from "../wire/Ids.ts"
+import { FeedbackId, KeyId, RequestId } from "../wire/Ids.ts"
 import { isLonger, textUpTo } from "../wire/Input.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as PersonalNumber from "./PersonalNumber.ts"
@@ -56,12 +56,22 @@ export const FeedbackReport = Schema.Struct({
 export type FeedbackReport = typeof FeedbackReport.Type
 
 /** A report as it is kept, for the people who run the service. */
-export interface KeptReport {
-  readonly version: number
-  readonly report: FeedbackReport
-  readonly sent: SendInput
-  readonly sent_by: { readonly kind: CallerKind; readonly key_id: KeyId | null }
-}
+export const KeptReport = Schema.Struct({
+  version: Schema.Int,
+  report: FeedbackReport,
+  sent: SendInput,
+  sent_by: Schema.Struct({ kind: CallerKind, key_id: Schema.NullOr(KeyId) })
+})
+export type KeptReport = typeof KeptReport.Type
+
+/** Reports in storage, found by their ids. */
+export const kind = Kind.make({
+  name: "feedback",
+  schema: KeptReport,
+  survives_reset: true,
+  kept_for: { period: "feedback", clock: "workspace" },
+  listing: ({ report }) => ({ status: report.status })
+})
 
 /** A report that has just come, at a moment of workspace time in milliseconds. */
 export const receive = (
@@ -82,18 +92,6 @@ export const decide = (kept: KeptReport, status: Decision, public_note: string |
   version: kept.version + 1,
   report: { ...kept.report, status, public_note }
 })
-
-/** The record of a report. */
-export const recordOf = (kept: KeptReport, created_at: number, updated_at: number): StoredRecord =>
-  record({
-    kind: "feedback",
-    id: kept.report.feedback_id,
-    version: kept.version,
-    body: JSON.stringify(kept),
-    status: kept.report.status,
-    created_at,
-    updated_at
-  })
 
 const personal = "This looks like a personal number. Remove it and send again."
 

@@ -1,43 +1,36 @@
-import { Effect } from "effect"
-import type { KeptHandle } from "../access/ReadHandle.ts"
+import { Effect, Schema } from "effect"
+import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
 import type { Application, Assumed } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StoredRecord } from "../storage/Change.ts"
-import { ValueRecord } from "../storage/ValueRecord.ts"
-import type { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
+import * as Kind from "../storage/Kind.ts"
+import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import type { QuoteConsent, SentReceipt } from "./Consent.ts"
+import { QuoteConsent } from "./Consent.ts"
 
 /** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */
-export interface ApplicationRecord {
-  readonly id: ApplicationId
-  readonly quote_request_id: QuoteRequestId
+export const ApplicationRecord = Schema.Struct({
+  id: ApplicationId,
+  quote_request_id: QuoteRequestId,
   /** The facts as the caller sent them, sealed. What is assumed beside them follows from them and from `assumed_on`. */
-  readonly sealed: string
+  sealed: Schema.String,
   /** The workspace's day of the start, `YYYY-MM-DD`. */
-  readonly assumed_on: string
-  readonly credit_disclosed: boolean
+  assumed_on: Schema.String,
+  credit_disclosed: Schema.Boolean,
   /** The receipt that the service itself has recorded, for a caller without a key. */
-  readonly quote_consent: QuoteConsent | null
-  readonly read_handle: KeptHandle | null
-}
+  quote_consent: Schema.NullOr(QuoteConsent),
+  read_handle: Schema.NullOr(KeptHandle)
+})
+export type ApplicationRecord = typeof ApplicationRecord.Type
 
-/** A keyed hash of a receipt that came along with a start: the evidence itself is with whoever spoke to the person. */
-export interface KeptReceipt extends Omit<SentReceipt, "receipt"> {
-  readonly mac: string
-}
-
-/** The consents of a start, in a record of their own: they are kept for years, the facts for a month. */
-export const consentRecord = (
-  { id, quote_request_id, quote_consent }: ApplicationRecord,
-  receipts: ReadonlyArray<KeptReceipt>,
-  at: number
-): StoredRecord =>
-  new ValueRecord(
-    { application_id: id, quote_request_id, receipts, quote_consent },
-    { kind: "consent", id, version: 1, created_at: at, updated_at: at }
-  )
+/** Applications in storage, found by their ids and by their requests. */
+export const kind = Kind.make({
+  name: "application",
+  schema: ApplicationRecord,
+  kept_for: { period: "facts", clock: "workspace" },
+  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
+})
 
 const purpose = (id: ApplicationId) => `application ${id}`
 
@@ -51,20 +44,6 @@ export const open = (sealer: Seal["Service"], line: Line, record: ApplicationRec
     text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
   )
 
-/** The facts are read once more, by whoever asks the carriers, and seldom as text. */
-class ApplicationValue extends ValueRecord<ApplicationRecord> {}
-
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */
 export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>
-  new ApplicationValue(record, {
-    kind: "application",
-    id: record.id,
-    version: 1,
-    parent: record.quote_request_id,
-    created_at: at,
-    updated_at: at
-  })
-
-/** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): ApplicationRecord =>
-  stored instanceof ApplicationValue ? stored.value : Json.decode(Json.fromText<ApplicationRecord>(stored.body))
+  kind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })

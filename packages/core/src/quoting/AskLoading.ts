@@ -13,7 +13,7 @@ import { toMillis } from "../wire/Timestamp.ts"
 import type { PendingAsk } from "./Answering.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
 import { isFinal, type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
-import { requestOf } from "./StoredRecords.ts"
+import { quoteRequests } from "./StoredRecords.ts"
 
 /** What asks are made from. */
 export interface Sources {
@@ -34,8 +34,8 @@ export interface OpenedRequest {
 
 /** Reads a request; null where it is gone. */
 export const loadRequest = (sources: Sources, workspace_id: WorkspaceId, id: QuoteRequestId) =>
-  Effect.map(sources.storage.get({ workspace_id, kind: "quote_request", id }), (stored): QuoteRequest | null =>
-    Option.isNone(stored) ? null : requestOf(stored.value)
+  Effect.map(sources.storage.get({ workspace_id, kind: quoteRequests.name, id }), (stored): QuoteRequest | null =>
+    Option.isNone(stored) ? null : quoteRequests.value(stored.value)
   )
 
 /** Opens the facts of a request; null where they cannot be read (any more). */
@@ -46,9 +46,13 @@ export const openRequest = Effect.fnUntraced(function* (
 ) {
   const line = sources.lines.get(request.line)
   if (line === undefined) return null
-  const stored = yield* sources.storage.get({ workspace_id, kind: "application", id: request.application_id })
+  const stored = yield* sources.storage.get({
+    workspace_id,
+    kind: ApplicationRecord.kind.name,
+    id: request.application_id
+  })
   if (Option.isNone(stored)) return null
-  const record = ApplicationRecord.fromStored(stored.value)
+  const record = ApplicationRecord.kind.value(stored.value)
   const assumed = yield* ApplicationRecord.open(sources.seal, line, record)
   if (assumed === null) return null
   const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }

@@ -20,7 +20,7 @@ import { collection, couldNotStart } from "./Collecting.ts"
 import * as Quote from "./Quote.ts"
 import { deactivation, offered, type Part } from "./QuoteChange.ts"
 import { type QuoteRequest, scenarioOf } from "./QuoteRequest.ts"
-import { offerOf, quoteOf, storedBeginning } from "./StoredRecords.ts"
+import { offers, quotes, storedBeginning } from "./StoredRecords.ts"
 
 /** Asks carriers and takes in what they answer. */
 export class Carriers extends Context.Service<
@@ -223,11 +223,11 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   const { storage, sources, asking, naming } = means
   const { quote_id } = JobPayload.read(job, "refresh_quote")
   const key = { workspace_id: job.workspace_id, id: quote_id }
-  const stored = yield* storage.get({ ...key, kind: "quote" })
-  const offer = yield* storage.get({ ...key, kind: "offer" })
+  const stored = yield* storage.get({ ...key, kind: quotes.name })
+  const offer = yield* storage.get({ ...key, kind: offers.name })
   if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(means, job)
-  const quote = quoteOf(stored.value)
-  const { carrier_id, offer_ref } = offerOf(offer.value)
+  const quote = quotes.value(stored.value)
+  const { carrier_id, offer_ref } = offers.value(offer.value)
   const request = yield* loadRequest(sources, job.workspace_id, quote.quote_request_id)
   const awaited =
     request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)

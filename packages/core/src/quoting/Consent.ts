@@ -63,9 +63,12 @@ const Consents = Schema.Struct(fields)
 /** The consents of a start, as they were sent. */
 export type Consents = typeof Consents.Type
 
+/** What a receipt can be about. */
+export const receipt_kinds = ["quote_consent", "credit_disclosure", "contact_consent"] as const
+
 /** A receipt that came along with a start. */
 export interface SentReceipt {
-  readonly kind: "quote_consent" | "credit_disclosure" | "contact_consent"
+  readonly kind: (typeof receipt_kinds)[number]
   readonly receipt: string
   /** The ways of contact that it covers. */
   readonly channels: ReadonlyArray<string>

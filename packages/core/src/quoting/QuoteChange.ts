@@ -9,7 +9,7 @@ import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
-import { type OfferRecord, quoteOf, storedOffer, storedQuote } from "./StoredRecords.ts"
+import { type OfferRecord, quotes, storedOffer, storedQuote } from "./StoredRecords.ts"
 
 /** What a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
@@ -92,7 +92,7 @@ export const deactivation = (
   reason: "expired" | "withdrawn_by_carrier",
   at: number
 ): Part => {
-  const quote = Quote.deactivate(quoteOf(stored), reason)
+  const quote = Quote.deactivate(quotes.value(stored), reason)
   return {
     writes: [storedQuote(quote, line.name, stored.created_at, at)],
     events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),

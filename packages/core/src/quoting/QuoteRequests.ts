@@ -24,7 +24,7 @@ import {
   type QuoteRequestWithQuotes
 } from "./QuoteRequestViews.ts"
 import { mayRead } from "./readAuthority.ts"
-import { newestAt, requestOf, storedRequest } from "./StoredRecords.ts"
+import { newestAt, quoteRequests, quotes, storedRequest } from "./StoredRecords.ts"
 
 /** Reads, lists, cancels and ends quote requests. */
 export class QuoteRequests extends Context.Service<
@@ -84,10 +84,10 @@ interface Means {
 }
 
 const find = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, id: string) {
-  const stored = yield* storage.get({ workspace_id: call.caller.workspace_id, kind: "quote_request", id })
+  const stored = yield* storage.get({ workspace_id: call.caller.workspace_id, kind: quoteRequests.name, id })
   if (Option.isNone(stored)) return yield* ApiError.make("not_found")
   if (call.caller.kind !== "server") {
-    const request = requestOf(stored.value)
+    const request = quoteRequests.value(stored.value)
     if (!(yield* mayRead(storage, seal, call, request))) return yield* ApiError.make("not_found")
   }
   return stored.value
@@ -96,7 +96,7 @@ const find = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, 
 const withQuotes = Effect.fnUntraced(function* ({ storage }: Means, call: Call, stored: Change.StoredRecord) {
   const page = yield* storage.page({
     workspace_id: call.caller.workspace_id,
-    kind: "quote",
+    kind: quotes.name,
     parent: stored.id,
     order: "oldest",
     after: null,
@@ -104,7 +104,7 @@ const withQuotes = Effect.fnUntraced(function* ({ storage }: Means, call: Call, 
   })
   const now = (yield* Clock.currentTimeMillis) + call.moment.workspace.clock_offset_ms
   return Json.object<QuoteRequestWithQuotes>({
-    quote_request: Json.fromText(stored.body),
+    quote_request: quoteRequests.json(stored),
     quotes: Json.array(page.records.map((record) => newestAt(record, now).json))
   })
 })
@@ -144,7 +144,7 @@ const list = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, 
   const after = cursor === undefined ? null : yield* Cursor.read(seal, scope, cursor)
   const page = yield* storage.page({
     workspace_id: call.caller.workspace_id,
-    kind: "quote_request",
+    kind: quoteRequests.name,
     order: "newest",
     after,
     limit,
@@ -156,13 +156,13 @@ const list = Effect.fnUntraced(function* ({ storage, seal }: Means, call: Call, 
   })
   const next_cursor = page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
   return Json.object<QuoteRequestPage>({
-    quote_requests: Json.array(page.records.map((record) => Json.fromText(record.body))),
+    quote_requests: Json.array(page.records.map(quoteRequests.json)),
     next_cursor: Json.encode(next_cursor)
   })
 })
 
 const cancel = Effect.fnUntraced(function* (means: Means, call: Call, id: string) {
-  const request = requestOf(yield* find(means, call, id))
+  const request = quoteRequests.value(yield* find(means, call, id))
   const step = QuoteRequest.cancel(request, call.moment.now)
   if (step === null) {
     const cancelled = request.status_details.reason === "cancelled_by_caller"
@@ -192,8 +192,8 @@ const stepping = (
     const stored =
       id === null
         ? Option.none()
-        : yield* means.storage.get({ workspace_id: job.workspace_id, kind: "quote_request", id })
-    const step = Option.isNone(stored) ? null : decide(requestOf(stored.value), at)
+        : yield* means.storage.get({ workspace_id: job.workspace_id, kind: quoteRequests.name, id })
+    const step = Option.isNone(stored) ? null : decide(quoteRequests.value(stored.value), at)
     yield* means.storage.commit({
       ...(step === null ? Change.make(job.workspace_id, {}) : changeOf(means, job.workspace_id, step, at)),
       finishes: [job]

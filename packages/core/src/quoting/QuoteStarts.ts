@@ -12,7 +12,6 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { ValueRecord } from "../storage/ValueRecord.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { max_named } from "../wire/FieldError.ts"
 import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
@@ -20,19 +19,14 @@ import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
 import { type QuoteConsent, receiptsOf } from "./Consent.ts"
+import * as ConsentRecord from "./ConsentRecord.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
+import * as RequestKey from "./RequestKey.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
 import * as Starting from "./Starting.ts"
-import { storedRequest } from "./StoredRecords.ts"
-
-/** What is kept under a `request_key`: the request that it started, or when its first attempt was refused. */
-interface KeptStart {
-  readonly fingerprint: string
-  readonly quote_request_id: QuoteRequestId | null
-  readonly refused_at: number | null
-}
+import { quoteRequests, storedRequest } from "./StoredRecords.ts"
 
 /** Starts quote requests (api.md, POST /v1/quote-requests). */
 export class QuoteStarts extends Context.Service<
@@ -117,8 +111,8 @@ const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, in
   const { storage, seal } = means
   const workspace_id = before.caller.workspace_id
   const call: Call = { ...before, moment: yield* means.workspaces.moment(workspace_id) }
-  const stored = yield* storage.get({ workspace_id, kind: "request_key", id: keyOf(call, input) })
-  const kept = Option.isNone(stored) ? null : Json.decode(Json.fromText<KeptStart>(stored.value.body))
+  const stored = yield* storage.get({ workspace_id, kind: RequestKey.kind.name, id: RequestKey.idOf(call, input) })
+  const kept = Option.isNone(stored) ? null : RequestKey.kind.value(stored.value)
   const version = Option.isNone(stored) ? 1 : stored.value.version + 1
   const fingerprinting = Effect.suspend(() =>
     fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
@@ -133,7 +127,7 @@ const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, in
   if (refusal !== null) {
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
-      const record = keptRecord(call, input, version, refused)
+      const record = RequestKey.toStored(call, input, version, refused)
       yield* commit(storage, Change.make(workspace_id, { writes: [record], expects: restsOn(call.moment) }))
     }
     return yield* refusal
@@ -166,8 +160,12 @@ const accept = Effect.fnUntraced(function* (
       writes: [
         started,
         ApplicationRecord.toStored(application, moment.now),
-        ApplicationRecord.consentRecord(application, receipts, moment.now),
-        keptRecord(call, checked.input, version, { fingerprint, quote_request_id: step.request.id, refused_at: null })
+        ConsentRecord.toStored(application, receipts, moment.now),
+        RequestKey.toStored(call, checked.input, version, {
+          fingerprint,
+          quote_request_id: step.request.id,
+          refused_at: null
+        })
       ],
       expects: restsOn(moment),
       events: [requestEvent(ids, step, moment.now)],
@@ -180,7 +178,7 @@ const accept = Effect.fnUntraced(function* (
       ]
     })
   )
-  return yield* answer(means, Json.fromText(started.body), step.request.id, application)
+  return yield* answer(means, quoteRequests.json(started), step.request.id, application)
 })
 
 const applicationOf = Effect.fnUntraced(function* (
@@ -205,7 +203,7 @@ const applicationOf = Effect.fnUntraced(function* (
 })
 
 const keptReceipts = Effect.fnUntraced(function* ({ seal }: Means, input: StartInput) {
-  const kept: Array<ApplicationRecord.KeptReceipt> = []
+  const kept: Array<ConsentRecord.KeptReceipt> = []
   for (const { kind, receipt, channels } of receiptsOf(input)) {
     kept.push({ kind, channels, mac: yield* seal.mac("receipt", receipt) })
   }
@@ -227,17 +225,17 @@ const consentOf = ({ ids, disclosure }: Means, input: StartInput, now: number): 
 const repeat = Effect.fnUntraced(function* (means: Means, call: Call, id: QuoteRequestId) {
   const { storage } = means
   const workspace_id = call.caller.workspace_id
-  const stored = yield* storage.get({ workspace_id, kind: "quote_request", id })
+  const stored = yield* storage.get({ workspace_id, kind: quoteRequests.name, id })
   // Retention has erased it, or a reset is erasing it now.
   if (Option.isNone(stored)) return yield* usedOtherwise
-  const request = Json.fromText<QuoteRequest.QuoteRequest>(stored.value.body)
+  const request = quoteRequests.json(stored.value)
   const application = yield* storage.get({
     workspace_id,
-    kind: "application",
-    id: Json.decode(request).application_id
+    kind: ApplicationRecord.kind.name,
+    id: quoteRequests.value(stored.value).application_id
   })
   if (Option.isNone(application)) return request
-  return yield* answer(means, request, id, ApplicationRecord.fromStored(application.value))
+  return yield* answer(means, request, id, ApplicationRecord.kind.value(application.value))
 })
 
 const answer = (
@@ -254,10 +252,6 @@ const answer = (
   )
 }
 
-/** A `request_key` belongs to the workspace, or to the key where others could not read what it started. */
-const keyOf = ({ caller }: Call, input: StartInput): string =>
-  `start ${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${input.request_key}`
-
 const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
   scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
 
@@ -270,7 +264,7 @@ const usedOtherwise = Effect.fail(
 )
 
 /** The refusal that a scenario plays for a key's first attempt, and for those that come before it is over. */
-const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | null, now: number) => {
+const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: RequestKey.RequestKey | null, now: number) => {
   const code = Starting.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
   if (code === null || left_ms <= 0) return null
@@ -280,12 +274,3 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: KeptStart | 
     retry_after_seconds: Math.ceil(left_ms / 1_000)
   })
 }
-
-const keptRecord = (call: Call, input: StartInput, version: number, kept: KeptStart): Change.StoredRecord =>
-  new ValueRecord(kept, {
-    kind: "request_key",
-    id: keyOf(call, input),
-    version,
-    created_at: call.moment.now,
-    updated_at: call.moment.now
-  })

@@ -18,9 +18,9 @@ export const mayRead = Effect.fnUntraced(function* (
   if (caller.read_handle === null) return false
   const stored = yield* storage.get({
     workspace_id: caller.workspace_id,
-    kind: "application",
+    kind: ApplicationRecord.kind.name,
     id: request.application_id
   })
-  const kept = Option.isSome(stored) ? ApplicationRecord.fromStored(stored.value).read_handle : null
+  const kept = Option.isSome(stored) ? ApplicationRecord.kind.value(stored.value).read_handle : null
   return kept !== null && (yield* ReadHandle.opens(seal, kept, caller.read_handle, moment.now))
 })

@@ -1,53 +1,56 @@
+import { Option, Schema } from "effect"
 import type { ClaimedJob, JobKind, NewJob } from "../storage/Job.ts"
-import type { QuoteId, QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
-import * as Json from "../wire/Json.ts"
+import { QuoteId, QuoteRequestId, SubscriptionId } from "../wire/Ids.ts"
 
-interface OfRequest {
-  readonly quote_request_id: QuoteRequestId
-}
+const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 
-interface OfCarrier extends OfRequest {
-  readonly carrier_id: string
+const OfCarrier = Schema.Struct({
+  ...OfRequest.fields,
+  carrier_id: Schema.String,
   /** 1 for the first try of an ask, 2 for its only repeat. */
-  readonly attempt: number
-}
+  attempt: Schema.Int
+})
 
-interface OfAcceptedAsk extends OfCarrier {
+const OfAcceptedAsk = Schema.Struct({
+  ...OfCarrier.fields,
   /** The carrier's name of the ask that it has accepted. */
-  readonly ref: string
-}
+  ref: Schema.String
+})
 
-interface OfQuote {
-  readonly quote_id: QuoteId
-}
+const OfQuote = Schema.Struct({ quote_id: QuoteId })
 
-interface OfSubscription {
-  readonly subscription_id: SubscriptionId
-}
+const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 
-interface OfDelivery extends OfSubscription {
-  readonly event_id: string
-  /** The turn of the delivery that this attempt is; a later turn has a job of its own. Null: beside the schedule. */
-  readonly turn: number | null
-  readonly trigger: "manual" | "scheduled"
+const OfDelivery = Schema.Struct({
+  ...OfSubscription.fields,
+  event_id: Schema.String,
+  /** The step of the delivery's schedule that this attempt is; a later step has a job of its own. Null: beside the schedule. */
+  schedule_step: Schema.NullOr(Schema.Int),
+  trigger: Schema.Literals(["manual", "scheduled"]),
   /** How often it was put off because its host had no connection to spare; never where it is left out. */
-  readonly postponed?: number
-}
+  postponed: Schema.optionalKey(Schema.Int)
+})
 
-/** What each kind of job carries, as JSON in `NewJob.payload`: names and counts, never a person's facts. */
-export interface Payloads extends Record<JobKind, object> {
-  readonly collect: OfRequest
-  readonly ask_carrier: OfCarrier
-  readonly poll_carrier: OfAcceptedAsk
-  readonly carrier_callback: OfAcceptedAsk
-  readonly close_request: OfRequest
-  readonly end_action: OfRequest
-  readonly expire_quote: OfQuote
-  readonly refresh_quote: OfQuote
-  readonly deliver: OfDelivery
-  readonly cancel_deliveries: OfSubscription
-  readonly drop_subscription: OfSubscription
-}
+/** What each kind of job carries: names and counts, never a person's facts. */
+const payloads = {
+  collect: OfRequest,
+  ask_carrier: OfCarrier,
+  poll_carrier: OfAcceptedAsk,
+  carrier_callback: OfAcceptedAsk,
+  close_request: OfRequest,
+  end_action: OfRequest,
+  expire_quote: OfQuote,
+  refresh_quote: OfQuote,
+  deliver: OfDelivery,
+  cancel_deliveries: OfSubscription,
+  drop_subscription: OfSubscription
+} satisfies Record<JobKind, Schema.Schema<object>>
+
+/** What each kind of job carries, as JSON in `NewJob.payload`. */
+export type Payloads = { readonly [K in JobKind]: (typeof payloads)[K]["Type"] }
+
+const reader = <A>(schema: Schema.Decoder<A>): ((payload: string) => A) =>
+  Schema.decodeUnknownSync(Schema.fromJsonString(schema))
 
 /** A job of a kind, with what its kind carries. */
 export const make = <K extends JobKind>(
@@ -56,12 +59,28 @@ export const make = <K extends JobKind>(
   due: Pick<NewJob, "due_at" | "ordered" | "lane">
 ): NewJob => ({ kind, ...due, payload: JSON.stringify(payload) })
 
+const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
+  collect: reader(payloads.collect),
+  ask_carrier: reader(payloads.ask_carrier),
+  poll_carrier: reader(payloads.poll_carrier),
+  carrier_callback: reader(payloads.carrier_callback),
+  close_request: reader(payloads.close_request),
+  end_action: reader(payloads.end_action),
+  expire_quote: reader(payloads.expire_quote),
+  refresh_quote: reader(payloads.refresh_quote),
+  deliver: reader(payloads.deliver),
+  cancel_deliveries: reader(payloads.cancel_deliveries),
+  drop_subscription: reader(payloads.drop_subscription)
+}
+
 /** What a job of that kind carries; a defect where the job is of another. */
 export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
-  return Json.decode(Json.fromText<Payloads[K]>(job.payload))
+  return readers[kind](job.payload)
 }
+
+const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
 /** The quote request that a job of whatever kind names; null where it names none. */
 export const requestOf = (job: ClaimedJob): QuoteRequestId | null =>
-  Json.decode(Json.fromText<Partial<OfRequest>>(job.payload)).quote_request_id ?? null
+  Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

@@ -1,12 +1,12 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Supervise from "../concurrency/supervise.ts"
-import type { RecordKind } from "../storage/Change.ts"
+import type { Kinds } from "../storage/Kind.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
-/** How long things are kept, in days of workspace time unless told. */
+/** How long things are kept, in days of workspace time by default. */
 export interface Periods {
   /** The event feed and the delivery log (api.md, Limits). */
   readonly events_days: number
@@ -53,79 +53,79 @@ export class Retention extends Context.Service<
     readonly forever: Effect.Effect<never>
   }
 >()("@quotewire/core/Retention") {
-  static readonly layer: Layer.Layer<Retention, never, Storage | Workspaces> = Layer.effect(
-    Retention,
-    Effect.gen(function* () {
-      const storage = yield* Storage
-      const workspaces = yield* Workspaces
-      const periods = yield* RetentionPeriods
+  static readonly layer = (kinds: Kinds): Layer.Layer<Retention, never, Storage | Workspaces> =>
+    Layer.effect(
+      Retention,
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const workspaces = yield* Workspaces
+        const periods = yield* RetentionPeriods
 
-      const sweepKind = Effect.fnUntraced(function* (
-        workspace_id: WorkspaceId,
-        kind: RecordKind,
-        created_before: number
-      ) {
-        while (true) {
-          const erased = yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: batch })
-          if ((erased.records[kind] ?? 0) < batch) return
+        const sweepKind = Effect.fnUntraced(function* (
+          workspace_id: WorkspaceId,
+          kind: string,
+          created_before: number
+        ) {
+          while (true) {
+            const erased = yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: batch })
+            if ((erased.records[kind] ?? 0) < batch) return
+          }
+        })
+
+        const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
+          while (true) {
+            const erased = yield* storage.erase({ what: "events", workspace_id, occurred_before, limit: batch })
+            if (erased.events < batch) return
+          }
+        })
+
+        const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+          const { now } = yield* workspaces.moment(workspace_id)
+          yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+          const real_now = yield* Clock.currentTimeMillis
+          for (const { kept_for, name } of kinds.all) {
+            if (kept_for === null) continue
+            const time = kept_for.clock === "real" ? real_now : now
+            yield* sweepKind(workspace_id, name, time - periods[`${kept_for.period}_days`] * day_ms)
+          }
+        })
+
+        /** Sweeps a workspace; what is wrong with one of them keeps no other waiting. */
+        const sweepAnyway = (workspace_id: WorkspaceId) =>
+          Effect.catchCause(sweep(workspace_id), (cause) =>
+            Effect.annotateLogs(Effect.logWarning("A workspace could not be swept", cause), { workspace_id })
+          )
+
+        const sweepTurn = Effect.fnUntraced(function* (turn: number) {
+          let after: WorkspaceId | null = null
+          do {
+            const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
+            const due = found.filter((id) => id !== directory && turnOf(id) === turn)
+            yield* Effect.forEach(due, sweepAnyway, { discard: true })
+            after = found.at(-1) ?? null
+          } while (after !== null)
+        })
+
+        /** Whether no other host has begun this minute's turn. */
+        const isFirst = (now: number) => {
+          const window = { window_start: now - (now % every_ms), window_ms: every_ms }
+          const tally = { workspace_id: directory, name: "retention", ...window, added: 1 }
+          return Effect.map(storage.tally(now, [tally]), ([hosts = 1]) => hosts === 1)
         }
-      })
 
-      const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
-        while (true) {
-          const erased = yield* storage.erase({ what: "events", workspace_id, occurred_before, limit: batch })
-          if (erased.events < batch) return
-        }
-      })
-
-      const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
-        const { now } = yield* workspaces.moment(workspace_id)
-        yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
-        yield* sweepKind(workspace_id, "delivery", now - periods.events_days * day_ms)
-        yield* sweepKind(workspace_id, "application", now - periods.facts_days * day_ms)
-        yield* sweepKind(workspace_id, "quote_request", now - periods.quotes_days * day_ms)
-        yield* sweepKind(workspace_id, "consent", now - periods.consents_days * day_ms)
-        yield* sweepKind(workspace_id, "request_key", now - periods.quotes_days * day_ms)
-        yield* sweepKind(workspace_id, "answer", now - periods.quotes_days * day_ms)
-        yield* sweepKind(workspace_id, "feedback", now - periods.feedback_days * day_ms)
-        const real_now = yield* Clock.currentTimeMillis
-        yield* sweepKind(workspace_id, "api_request", real_now - periods.requests_days * day_ms)
-      })
-
-      /** Sweeps a workspace; what is wrong with one of them keeps no other waiting. */
-      const sweepAnyway = (workspace_id: WorkspaceId) =>
-        Effect.catchCause(sweep(workspace_id), (cause) =>
-          Effect.annotateLogs(Effect.logWarning("A workspace could not be swept", cause), { workspace_id })
+        const round = Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          if (yield* isFirst(now)) yield* sweepTurn(Math.floor(now / every_ms) % turns)
+        }).pipe(
+          Effect.catchTag("StorageUnavailable", () =>
+            Effect.logWarning("Storage cannot be reached; nothing was erased")
+          )
         )
-
-      const sweepTurn = Effect.fnUntraced(function* (turn: number) {
-        let after: WorkspaceId | null = null
-        do {
-          const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-          const due = found.filter((id) => id !== directory && turnOf(id) === turn)
-          yield* Effect.forEach(due, sweepAnyway, { discard: true })
-          after = found.at(-1) ?? null
-        } while (after !== null)
+        const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
+        const forever = Supervise.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
+        return Retention.of({ sweep, forever })
       })
-
-      /** Whether no other host has begun this minute's turn. */
-      const isFirst = (now: number) => {
-        const window = { window_start: now - (now % every_ms), window_ms: every_ms }
-        const tally = { workspace_id: directory, name: "retention", ...window, added: 1 }
-        return Effect.map(storage.tally(now, [tally]), ([hosts = 1]) => hosts === 1)
-      }
-
-      const round = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (yield* isFirst(now)) yield* sweepTurn(Math.floor(now / every_ms) % turns)
-      }).pipe(
-        Effect.catchTag("StorageUnavailable", () => Effect.logWarning("Storage cannot be reached; nothing was erased"))
-      )
-      const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
-      const forever = Supervise.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
-      return Retention.of({ sweep, forever })
-    })
-  )
+    )
 
   /** Sweeps for as long as the layer lives. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(

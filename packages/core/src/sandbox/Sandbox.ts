@@ -1,10 +1,11 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { advanced, advancing, type Workspace } from "../access/Workspace.ts"
+import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { Revisions } from "../calls/Revisions.ts"
 import { type LineSet, Lines } from "../lines/Lines.ts"
 import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
+import { quotes } from "../quoting/StoredRecords.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
@@ -15,6 +16,7 @@ import { type ReplayCode, replayEvents, tellings } from "../webhooks/deliveries/
 import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import * as Advance from "./Advance.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
 
 /** The controls of a sandbox workspace (api.md, Sandbox). */
@@ -86,20 +88,20 @@ export class Sandbox extends Context.Service<
 
         const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
           const id = call.caller.workspace_id
-          // The goal is stored first, by the call's key: a repeat of what was broken off goes on from there.
-          const name = `${call.idempotency_key} ${seconds}`
-          const begun = yield* workspaces.update(id, (moment) => advancing(moment.workspace, name, seconds))
-          const goal = { ...begun, clock_target_ms: begun.advances[name] ?? begun.clock_target_ms }
-          let { workspace } = yield* workspaces.moment(id)
+          const name = Advance.idOf(call.idempotency_key, seconds)
+          const goal = yield* retryOnConflict(Advance.accept({ storage, workspaces }, id, name, seconds))
           while (true) {
+            const { workspace: seen } = yield* workspaces.moment(id)
             const { next_due_at } = yield* runner.runDue(id)
-            if (workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count) break
+            if (Advance.isOver(seen, goal)) break
             const real_now = yield* Clock.currentTimeMillis
-            workspace = yield* workspaces.update(id, (moment) => movedOn(moment.workspace, goal, next_due_at, real_now))
+            yield* workspaces.update(id, ({ workspace }) =>
+              Advance.movedOn(workspace, seen, goal, next_due_at, real_now)
+            )
           }
           yield* retention.sweep(id)
-          const saved = yield* workspaces.update(id, (moment) => advanced(moment.workspace, name))
-          return yield* answer("advance_time", saved)
+          const { workspace } = yield* workspaces.moment(id)
+          return yield* answer("advance_time", workspace)
         })
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
@@ -143,34 +145,20 @@ const expireQuotes = Effect.fnUntraced(function* (
 ) {
   /** Takes one quote out of offer, if it still is: somebody may have been faster. */
   const expire = Effect.fnUntraced(function* (id: string) {
-    const quote = yield* storage.get({ workspace_id, kind: "quote", id })
+    const quote = yield* storage.get({ workspace_id, kind: quotes.name, id })
     if (Option.isNone(quote) || quote.value.status !== "active") return
     const change = Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", now))
     yield* commit(storage, change)
   })
-  yield* eachPage(storage, { workspace_id, kind: "quote", status: "active", order: "oldest", limit: 100 }, (page) =>
+  yield* eachPage(storage, { workspace_id, kind: quotes.name, status: "active", order: "oldest", limit: 100 }, (page) =>
     Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })
   )
 })
-
-/** Where an advance is on its way to. */
-type Goal = Pick<Workspace, "clock_target_ms" | "reset_count">
-
-/** A workspace whose clock has come to the next due time on its way, or to its goal. */
-const movedOn = (workspace: Workspace, goal: Goal, next_due_at: number | null, real_now: number): Workspace => {
-  // A reset has put the clock back: this advance is of a time that is no more.
-  if (workspace.reset_count !== goal.reset_count) return workspace
-  const { clock_offset_ms } = workspace
-  const reach = next_due_at === null ? goal.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
-  // Never back: another advance may have been faster.
-  return { ...workspace, clock_offset_ms: Math.max(clock_offset_ms, Math.min(goal.clock_target_ms, reach)) }
-}
 
 const emptied = (workspace: Workspace): Workspace => ({
   ...workspace,
   clock_offset_ms: 0,
   clock_target_ms: 0,
-  advances: {},
   active_scenario: null,
   quotes_expired_at: null,
   reset_count: workspace.reset_count + 1

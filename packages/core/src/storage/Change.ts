@@ -1,57 +1,12 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
-/** The kinds of record. Of quotes every version stays readable, of the others the newest. */
-export const recordKinds = [
-  "organization",
-  "api_key",
-  "workspace",
-  "answer",
-  "request_key",
-  "application",
-  "consent",
-  "ask",
-  "offer",
-  "quote_request",
-  "quote",
-  "subscription",
-  "receivers",
-  "endpoint_health",
-  "delivery",
-  "api_request",
-  "feedback",
-  "pin"
-] as const
-export type RecordKind = (typeof recordKinds)[number]
-
-/** Kinds of which every version is kept: what a person was once offered can be read again. */
-export const keepsHistory = (kind: RecordKind): boolean => kind === "quote"
-
-const surviving: ReadonlySet<RecordKind> = new Set([
-  "organization",
-  "api_key",
-  "workspace",
-  "answer",
-  "subscription",
-  "receivers",
-  "api_request",
-  "feedback",
-  "pin"
-])
-
-/**
- * Kinds that a sandbox reset leaves: what belongs to the workspace itself, the answers that a repeat is given, and what
- * tells of the calls rather than of the people they were about.
- */
-export const survivesReset = (kind: RecordKind): boolean => surviving.has(kind)
-
 /**
  * One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time.
- *
- * Storage reads its fields and does not spread it: a body can be one that is encoded when it is asked for.
  */
 export interface StoredRecord {
-  readonly kind: RecordKind
+  /** The name of its kind (`Kind`). */
+  readonly kind: string
   readonly id: string
   /** From 1, without gaps. */
   readonly version: number
@@ -73,7 +28,7 @@ export interface StoredRecord {
 /** What most records have no use for. */
 type Rare = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
 
-/** A record to be written; what is left out is nothing. All of them have one shape, which is what makes them cheap to keep. */
+/** A record to be written; what is left out is nothing. */
 export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): StoredRecord => ({
   kind: of.kind,
   id: of.id,
@@ -92,7 +47,7 @@ const none: ReadonlyArray<never> = []
 
 /** A record as somebody who decides has seen it: the version that was the newest then, 0 where there was none. */
 export interface Seen {
-  readonly kind: RecordKind
+  readonly kind: string
   readonly id: string
   readonly version: number
 }
@@ -142,7 +97,7 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
 export type Hint =
   /** Everything of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
-  | { readonly about: "quote_request"; readonly id: string }
+  | { readonly about: "record"; readonly id: string }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }
   /** Hints may have been lost: whatever anybody waits for may have changed. */
   | { readonly about: "everything" }

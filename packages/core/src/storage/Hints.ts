@@ -1,5 +1,6 @@
 import { Effect, type Scope } from "effect"
 import type { Change, Hint } from "./Change.ts"
+import type { Kinds } from "./Kind.ts"
 
 /** Who wants to hear of commits: what every storage keeps for `watch`. */
 export class Hints {
@@ -38,13 +39,14 @@ export class Hints {
 }
 
 /** What a change gives reason to look at. */
-export const hintsOf = (change: Change): ReadonlyArray<Hint> => {
-  const requests = new Set<string>()
+export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
+  const changed = new Set<string>()
   for (const { kind, id, parent } of change.writes) {
-    if (kind === "quote_request") requests.add(id)
-    if (kind === "quote" && parent !== null) requests.add(parent)
+    const { wakes } = kinds.named(kind)
+    if (wakes === "itself") changed.add(id)
+    if (wakes === "parent" && parent !== null) changed.add(parent)
   }
-  const hints: Array<Hint> = [...requests].map((id) => ({ about: "quote_request", id }))
+  const hints: Array<Hint> = [...changed].map((id) => ({ about: "record", id }))
   if (change.jobs.length > 0 || change.finishes.length > 0 || change.clock_offset_ms !== null) {
     hints.push({ about: "jobs", workspace_id: change.workspace_id })
   }

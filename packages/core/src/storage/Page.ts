@@ -1,10 +1,10 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
-import type { RecordKind, StoredEvent, StoredRecord } from "./Change.ts"
+import type { StoredEvent, StoredRecord } from "./Change.ts"
 
 /** Asks for one page of the newest versions of one kind of record. Times are milliseconds of workspace time. */
 export interface RecordQuery {
   readonly workspace_id: WorkspaceId
-  readonly kind: RecordKind
+  readonly kind: string
   readonly order: "newest" | "oldest"
   /** The id of the last record of the page before; identifiers are in the order of creation. */
   readonly after: string | null

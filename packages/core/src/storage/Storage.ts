@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
-import type { Change, Hint, RecordKind, StoredRecord } from "./Change.ts"
+import type { Change, Hint, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease } from "./Job.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
@@ -9,7 +9,7 @@ export const directory: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
 /** A write did not follow the version in store, or what the change rests on has changed: read again and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
-  readonly kind: RecordKind
+  readonly kind: string
   readonly id: string
 }> {}
 
@@ -24,7 +24,7 @@ export class StorageUnavailable extends Data.TaggedError("StorageUnavailable")<{
 /** Names one record; without a version the newest. */
 export interface RecordKey {
   readonly workspace_id: WorkspaceId
-  readonly kind: RecordKind
+  readonly kind: string
   readonly id: string
   readonly version?: number
 }
@@ -55,11 +55,11 @@ export interface Claim {
 export type Erasure =
   /** Everything of a workspace but what survives a reset. */
   | { readonly what: "workspace"; readonly workspace_id: WorkspaceId }
-  /** Records of one kind that were created before a moment of workspace time; a request's quotes go with it. */
+  /** Records of one kind that were created before a moment of workspace time, with their children where the kind says so. */
   | {
       readonly what: "records"
       readonly workspace_id: WorkspaceId
-      readonly kind: RecordKind
+      readonly kind: string
       readonly created_before: number
       readonly limit: number
     }
@@ -73,7 +73,8 @@ export type Erasure =
 
 /** How much was erased. */
 export interface Erased {
-  readonly records: { readonly [K in RecordKind]?: number }
+  /** By the names of the kinds. */
+  readonly records: { readonly [kind: string]: number }
   readonly events: number
   readonly jobs: number
 }

@@ -58,7 +58,7 @@ export class Waiters extends Context.Service<
       yield* storage.watch((hint) => {
         if (hint.about === "everything") wakeAll()
         if (hint.about === "workspace") wake(hint.workspace_id)
-        if (hint.about === "quote_request") wake(hint.id)
+        if (hint.about === "record") wake(hint.id)
       })
 
       const join = ({ workspace_id, id }: Subject): Signal.Signal => {

@@ -1,5 +1,6 @@
 import { Data, Effect, Option } from "effect"
-import { type RecordKind, recordKinds, type StoredRecord } from "../storage/Change.ts"
+import { kinds } from "../kinds.ts"
+import type { StoredRecord } from "../storage/Change.ts"
 import type { Lease, NewJob } from "../storage/Job.ts"
 import type { RecordQuery } from "../storage/Page.ts"
 import { type ClaimQuery, Storage } from "../storage/Storage.ts"
@@ -32,12 +33,12 @@ interface Run {
 
 type StepOf<Tag extends Step["_tag"]> = Extract<Step, { readonly _tag: Tag }>
 
-const idOf = (kind: RecordKind, place: number) => `${kind}_${Sample.idBody(place)}`
+const idOf = (kind: string, place: number) => `${kind}_${Sample.idBody(place)}`
 
 /** Most records belong to a quote request, some to a quote, some to nothing. */
-const parentOf = (kind: RecordKind, place: number): string | null => {
+const parentOf = (kind: string, place: number): string | null => {
   if (kind === "quote_request" || place === 5) return null
-  return idOf(kind === "answer" ? "quote" : "quote_request", (place % 3) + 1)
+  return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
 /** A version of the record at a place. What does not change between versions follows from the place. */
@@ -146,7 +147,7 @@ const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<Storage
 const get = Effect.fnUntraced(function* (
   run: Run,
   workspace: number,
-  kind: RecordKind,
+  kind: string,
   place: number,
   version: number | null
 ) {
@@ -195,7 +196,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
 /** Everything that is stored at the end, and every job to its end. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
   for (const workspace of [1, 2, 3]) {
-    for (const kind of recordKinds) {
+    for (const kind of kinds.all.map(({ name }) => name)) {
       const query = { workspace_id: Sample.workspace(workspace), kind, after: null, limit: 2 }
       yield* pages(run, { ...query, order: "oldest" })
       yield* pages(run, { ...query, order: "newest" })

@@ -4,7 +4,9 @@ import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { Organization } from "../access/Organization.ts"
 import { SealKeys } from "../access/Seal.ts"
-import * as Operation from "../calls/Operation.ts"
+import type * as FinishedCall from "../calls/FinishedCall.ts"
+import type * as Operation from "../calls/Operation.ts"
+import * as Pipeline from "../calls/Pipeline.ts"
 import { type CarrierAdapter, CarrierAdapters } from "../carriers/Carrier.ts"
 import { type Cryptography, layer, type Services, sandboxCarriers, webCryptography } from "../layer.ts"
 import type { Storage } from "../storage/Storage.ts"
@@ -27,7 +29,7 @@ export interface CallOptions {
   /** Another key than the world's own. */
   readonly key?: string | null
   /** How the call came in; without a wire unless told. */
-  readonly via?: Operation.Transport
+  readonly via?: FinishedCall.Transport
 }
 
 /** What is unlike in another world. */
@@ -38,6 +40,8 @@ export interface WorldOptions {
   readonly limits?: Limits
   /** Cryptography that answers at once, so that a test clock can tell when all is still. */
   readonly cryptography?: Layer.Layer<Cryptography>
+  /** The keys that facts are sealed with: those of hosts that share a storage. Keys of this world's own unless told. */
+  readonly seal_keys?: Layer.Layer<SealKeys>
   /** What sends webhooks; nothing is sent unless told. */
   readonly webhooks?: Layer.Layer<WebhookSender>
 }
@@ -53,7 +57,7 @@ export class World extends Context.Service<
       operation: Operation.Operation<string, unknown, Output, R>,
       input: unknown,
       options?: CallOptions
-    ) => Effect.Effect<Output, ApiError, R | Operation.PipelineServices>
+    ) => Effect.Effect<Output, ApiError, R | Pipeline.PipelineServices>
   }
 >()("@quotewire/core/testing/World") {
   /** The whole core on a storage, without limits and with the fictional carriers. Nothing runs jobs but what a test calls. */
@@ -68,7 +72,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      Layer.provide(SealKeys.layerEphemeral),
+      Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)
     )
@@ -92,7 +96,7 @@ const makeWorld = Effect.gen(function* () {
     organization,
     keys,
     call: (operation, input, options = {}) =>
-      Operation.call(operation, {
+      Pipeline.call(operation, {
         request_id: ids.request(),
         credentials: {
           key: options.key === undefined ? keys[options.environment ?? "sandbox"][options.as ?? "server"] : options.key,

@@ -6,14 +6,8 @@ export const Timestamp = Schema.String.annotate({ format: "date-time" })
 /** A moment on the wire: RFC 3339 in UTC. */
 export type Timestamp = typeof Timestamp.Type
 
-/** The moment that was written last: the records and events of one change share one. */
-let last: { readonly millis: number; readonly text: Timestamp } = { millis: 0, text: "1970-01-01T00:00:00.000Z" }
-
 /** Writes milliseconds since 1970 as a wire timestamp. */
-export const fromMillis = (millis: number): Timestamp => {
-  if (millis !== last.millis) last = { millis, text: DateTime.formatIso(DateTime.makeUnsafe(millis)) }
-  return last.text
-}
+export const fromMillis = (millis: number): Timestamp => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
@@ -26,8 +20,7 @@ export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).ch
 )
 
 /** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
-export const toMillis = (timestamp: Timestamp): number =>
-  timestamp === last.text ? last.millis : DateTime.toEpochMillis(DateTime.makeUnsafe(timestamp))
+export const toMillis = (timestamp: Timestamp): number => DateTime.toEpochMillis(DateTime.makeUnsafe(timestamp))
 
 /** A second, a minute, an hour and a day in milliseconds. */
 export const second_ms = 1_000

@@ -62,7 +62,7 @@ describe("the limits of a host", () => {
       '{"keys":{"live":{"start":{"per_minute":0}}}}',
       "keys.live.start.per_minute: Must be a whole number of at least 1, or null."
     ],
-    ['{"keys":{"test":{}}}', "keys.test: This field is not known."],
+    ['{"keys":{"test":{}}}', "keys: Every field must be one of live, sandbox."],
     [
       '{"organization_factor":null,"keyless":7}',
       "organization_factor: Must be a whole number of at least 1, or null. keyless: Must be an object."

@@ -6,13 +6,15 @@ import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
 import { Seal, SealKeys } from "../../src/access/Seal.ts"
-import * as Operation from "../../src/calls/Operation.ts"
+import type * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { verifyWebhook } from "../../src/index.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { beginning, runDue, startOf } from "../quoting/support.ts"
 import { endpoints, url } from "../webhooks/support.ts"
@@ -91,8 +93,8 @@ const call = <Output, R>(
   input: unknown,
   more: { readonly read_handle?: string; readonly idempotency_key?: string } = {}
 ) =>
-  Operation.call(operation, {
-    request_id: "req_1",
+  Pipeline.call(operation, {
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key, read_handle: more.read_handle ?? null, address: "", keyless: false },
     revision: { header: null },
     idempotency_key: more.idempotency_key ?? null,

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { kinds } from "../../src/kinds.ts"
 import type { LineName } from "../../src/lines/standard.ts"
-import { recordKinds } from "../../src/storage/Change.ts"
 import { directory, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { advance, start, story } from "../quoting/support.ts"
@@ -44,7 +44,7 @@ const everything = Effect.gen(function* () {
   const { organization } = yield* World
   const texts: Array<string> = []
   for (const workspace_id of [directory, ...Object.values(organization.workspaces)]) {
-    for (const kind of recordKinds) {
+    for (const kind of kinds.all.map(({ name }) => name)) {
       const page = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 1_000 })
       texts.push(...page.records.map((record) => JSON.stringify(record)))
     }

@@ -2,20 +2,21 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { random_bytes, write } from "../../src/access/ApiKey.ts"
 import { standardLimits } from "../../src/access/Limits.ts"
-import * as Operation from "../../src/calls/Operation.ts"
+import type * as FinishedCall from "../../src/calls/FinishedCall.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import * as Requests from "../../src/calls/RequestOperations.ts"
 import { World } from "../../src/testing/World.ts"
-import { Ids } from "../../src/wire/Ids.ts"
+import { Ids, RequestId } from "../../src/wire/Ids.ts"
 import { cancel, list, live, pass, refusal, story } from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
 
 /** How a request comes that fits no operation. */
-const unknownPath: Operation.Transport = {
+const unknownPath: FinishedCall.Transport = {
   ...{ method: "GET", route: "*", status: null },
   ...{ user_agent: null, client_name: null, client_version: null }
 }
-const request_id = "req_01m7zcgg2vadcqrfttazsvk3av"
+const request_id = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 
 /** A key that is well formed and nobody's. */
 const guessed = (nth: number): string => write("sandbox", "server", new Uint8Array(random_bytes).fill(nth))
@@ -31,9 +32,11 @@ describe("the allowance", () => {
         ...{ key: guessed(++guesses), read_handle: null },
         ...{ address: "127.0.0.1", keyless: false }
       })
-      const misses = Effect.suspend(() => Operation.miss({ request_id, credentials: guess(), via: unknownPath }))
+      const misses = Effect.suspend(() =>
+        Pipeline.refuseUnrouted({ request_id, credentials: guess(), via: unknownPath })
+      )
       const notes = Effect.suspend(() =>
-        Operation.note({ request_id, credentials: guess(), via: { ...unknownPath, status: 405 }, error_code: null })
+        Pipeline.note({ request_id, credentials: guess(), via: { ...unknownPath, status: 405 }, error_code: null })
       )
       lookUps = 0
       for (let nth = 0; nth < 30; nth++) {
@@ -42,7 +45,7 @@ describe("the allowance", () => {
       }
       assert.strictEqual(lookUps, 60)
       assert.strictEqual((yield* refusal(list({}, { key: guess().key })))._tag, "rate_limited")
-      const identified = yield* Effect.flip(Operation.identify({ request_id, credentials: guess() }))
+      const identified = yield* Effect.flip(Pipeline.identify({ request_id, credentials: guess() }))
       assert.strictEqual(identified._tag, "rate_limited")
       assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       yield* notes
@@ -69,7 +72,9 @@ describe("the allowance", () => {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }
       const ids = yield* Ids
-      const misses = Effect.suspend(() => Operation.miss({ request_id: ids.request(), credentials, via: unknownPath }))
+      const misses = Effect.suspend(() =>
+        Pipeline.refuseUnrouted({ request_id: ids.request(), credentials, via: unknownPath })
+      )
       for (let nth = 0; nth < 120; nth++) assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       const refused = yield* Effect.flip(misses)
       assert.strictEqual(refused.message, "The limit of 120 other calls of a key a minute was reached.")
@@ -88,7 +93,7 @@ describe("the allowance", () => {
       // Who sends no key, or a wrong one, is told no more than before.
       for (const key of [null, "wrong"]) {
         const error = yield* Effect.flip(
-          Operation.miss({ request_id, credentials: { ...credentials, key }, via: unknownPath })
+          Pipeline.refuseUnrouted({ request_id, credentials: { ...credentials, key }, via: unknownPath })
         )
         assert.strictEqual(error._tag, "not_found")
       }

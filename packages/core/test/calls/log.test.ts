@@ -1,8 +1,9 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { World } from "../../src/testing/World.ts"
 import { codes } from "../../src/wire/ApiError.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import {
   advance,
   cancel,
@@ -160,9 +161,9 @@ describe("the request log", () => {
     "holds a request that reached no operation, if its key is valid",
     Effect.gen(function* () {
       const { keys } = yield* World
-      const missed = (request_id: string, key: string | null) =>
-        Operation.note({
-          request_id,
+      const missed = (id: string, key: string | null) =>
+        Pipeline.note({
+          request_id: RequestId.make(id),
           credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
           via: { ...agentVia, route: "*", status: 404 },
           error_code: "not_found"

@@ -2,13 +2,14 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { standardLimits } from "../../src/access/Allowance.ts"
 import type { Environment, KeyKind } from "../../src/access/Caller.ts"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import type { AskedRevision } from "../../src/calls/Revisions.ts"
 import * as operations from "../../src/operations.ts"
 import type { RecordKey } from "../../src/storage/Storage.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import { reset, start, story } from "../quoting/support.ts"
 import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
 import { newer, older, two } from "./inventedRevision.ts"
@@ -26,8 +27,8 @@ interface Asking {
 /** Lists requests, and tells what came of it: `ok` or the refusal's code, and the revision that it was told in. */
 const ask = Effect.fnUntraced(function* (asking: Asking = {}) {
   const { keys } = yield* World
-  return yield* Operation.call(operations.listQuoteRequests, {
-    request_id: "req_1",
+  return yield* Pipeline.call(operations.listQuoteRequests, {
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: {
       key: asking.key ?? keys[asking.environment ?? "sandbox"][asking.as ?? "server"],
       read_handle: null,

@@ -1,12 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Operation from "../../src/calls/Operation.ts"
+import type * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import type { AskedRevision } from "../../src/calls/Revisions.ts"
 import * as operations from "../../src/operations.ts"
 import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import { advance, pathsOf, runDue, startOf, story } from "../quoting/support.ts"
 import { bodyOf, tale, url } from "../webhooks/support.ts"
 import { newer, older, olderRevision, two } from "./inventedRevision.ts"
@@ -28,8 +30,8 @@ const ask = Effect.fnUntraced(function* <R>(
   { body = {}, idempotency_key }: Asking = {}
 ) {
   const { keys } = yield* World
-  const reply = yield* Operation.call(operation, {
-    request_id: "req_1",
+  const reply = yield* Pipeline.call(operation, {
+    request_id: RequestId.make("req_00000000000000000000000001"),
     credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
     revision,
     idempotency_key: idempotency_key ?? null,

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { Transport } from "../../src/calls/Operation.ts"
+import type { Transport } from "../../src/calls/FinishedCall.ts"
 import * as Requests from "../../src/calls/RequestOperations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 

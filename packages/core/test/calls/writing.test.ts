@@ -1,16 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Exit, Latch, Layer, Scope } from "effect"
-import type { FinishedCall } from "../../src/calls/FinishedCall.ts"
 import { HeldCalls } from "../../src/calls/HeldCalls.ts"
 import * as Operation from "../../src/calls/Operation.ts"
 import { KeepsRequestLog } from "../../src/calls/RequestLog.ts"
 import { listApiRequests } from "../../src/calls/RequestOperations.ts"
-import { directory, Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
 import { list, pass, refusal, story, world } from "../quoting/support.ts"
-import { agentVia, request, requests } from "./support.ts"
+import { request, requests } from "./support.ts"
 
 const second = 1_000
 
@@ -184,51 +182,27 @@ describe("a call's log entry", () => {
 })
 
 describe("calls that wait to be written", () => {
-  const zeros = "0".repeat(26)
-  const call = (request_id: string): FinishedCall => ({
-    request_id,
-    created_at: 0,
-    duration_ms: 0,
-    caller: {
-      kind: "server",
-      environment: "sandbox",
-      organization_id: OrganizationId.make(`org_${zeros}`),
-      workspace_id: directory,
-      key_id: KeyId.make(`key_${zeros}`),
-      read_handle: null
-    },
-    operation: null,
-    via: agentVia,
-    status: 404,
-    error_code: "not_found",
-    quote_request_id: null,
-    quote_id: null
-  })
-
   it("have so much room; then the oldest go, and are counted", () => {
-    const held = new HeldCalls(20)
-    for (let i = 0; i < 21; i++) held.add(call(String(i)))
+    const held = new HeldCalls<string>(20)
+    for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)
     assert.deepStrictEqual([held.takeLost(), held.takeLost()], [2, 0])
     const taken = held.take()
     assert.deepStrictEqual(
-      taken.map(({ request_id }) => request_id),
+      taken,
       Array.from({ length: 19 }, (_, i) => String(i + 2))
     )
   })
 
   it("keep their order and their bound when they are given back", () => {
-    const held = new HeldCalls(3)
-    held.add(call("1"))
-    held.add(call("2"))
+    const held = new HeldCalls<string>(3)
+    held.add("1")
+    held.add("2")
     const taken = held.take()
-    held.add(call("3"))
-    held.add(call("4"))
+    held.add("3")
+    held.add("4")
     held.giveBack(taken)
     assert.strictEqual(held.takeLost(), 1)
-    assert.deepStrictEqual(
-      held.take().map(({ request_id }) => request_id),
-      ["2", "3", "4"]
-    )
+    assert.deepStrictEqual(held.take(), ["2", "3", "4"])
   })
 })

@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Clock, Deferred, Effect, Fiber, Layer, Schema } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { type AnswerOf, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
+import { standardLimits } from "../../src/access/Limits.ts"
+import { type AnswerOf, type Client, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
+import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { startOf } from "../quoting/support.ts"
 
 /** The service with a sandbox, closed with the test. */
@@ -82,6 +84,34 @@ describe("an embedded service", () => {
   )
 })
 
+describe("the public URL", () => {
+  it.live.each([
+    "javascript:alert(1)",
+    "https://user:secret@example.com",
+    "https://example.com?a=b",
+    'http://x/"><script>'
+  ])("cannot be %j: the service does not start", (public_url) =>
+    Effect.gen(function* () {
+      const error = yield* rejection((yield* embedded({ public_url })).ready)
+      assert.match(String(error), /^Error: The public URL must /)
+      assert.notInclude(String(error), public_url)
+    })
+  )
+
+  it.live("stands in front of links without a slash of its own", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded({ public_url: "https://quotes.example.com/insurance/" }))
+      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf({ line: "renters" })))
+      yield* Effect.promise(() => client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" }))
+      const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id }))
+      const [link] = quotes.flatMap(({ next_actions }) =>
+        next_actions.flatMap((action) => ("url" in action ? [action.url] : []))
+      )
+      assert.match(String(link), /^https:\/\/quotes\.example\.com\/insurance\/go\/[^/]+$/)
+    })
+  )
+})
+
 describe("a call", () => {
   it.live("is made with what it was given, though the program goes on with the same objects", () =>
     Effect.gen(function* () {
@@ -102,6 +132,62 @@ describe("a call", () => {
       assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "application.dwelling"])
     })
   )
+})
+
+/** A service whose clock stands still, so that every call falls into one minute. */
+const still = (options: Partial<EmbedOptions> = {}) =>
+  Effect.flatMap(TestClock.make(), (clock) =>
+    embedded({ storage: Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock)), work: false, ...options })
+  )
+
+const idOf = Schema.decodeUnknownSync(SubscriptionId)
+
+describe("the limits", () => {
+  const startMany = (client: Client, count: number) =>
+    Effect.forEach(Array.from({ length: count }), (_, index) =>
+      Effect.result(
+        Effect.tryPromise({
+          try: () => client.start_quote_request({ ...startOf(), request_key: `start-${index}` }),
+          catch: (error) => (error instanceof ApiError ? error.code : String(error))
+        })
+      )
+    )
+
+  it.live("of calls are those that the program sets, and none by default", () =>
+    Effect.gen(function* () {
+      const free = yield* startMany(yield* clientOf(yield* still()), 70)
+      assert.isTrue(free.every(Result.isSuccess))
+      const limited = yield* startMany(yield* clientOf(yield* still({ limits: standardLimits })), 61)
+      assert.deepStrictEqual(
+        limited.filter(Result.isFailure).map(({ failure }) => failure),
+        ["rate_limited"]
+      )
+    })
+  )
+
+  it.live("of tests stay by default, since they protect whoever receives them", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* still({ webhooks: receiving }))
+      const test = (id: string, name: string) =>
+        client.send_test_event({ id: idOf(id) }, { idempotency_key: `${id}-${name}` })
+      const subscribe = (index: number) =>
+        client.create_event_subscription(
+          { url: `https://hooks.acme-quotes.com/${index}`, event_types: ["quote.created"] },
+          { idempotency_key: `subscription-${index}` }
+        )
+      const subscriptions = yield* Effect.forEach(Array.from({ length: 7 }).keys(), (index) =>
+        Effect.promise(() => subscribe(index))
+      )
+      const [last, ...six] = subscriptions
+      for (const { id } of six) for (let n = 0; n < 10; n++) yield* Effect.promise(() => test(id, String(n)))
+      assert.strictEqual((yield* refusal(test(last?.id ?? assert.fail("none"), "61"))).code, "rate_limited")
+    })
+  )
+})
+
+const receiving = Layer.succeed(WebhookSender, {
+  send: () => Effect.succeed({ response_status_code: 200, duration_ms: 1, failure: null }),
+  lookUp: () => Effect.succeed("public" as const)
 })
 
 describe("a rejection", () => {

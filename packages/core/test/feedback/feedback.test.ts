@@ -5,6 +5,7 @@ import { Feedback, TakesFeedback } from "../../src/feedback/Feedback.ts"
 import * as operations from "../../src/feedback/FeedbackOperations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import { advance, keyless, noKey, pathsOf, refusal, reset, story, stranger, world } from "../quoting/support.ts"
 
 const report = {
@@ -29,7 +30,7 @@ const stored = Effect.gen(function* () {
   return page.records
 })
 
-const request_id = "req_01m7zcgg2vadcqrfttazsvk3av"
+const request_id = RequestId.make("req_01m7zcgg2vadcqrfttazsvk3av")
 const whole = {
   tried: { operation: "get_quote", tool: "get_quote", request_ids: [request_id] },
   agent: { name: "An agent", version: "1.2.3" }

@@ -42,6 +42,8 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a hand-off without TLS", { handoff_url: "http://carrier.example/" }],
   ["a hand-off with credentials", { handoff_url: "https://carrier.example@evil.example/" }],
   ["a hand-off that is no address", { handoff_url: "carrier.example" }],
+  ["a hand-off with a line break", { handoff_url: "https://carrier.example/\r\nset-cookie: a" }],
+  ["a hand-off with a quote", { handoff_url: 'https://carrier.example/"><script>' }],
   ["a hand-off to a script", { handoff_url: "javascript:alert(1)" }]
 ]
 

@@ -1,11 +1,12 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { namesOf } from "../../src/carriers/Scenario.ts"
 import * as operations from "../../src/operations.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import {
   advance,
@@ -32,8 +33,8 @@ const workspace = Effect.flatMap(World, ({ call }) => call(operations.getSandbox
 const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   Effect.gen(function* () {
     const { keys } = yield* World
-    const reply = yield* Operation.call(operations.advanceTime, {
-      request_id: "req_1",
+    const reply = yield* Pipeline.call(operations.advanceTime, {
+      request_id: RequestId.make("req_00000000000000000000000001"),
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },
       idempotency_key,

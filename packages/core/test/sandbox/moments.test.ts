@@ -1,9 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as Operation from "../../src/calls/Operation.ts"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
+import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
 import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../quoting/support.ts"
 
@@ -13,8 +14,8 @@ const year = 31_536_000
 const slowStart = (after_ms: number) =>
   Effect.gen(function* () {
     const { keys } = yield* World
-    const reply = yield* Operation.call(operations.startQuoteRequest, {
-      request_id: "req_1",
+    const reply = yield* Pipeline.call(operations.startQuoteRequest, {
+      request_id: RequestId.make("req_00000000000000000000000001"),
       credentials: { key: keys.sandbox.server, read_handle: null, address: "", keyless: false },
       revision: { header: null },
       idempotency_key: null,

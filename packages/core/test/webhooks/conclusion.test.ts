@@ -28,7 +28,7 @@ const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.is
 
 const Attempt = Schema.Struct({
   delivery: between(1, 4),
-  turn: Schema.NullOr(Schema.Literals([1, 1, 1, 2])),
+  schedule_step: Schema.NullOr(Schema.Literals([1, 1, 1, 2])),
   answer: Schema.Literals(["confirmed", "failed", "failed", "hung", "hung", "hung"]),
   hours: between(0, 150),
   takes_ms: between(0, 15_000)
@@ -47,7 +47,7 @@ const handedOver = (place: number): Delivery.KeptDelivery =>
     at: began
   })
 
-const endedOf = ({ turn, answer, hours, takes_ms }: Attempt, delivery: Delivery.KeptDelivery): Ended => {
+const endedOf = ({ schedule_step, answer, hours, takes_ms }: Attempt, delivery: Delivery.KeptDelivery): Ended => {
   const attempted_at = began + hours * hour_ms
   const outcome: Delivery.Outcome = {
     attempted_at,
@@ -56,9 +56,9 @@ const endedOf = ({ turn, answer, hours, takes_ms }: Attempt, delivery: Delivery.
     response_status_code: answer === "confirmed" ? 204 : answer === "failed" ? 500 : null,
     response_duration_ms: takes_ms,
     hung: answer === "hung",
-    trigger: turn === null ? "manual" : "scheduled"
+    trigger: schedule_step === null ? "manual" : "scheduled"
   }
-  return { turn, delivery, outcome, now: attempted_at }
+  return { schedule_step, delivery, outcome, now: attempted_at }
 }
 
 type Deliveries = ReadonlyMap<string, Delivery.KeptDelivery>
@@ -68,12 +68,12 @@ const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Cha
   const of = (kind: string) => writes.filter((record) => record.kind === kind)
   const after = new Map(deliveries)
   for (const record of of("delivery")) {
-    const delivery = Delivery.fromStored(record)
+    const delivery = Delivery.kind.value(record)
     assert.strictEqual(delivery.version, (deliveries.get(delivery.event_id)?.version ?? 1) + 1)
     after.set(delivery.event_id, delivery)
   }
-  const [health] = of("endpoint_health").map(EndpointHealth.fromStored)
-  const [told] = of("subscription").map(Subscription.fromStored)
+  const [health] = of("endpoint_health").map(EndpointHealth.kind.value)
+  const [told] = of("subscription").map(Subscription.kind.value)
   if (health !== undefined) assert.strictEqual(health.version, endpoint.health.version + 1)
   if (told !== undefined) assert.strictEqual(told.version, endpoint.subscription.version + 1)
   const reached: Endpoint = { subscription: told ?? endpoint.subscription, health: health ?? endpoint.health }
@@ -121,8 +121,8 @@ describe("what attempts to one endpoint come to", () => {
   )
 
   it("writes each record once, also where one delivery was attempted twice", () => {
-    const scheduled: Attempt = { delivery: 1, turn: 1, answer: "failed", hours: 0, takes_ms: 5 }
-    const beside: Attempt = { ...scheduled, turn: null, answer: "confirmed" }
+    const scheduled: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 0, takes_ms: 5 }
+    const beside: Attempt = { ...scheduled, schedule_step: null, answer: "confirmed" }
     const change = conclude(
       start.endpoint,
       [scheduled, beside].map((attempt) => endedOf(attempt, handedOver(1)))
@@ -134,7 +134,7 @@ describe("what attempts to one endpoint come to", () => {
         ["endpoint_health", 1]
       ]
     )
-    const [delivery] = change.writes.slice(0, 1).map(Delivery.fromStored)
+    const [delivery] = change.writes.slice(0, 1).map(Delivery.kind.value)
     assert.deepStrictEqual(
       [delivery?.status, delivery?.attempts.map(({ status }) => status)],
       ["retrying", ["succeeded", "failed"]]
@@ -143,19 +143,19 @@ describe("what attempts to one endpoint come to", () => {
   })
 
   it("is read from its records as it is read from their texts", () => {
-    const attempt: Attempt = { delivery: 1, turn: 1, answer: "failed", hours: 1, takes_ms: 5 }
+    const attempt: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 1, takes_ms: 5 }
     const [delivery, health] = conclude(start.endpoint, [endedOf(attempt, handedOver(1))]).writes
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
     const encoded = (record: Change["writes"][number]) => ({ ...record, body: record.body })
-    assert.deepStrictEqual(Delivery.fromStored(encoded(delivery)), Delivery.fromStored(delivery))
-    assert.deepStrictEqual(EndpointHealth.fromStored(encoded(health)), EndpointHealth.fromStored(health))
+    assert.deepStrictEqual(Delivery.kind.value(encoded(delivery)), Delivery.kind.value(delivery))
+    assert.deepStrictEqual(EndpointHealth.kind.value(encoded(health)), EndpointHealth.kind.value(health))
     assert.include(delivery.body, '"status":"retrying"')
   })
 
   it("turns delivery off in the middle of them, and leaves nothing to come for those behind", () => {
     const at = (delivery: number, hours: number): Attempt => ({
       delivery,
-      turn: 1,
+      schedule_step: 1,
       answer: "failed",
       hours,
       takes_ms: 5

@@ -106,7 +106,7 @@ describe("outcomes of an endpoint that end at one moment", () => {
       const newer = Effect.flatMap(
         storage.get({ workspace_id: change.workspace_id, kind: "delivery", id: delivery.id }),
         (stored) => {
-          const before = Delivery.fromStored(Option.getOrThrow(stored))
+          const before = Delivery.kind.value(Option.getOrThrow(stored))
           const writes = [Delivery.toStored({ ...before, version: before.version + 1 }, 0)]
           return storage.commit(Change.make(change.workspace_id, { writes }))
         }
@@ -211,7 +211,7 @@ describe("the endpoint of an outcome", () => {
         }
         // Another host has died before it could cancel what was to come.
         const stored = (yield* kept("active"))[0] ?? assert.fail("no subscription")
-        const disabled = Subscription.change(Subscription.fromStored(stored), { status: "disabled" }, 0)
+        const disabled = Subscription.change(Subscription.kind.value(stored), { status: "disabled" }, 0)
         const { organization } = yield* World
         const change = Change.make(organization.workspaces.live, { writes: [Subscription.toStored(disabled)] })
         yield* storage.commit(change)
@@ -268,14 +268,14 @@ const three = Effect.gen(function* () {
   })
   const attempts = jobs.map((job: ClaimedJob, index) => {
     const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
-    return Effect.forkChild(write({ job, turn: 1, delivery, subscription_id, outcome, now: 1 }), {
+    return Effect.forkChild(write({ job, schedule_step: 1, delivery, subscription_id, outcome, now: 1 }), {
       startImmediately: true
     })
   })
   const log = Effect.forEach([1, 2, 3], (place) =>
     Effect.map(
       storage.get({ workspace_id, kind: "delivery", id: Delivery.idOf(subscription_id, eventOf(place)) }),
-      (stored) => Option.map(stored, (record) => Delivery.fromStored(record).status)
+      (stored) => Option.map(stored, (record) => Delivery.kind.value(record).status)
     )
   ).pipe(Effect.map((all) => all.map(Option.getOrNull)))
   return { gate, commits, log, fibers: yield* Effect.all(attempts) }
@@ -302,7 +302,7 @@ describe("two hosts that write the outcomes of an endpoint in turn", () => {
       for (const [index, job] of jobs.entries()) {
         const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
         const write = hosts[index % 2] ?? assert.fail("expected two hosts")
-        yield* write({ job, turn: 1, delivery, subscription_id, outcome, now: 1 })
+        yield* write({ job, schedule_step: 1, delivery, subscription_id, outcome, now: 1 })
       }
       assert.deepStrictEqual(refused, [])
       const kept = yield* storage.get({ workspace_id, kind: "endpoint_health", id: subscription_id })

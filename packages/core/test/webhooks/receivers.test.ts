@@ -11,7 +11,7 @@ const reads: Array<string> = []
 const readingOf = (storage: Storage["Service"]): Storage["Service"] => ({
   ...storage,
   get: (key) => {
-    if (key.kind === "receivers") reads.push(key.kind)
+    if (key.kind === "recipients") reads.push(key.kind)
     return storage.get(key)
   },
   page: (query) => {
@@ -79,7 +79,7 @@ describe("an event", () => {
         assert.deepStrictEqual(reads, [])
         yield* update(id, { url: other_url })
         yield* start()
-        assert.include(reads, "receivers")
+        assert.include(reads, "recipients")
         reads.length = 0
         yield* start()
         assert.deepStrictEqual(reads, [])

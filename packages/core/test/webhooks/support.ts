@@ -1,7 +1,8 @@
 import { assert } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
+import { kinds } from "../../src/kinds.ts"
 import * as operations from "../../src/operations.ts"
-import { recordKinds, type StoredRecord } from "../../src/storage/Change.ts"
+import type { StoredRecord } from "../../src/storage/Change.ts"
 import { directory, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
@@ -159,7 +160,7 @@ export const stored = Effect.gen(function* () {
   const { organization } = yield* World
   const records: Array<StoredRecord> = []
   for (const workspace_id of [directory, ...Object.values(organization.workspaces)]) {
-    for (const kind of recordKinds) {
+    for (const kind of kinds.all.map(({ name }) => name)) {
       const page = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 1_000 })
       records.push(...page.records)
     }

@@ -6,7 +6,7 @@ import * as ReferencePage from "./ReferencePage.ts"
 import * as Scalar from "./Scalar.ts"
 
 /**
- * `GET /docs`: the API reference, drawn in the browser by Scalar where it is installed, else a page that runs nothing.
+ * `GET /docs`: the API reference, drawn in the browser by Scalar, or a page that runs nothing where its script is missing.
  *
  * Everything comes from this host. Addresses are relative, so that the page is right wherever the host is mounted.
  */

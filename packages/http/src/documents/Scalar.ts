@@ -1,10 +1,8 @@
 import { readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
 import { Option, Schema } from "effect"
 
-/** The script of `@scalar/api-reference` that draws an API reference in a browser, as it is installed here. */
+/** The script of Scalar that draws an API reference in a browser. */
 export interface Scalar {
   readonly version: string
   readonly read: () => Promise<Uint8Array>
@@ -12,13 +10,15 @@ export interface Scalar {
 
 const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 
-/** Finds the package on this machine; null where it is not installed: it is an optional peer of this one. */
-export const find = (from: string = import.meta.url): Scalar | null => {
+/** Where the build puts the script: seen from the sources as from what is built of them. */
+const folder = new URL("../../vendor/scalar/", import.meta.url)
+
+/** Finds the script in this package; null where it is not beside the code, as in a program bundled into one file. */
+export const find = (from: URL = folder): Scalar | null => {
   try {
-    const dist = dirname(createRequire(from).resolve("@scalar/api-reference"))
-    const manifest = readFileSync(join(dist, "../package.json"), "utf8")
+    const manifest = readFileSync(new URL("version.json", from), "utf8")
     const { version } = Option.getOrThrow(Schema.decodeOption(Manifest)(manifest))
-    return { version, read: () => readFile(join(dist, "browser/standalone.js")) }
+    return { version, read: () => readFile(new URL("standalone.js", from)) }
   } catch {
     return null
   }

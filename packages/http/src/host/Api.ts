@@ -1,4 +1,4 @@
-import type { Ids, Operation, Revision } from "@quotewire/core"
+import type { Ids, Operation, Pipeline, Revision } from "@quotewire/core"
 import { Effect } from "effect"
 import * as ErrorPages from "../documents/ErrorPages.ts"
 import * as OpenApi from "../documents/OpenApi.ts"
@@ -15,7 +15,9 @@ export interface Settings<R> {
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Whether storage can be reached and its migrations are current; always so where it is left out. */
   readonly ready?: Effect.Effect<boolean, never, R>
-  /** The address that callers use, without a slash at the end. */
+  /** The environments in which carriers can be asked, such as `Quotewire.environments`; not told where it is left out. */
+  readonly environments?: Effect.Effect<ReadonlyArray<string>, never, R>
+  /** The address that callers use: http or https, without query, user and password. It may have a path. */
   readonly base_url: string
   /** Where the documentation stands; `{base_url}/docs` where it is left out. */
   readonly docs_url?: string
@@ -26,10 +28,10 @@ export interface Settings<R> {
 }
 
 /** The services that the API needs: those of the operations and of the pipeline that calls them. */
-export type Services<R> = R | Operation.PipelineServices | Ids.Ids
+export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** Every route of the host: operations, health, documentation, and those that were added. */
-export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Operation.PipelineServices>> => {
+export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
   // It costs a few milliseconds, which a host that nobody asks for it need not spend.
   let made: OpenApi.Document | undefined
   const document = () => {
@@ -40,7 +42,7 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
   return [
     ...settings.operations.map((operation) => OperationRoute.make(operation, base_path)),
     ...(settings.routes ?? []),
-    ...Health.routes(settings.ready ?? Effect.succeed(true)),
+    ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null),
     ...ErrorPages.routes,
     ...Reference.routes(document),
     OpenApi.route(document)

@@ -15,7 +15,7 @@ export interface Cors {
   readonly preflight: (request: IncomingMessage, path: string) => Answer.Answer | null
 }
 
-/** Allows these origins, such as `https://shop.example`; `*` allows every origin. */
+/** Allows these origins, as browsers write them; `*` allows every origin. */
 export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>): Cors => {
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (origins.includes("*") || origins.includes(origin))

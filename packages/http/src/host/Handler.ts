@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { ApiError, Ids, type Operation, ServedRevisions } from "@quotewire/core"
+import { ApiError, Ids, type Pipeline, ServedRevisions } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Schedule, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Backpressure from "./Backpressure.ts"
@@ -19,7 +19,7 @@ import { together } from "./Together.ts"
 export interface Settings extends Backpressure.Limits {
   /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
   readonly docs_url: string
-  /** Origins whose pages may call what a widget key can call. */
+  /** Origins whose pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
   readonly proxies?: ClientAddress.Proxies
@@ -56,7 +56,7 @@ export interface Handler {
 }
 
 /** What the routes need, and what takes note of the requests that fit none. */
-type Services<R> = R | Operation.PipelineServices | Ids.Ids
+type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
 /** A handler whose requests run in this scope and with these services. */
 export const make = Effect.fnUntraced(function* <R>(
@@ -197,7 +197,7 @@ const makeUnsafe = <R>(
 /** One request and its answer to be. */
 interface Exchange {
   readonly turn: Backpressure.Turn
-  readonly request_id: string
+  readonly request_id: Ids.RequestId
   /** What its answer carries, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string

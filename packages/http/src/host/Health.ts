@@ -7,19 +7,28 @@ import * as Route from "./Route.ts"
  * What a process supervisor and a load balancer ask.
  *
  * `/health/live` answers as long as the process does; `/health/ready` asks `ready`, and refuses with
- * `service_unavailable` while it says no.
+ * `service_unavailable` while it says no. `environments` are those in which carriers can be asked: without `live` in them, live calls get no quotes.
  */
-export const routes = <R>(ready: Effect.Effect<boolean, never, R>): ReadonlyArray<Route.Route<R>> => [
-  Route.make("GET", "/health/live", () => Effect.succeed(says("live"))),
-  Route.make("GET", "/health/ready", () =>
-    Effect.flatMap(ready, (isReady) => (isReady ? Effect.succeed(says("ready")) : notReady))
-  )
-]
+export const routes = <R>(
+  ready: Effect.Effect<boolean, never, R>,
+  environments: Effect.Effect<ReadonlyArray<string>, never, R> | null
+): ReadonlyArray<Route.Route<R>> => {
+  const details =
+    environments === null ? Effect.succeed({}) : Effect.map(environments, (list) => ({ environments: list }))
+  return [
+    Route.make("GET", "/health/live", () => Effect.succeed(says({ status: "live" }))),
+    Route.make("GET", "/health/ready", () =>
+      Effect.flatMap(ready, (isReady) =>
+        isReady ? Effect.map(details, (more) => says({ status: "ready", ...more })) : notReady
+      )
+    )
+  ]
+}
 
-const says = (status: string): Answer => ({
+const says = (state: { readonly status: string }): Answer => ({
   status: 200,
   headers: { "content-type": "application/json", "cache-control": "no-store" },
-  body: JSON.stringify({ status })
+  body: JSON.stringify(state)
 })
 
 const notReady = Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5 }))

@@ -1,6 +1,6 @@
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { CannotListen, Host } from "../Http.ts"
+import { Host } from "../Http.ts"
 import type { Answer } from "./Answer.ts"
 import type * as Api from "./Api.ts"
 import * as Handler from "./Handler.ts"
@@ -70,12 +70,8 @@ export type Settings = Pick<Server.Settings, "host" | "port">
 /** Serves `/metrics`, and nothing else, until its scope ends. */
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
-): Effect.fn.Return<Host["Service"], CannotListen, Api.Services<never> | Scope.Scope> {
-  const server = yield* Server.listen(settings).pipe(
-    Effect.mapError(
-      (error) => new CannotListen({ message: `Cannot listen at port ${settings.port}: ${error.message}` })
-    )
-  )
+): Effect.fn.Return<Host["Service"], Server.CannotListen, Api.Services<never> | Scope.Scope> {
+  const server = yield* Server.listen(settings)
   yield* server.attach(yield* Handler.make([route], { docs_url: `${server.url}/docs` }))
   return Host.of({ host: server.host, port: server.port, base_url: server.url })
 })

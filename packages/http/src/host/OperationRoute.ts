@@ -1,4 +1,4 @@
-import { ApiError, Json, Operation } from "@quotewire/core"
+import { ApiError, Json, type Operation, Pipeline } from "@quotewire/core"
 import { Effect, Predicate, Result, Schema } from "effect"
 import * as InputShape from "../documents/InputShape.ts"
 import * as Answer from "./Answer.ts"
@@ -24,9 +24,9 @@ interface Places {
 export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   base_path: string
-): Route<R | Operation.PipelineServices> => {
+): Route<R | Pipeline.PipelineServices> => {
   const places = placesOf(operation)
-  const viaOf = RequestInfo.vias(Operation.loggedPath(operation.route.path))
+  const viaOf = RequestInfo.vias(Pipeline.loggedPath(operation.route.path))
   const hasBody = operation.route.method !== "GET"
   return {
     name: operation.name,
@@ -38,7 +38,7 @@ export const make = <R>(
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
       const called = RequestInfo.of(incoming, viaOf(incoming))
-      return Effect.map(Operation.call(operation, { ...called, input }), (reply) =>
+      return Effect.map(Pipeline.call(operation, { ...called, input }), (reply) =>
         Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, base_path, reply))
       )
     }
@@ -59,12 +59,12 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-const headersOf = (route: Operation.Route, base_path: string, reply: Operation.Reply): Record<string, string> => {
+const headersOf = (route: Operation.Route, base_path: string, reply: Pipeline.Reply): Record<string, string> => {
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
-    const id = Json.idOf(reply.json)
-    if (id !== null) headers.location = `${base_path}${route.location(id)}`
+    const answer = Json.decode(reply.json)
+    if (Predicate.hasProperty(answer, "id")) headers.location = `${base_path}${route.location(String(answer.id))}`
   }
   return headers
 }

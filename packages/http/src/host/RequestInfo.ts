@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http"
-import type { Operation } from "@quotewire/core"
+import type { FinishedCall, Pipeline } from "@quotewire/core"
 import * as Bearer from "./Bearer.ts"
 import type { Incoming } from "./Route.ts"
 
 /** What a request says before its body: who calls, how, and which revision is asked for. */
-export const of = (incoming: Incoming, via: Operation.Transport): Omit<Operation.Request, "input"> => ({
+export const of = (incoming: Incoming, via: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
     key: Bearer.key(incoming.headers.authorization),
@@ -18,7 +18,7 @@ export const of = (incoming: Incoming, via: Operation.Transport): Omit<Operation
 })
 
 /** How a request came to a route: the pattern of its path, with `{id}` in place of each identifier, never the path. */
-export const via = (incoming: Incoming, route: string): Operation.Transport => ({
+export const via = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
   route,
   status: null,
@@ -32,8 +32,8 @@ export const via = (incoming: Incoming, route: string): Operation.Transport => (
  *
  * Programs call again and again: who calls as the one before did shares its note, which the request log holds on to.
  */
-export const vias = (route: string): ((incoming: Incoming) => Operation.Transport) => {
-  let last: Operation.Transport | null = null
+export const vias = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
+  let last: FinishedCall.Transport | null = null
   return (incoming) => {
     const user_agent = incoming.headers["user-agent"] ?? null
     if (last === null || last.method !== incoming.method || last.user_agent !== user_agent) last = via(incoming, route)

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http"
-import type { ApiError } from "@quotewire/core"
+import type { ApiError, Ids } from "@quotewire/core"
 import type { Effect } from "effect"
 import type { Answer } from "./Answer.ts"
 
 /** A request as a route sees it. */
 export interface Incoming {
-  readonly request_id: string
+  readonly request_id: Ids.RequestId
   /** The method as it was sent: a `HEAD` is answered by the route of the `GET`. */
   readonly method: string
   /** What stands in the path in place of each `{name}`, decoded. */

@@ -2,7 +2,7 @@ import * as Http from "node:http"
 import { type AddressInfo, Server as Listener, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
-import { Deferred, Effect, type Scope } from "effect"
+import { Data, Deferred, Effect, Predicate, type Scope } from "effect"
 import * as Body from "./Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
@@ -36,10 +36,31 @@ export interface Server {
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
+/** The host cannot listen at the address that it was given. */
+export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
+
+/** Why a server cannot listen, without the host that it was given. */
+const refusalOf = (port: number, error: Error): CannotListen => {
+  const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
+  const reason = reasons[code] ?? "the system refuses it"
+  return new CannotListen({ message: `Cannot listen at port ${port}: ${reason} (${code}).` })
+}
+
+const reasons: { readonly [code: string]: string } = {
+  EADDRINUSE: "the port is in use",
+  EACCES: "this program may not listen there",
+  EADDRNOTAVAIL: "the host is no address of this machine",
+  ENOTFOUND: "there is no host of this name",
+  EAI_AGAIN: "the name of the host cannot be looked up now"
+}
+
 /** Binds a server to its address until the scope ends; it answers nothing before a handler is attached. */
-export const listen = (settings: Settings): Effect.Effect<Server, Error, Scope.Scope> =>
+export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, Scope.Scope> =>
   Effect.map(
-    Effect.acquireRelease(bind(settings), ({ server }) => Effect.sync(() => unbind(server))),
+    Effect.acquireRelease(
+      Effect.mapError(bind(settings), (error) => refusalOf(settings.port, error)),
+      ({ server }) => Effect.sync(() => unbind(server))
+    ),
     ({ server, bound }) => {
       const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address
       return {

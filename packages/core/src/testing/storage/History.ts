@@ -8,7 +8,15 @@ const workspace = Schema.Literals([1, 2, 3])
 const place = between(1, 5)
 const limit = between(1, 6)
 const moment = between(0, 60)
-const kind = Schema.Literals(["quote_request", "quote_request", "quote", "quote", "offer", "answer", "workspace"])
+const kind = Schema.Literals([
+  "quote_request",
+  "quote_request",
+  "quote",
+  "quote",
+  "offer",
+  "remembered_call",
+  "workspace"
+])
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
 

@@ -1,12 +1,5 @@
-import {
-  type Change,
-  keepsHistory,
-  type NewEvent,
-  type RecordKind,
-  type Seen,
-  type StoredRecord,
-  survivesReset
-} from "../../storage/Change.ts"
+import { kinds } from "../../kinds.ts"
+import type { Change, NewEvent, Seen, StoredRecord } from "../../storage/Change.ts"
 import type { Lease, NewJob } from "../../storage/Job.ts"
 import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
@@ -43,7 +36,7 @@ export interface ModelJob {
 /** What refuses a change. */
 type Refusal =
   | { readonly _tag: "LeaseLost"; readonly lease: Lease }
-  | { readonly _tag: "VersionConflict"; readonly kind: RecordKind; readonly id: string }
+  | { readonly _tag: "VersionConflict"; readonly kind: string; readonly id: string }
 
 const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
 
@@ -120,7 +113,7 @@ export class Model {
   get({ workspace_id, kind, id, version }: RecordKey): StoredRecord | null {
     const newest = this.newest(workspace_id, kind, id)
     if (version === undefined || newest === undefined || newest.version === version) return newest ?? null
-    if (!keepsHistory(kind)) return null
+    if (!kinds.named(kind).keeps_history) return null
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
@@ -159,7 +152,7 @@ export class Model {
           .sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1))
           .slice(0, limit)
         const children = this.newestEverywhere(workspace_id).filter(
-          ({ parent }) => kind === "quote_request" && old.some(({ id }) => id === parent)
+          ({ parent }) => kinds.named(kind).erases_children && old.some(({ id }) => id === parent)
         )
         return { records: this.drop(workspace_id, [...old, ...children]), events: 0, jobs: 0 }
       }
@@ -183,17 +176,17 @@ export class Model {
   }
 
   /** The newest version of a record. */
-  newest(workspace_id: WorkspaceId, kind: RecordKind, id: string): StoredRecord | undefined {
+  newest(workspace_id: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
     return this.newestOf(workspace_id, kind).find((record) => record.id === id)
   }
 
-  private all(workspace_id: WorkspaceId, kind: RecordKind): ReadonlyArray<StoredRecord> {
+  private all(workspace_id: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {
     return this.versions
       .filter((version) => version.workspace_id === workspace_id && version.record.kind === kind)
       .map(({ record }) => record)
   }
 
-  private newestOf(workspace_id: WorkspaceId, kind: RecordKind): Array<StoredRecord> {
+  private newestOf(workspace_id: WorkspaceId, kind: string): Array<StoredRecord> {
     const all = this.all(workspace_id, kind)
     return all.filter((record) => !all.some((other) => other.id === record.id && other.version > record.version))
   }
@@ -204,7 +197,7 @@ export class Model {
   }
 
   private eraseWorkspace(workspace_id: WorkspaceId): Erased {
-    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !survivesReset(kind))
+    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !kinds.named(kind).survives_reset)
     const events = this.events.filter((event) => event.workspace_id === workspace_id)
     const jobs = this.jobs.filter((job) => job.workspace_id === workspace_id)
     this.events = this.events.filter((event) => !events.includes(event))
@@ -219,7 +212,7 @@ export class Model {
       (version) =>
         version.workspace_id !== workspace_id || !records.some((record) => sameRecord(record, version.record))
     )
-    const counts: { [K in RecordKind]?: number } = {}
+    const counts: { [kind: string]: number } = {}
     for (const { kind } of records) counts[kind] = (counts[kind] ?? 0) + 1
     return counts
   }

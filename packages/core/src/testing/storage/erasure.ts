@@ -1,9 +1,11 @@
 import { Effect, Option } from "effect"
-import { recordKinds, survivesReset } from "../../storage/Change.ts"
+import { kinds } from "../../kinds.ts"
 import { directory } from "../../storage/Storage.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
+
+const names = kinds.all.map(({ name }) => name)
 
 const eraseHome = { what: "workspace", workspace_id: Sample.home } as const
 
@@ -21,21 +23,21 @@ export const erasure: ReadonlyArray<Case> = [
   rule(
     "erasing a workspace leaves the records that survive a reset, and nothing else",
     Effect.fnUntraced(function* (storage) {
-      const writes = recordKinds.map((kind, index) => Sample.request(index, { kind, id: "one" }))
+      const writes = names.map((kind, index) => Sample.request(index, { kind, id: "one" }))
       const full = { writes, events: [Sample.event(1), Sample.event(2)], jobs: [Sample.job(10), Sample.timer(10)] }
       yield* storage.commit(Sample.change(full))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, ...full }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(0, 0, { id: "one", version: 2 })] }))
       const erased = yield* storage.erase(eraseHome)
-      const gone = recordKinds.filter((kind) => !survivesReset(kind))
+      const gone = names.filter((kind) => !kinds.named(kind).survives_reset)
       expectSame("the counts", erased, {
         records: Object.fromEntries(gone.map((kind) => [kind, 1])),
         events: 2,
         jobs: 2
       })
-      for (const kind of recordKinds) {
+      for (const kind of names) {
         const found = yield* storage.get({ workspace_id: Sample.home, kind, id: "one" })
-        expectSame(`${kind} is there`, Option.isSome(found), survivesReset(kind))
+        expectSame(`${kind} is there`, Option.isSome(found), kinds.named(kind).survives_reset)
         const there = yield* storage.get({ workspace_id: Sample.elsewhere, kind, id: "one" })
         expectSame(`${kind} is there elsewhere`, Option.isSome(there), true)
       }
@@ -103,14 +105,14 @@ export const erasure: ReadonlyArray<Case> = [
     Effect.fnUntraced(function* (storage) {
       const writes = [40, 10, 30, 20].map((created_at, index) => Sample.request(index + 1, { created_at }))
       yield* storage.commit(
-        Sample.change({ writes: [...writes, Sample.request(1, { kind: "answer", created_at: 1 })] })
+        Sample.change({ writes: [...writes, Sample.request(1, { kind: "remembered_call", created_at: 1 })] })
       )
       expectSame("too early", yield* eraseRequests(storage, 10), { records: {}, events: 0, jobs: 0 })
       expectSame("two", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 2 })
       expectSame("the others", yield* requests(storage), [1, 3].map(Sample.requestId))
       expectSame("one", (yield* eraseRequests(storage, 40, 2)).records, { quote_request: 1 })
       expectSame("the last", yield* requests(storage), [Sample.requestId(1)])
-      expectSame("of another kind", (yield* storage.page(Sample.pageOf({ kind: "answer" }))).records.length, 1)
+      expectSame("of another kind", (yield* storage.page(Sample.pageOf({ kind: "remembered_call" }))).records.length, 1)
     })
   ),
   rule(
@@ -123,7 +125,7 @@ export const erasure: ReadonlyArray<Case> = [
         { ...belongs(place), kind: "offer", id: `offer_${place}` } as const,
         Sample.quote(place, place, { created_at: 9_000 }),
         Sample.quote(place + 10, place, { created_at: 1 }),
-        Sample.request(place, { kind: "answer", id: `answer_${place}`, parent: Sample.quoteId(place) })
+        Sample.request(place, { kind: "remembered_call", id: `answer_${place}`, parent: Sample.quoteId(place) })
       ])
       yield* storage.commit(Sample.change({ writes }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
@@ -140,7 +142,7 @@ export const erasure: ReadonlyArray<Case> = [
       )
       const older = yield* storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version: 1 })
       expectSame("an older version", Option.isSome(older), false)
-      expectSame("answers", (yield* storage.page(Sample.pageOf({ kind: "answer" }))).records.length, 2)
+      expectSame("answers", (yield* storage.page(Sample.pageOf({ kind: "remembered_call" }))).records.length, 2)
     })
   ),
   rule(

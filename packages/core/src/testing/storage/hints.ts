@@ -10,8 +10,7 @@ const listen = Effect.fnUntraced(function* (storage: StorageService) {
   yield* storage.watch((hint) => heard.push(hint))
   return {
     heard,
-    hasRequest: (place: number) =>
-      heard.some((hint) => hint.about === "quote_request" && hint.id === Sample.requestId(place)),
+    hasRequest: (place: number) => heard.some((hint) => hint.about === "record" && hint.id === Sample.requestId(place)),
     hasJobs: (workspace_id = Sample.home) =>
       heard.some((hint) => hint.about === "jobs" && hint.workspace_id === workspace_id)
   }

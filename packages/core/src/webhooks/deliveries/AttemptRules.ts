@@ -8,7 +8,7 @@ import * as EndpointHealth from "./EndpointHealth.ts"
 /** An attempt that is over. */
 export interface Ended {
   /** The turn of the delivery that it was; null for an attempt beside the schedule. */
-  readonly turn: number | null
+  readonly schedule_step: number | null
   /** The newest version of the delivery that is known. */
   readonly delivery: Delivery.KeptDelivery
   readonly outcome: Delivery.Outcome
@@ -35,7 +35,7 @@ interface Step extends Endpoint {
 }
 
 /** What follows from an attempt, given what followed from those before it (api.md, Webhook delivery 5 and 6). */
-const step = ({ subscription, health: before }: Endpoint, { turn, delivery, outcome, now }: Ended): Step => {
+const step = ({ subscription, health: before }: Endpoint, { schedule_step, delivery, outcome, now }: Ended): Step => {
   const { ended_at } = outcome
   const health = EndpointHealth.attempted(before, outcome)
   // Five days of failures: delivery turns off, and everything that was to come is cancelled.
@@ -45,7 +45,7 @@ const step = ({ subscription, health: before }: Endpoint, { turn, delivery, outc
   const known = subscription.hangs === hangs ? subscription : Subscription.hanging(subscription, hangs)
   const told = turnsOff ? Subscription.change(known, { delivery_enabled: false }, ended_at) : known
   // An attempt beside the schedule, and one that was overtaken by a cancellation, only go on record.
-  const isNext = Delivery.isOpen(delivery) && delivery.turn === turn
+  const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
   // Turned off now, or while the attempt was under way: nothing more is to come.
   const isOver = Delivery.isOpen(next) && !Subscription.receives(told)

@@ -5,6 +5,7 @@ import type { ClaimedJob } from "../../storage/Job.ts"
 import { retryOnConflict } from "../../storage/retryOnConflict.ts"
 import type { LeaseLost, Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
+import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import { loadDelivery, loadHealth, loadSubscription } from "../subscriptions/SubscriptionStore.ts"
 import * as AttemptRules from "./AttemptRules.ts"
 
@@ -175,7 +176,7 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
     const { endpoint, writes, jobs } = AttemptRules.conclude(before, outcomes)
     const { id, version } = before.subscription
-    const expects = [{ kind: "subscription", id, version }] as const
+    const expects = [{ kind: EventSubscription.kind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return

@@ -35,7 +35,7 @@ interface Due {
   readonly job: ClaimedJob
   readonly trigger: "manual" | "scheduled"
   /** The turn of the delivery that it is; null for an attempt beside the schedule. */
-  readonly turn: number | null
+  readonly schedule_step: number | null
   readonly delivery: Delivery.KeptDelivery
   readonly subscription: Subscription.KeptSubscription
 }
@@ -66,7 +66,14 @@ export const attempt = Effect.fnUntraced(function* (means: Means, job: ClaimedJo
     hung: sent.failure === "timeout",
     trigger: due.trigger
   }
-  yield* means.write({ job, turn: due.turn, delivery, subscription_id: subscription.id, outcome, now })
+  yield* means.write({
+    job,
+    schedule_step: due.schedule_step,
+    delivery,
+    subscription_id: subscription.id,
+    outcome,
+    now
+  })
 })
 
 const attempts = Metric.counter("quotewire_webhook_attempts_total", {
@@ -78,7 +85,7 @@ const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
 /** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
 const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
-  const { subscription_id, event_id, turn, trigger } = JobPayload.read(job, "deliver")
+  const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
   const [delivery, subscription] = yield* Effect.all(
     [
       loadDelivery(storage, job.workspace_id, subscription_id, event_id),
@@ -87,8 +94,8 @@ const load = Effect.fnUntraced(function* ({ storage }: Means, job: ClaimedJob) {
     { concurrency: 2 }
   )
   if (delivery === null || subscription === null) return null
-  if (turn !== null && (delivery.turn !== turn || !Delivery.isOpen(delivery))) return null
-  const due: Due = { job, trigger, turn, delivery, subscription }
+  if (schedule_step !== null && (delivery.schedule_step !== schedule_step || !Delivery.isOpen(delivery))) return null
+  const due: Due = { job, trigger, schedule_step, delivery, subscription }
   return due
 })
 
@@ -127,16 +134,18 @@ const putOff_ms = (times: number): number => Math.min(5 * second_ms * times, 5 *
  * endpoint and goes on no record.
  */
 const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: number) {
-  const { job, turn } = due
+  const { job, schedule_step } = due
   const payload = JobPayload.read(job, "deliver")
   const postponed = (payload.postponed ?? 0) + 1
   if (postponed > max_postponed) return yield* abandon(means, job, ended_at)
   const until = ended_at + putOff_ms(postponed)
   const delivery = yield* loadDelivery(means.storage, job.workspace_id, payload.subscription_id, payload.event_id)
-  const isDue = delivery !== null && (turn === null || (Delivery.isOpen(delivery) && delivery.turn === turn))
+  const isDue =
+    delivery !== null &&
+    (schedule_step === null || (Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step))
   yield* means.storage.commit(
     Change.make(job.workspace_id, {
-      writes: isDue && turn !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
+      writes: isDue && schedule_step !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
       jobs: isDue ? [laterJob(job, { ...payload, postponed }, until)] : [],
       finishes: [job]
     })
@@ -145,9 +154,9 @@ const postpone = Effect.fnUntraced(function* (means: Means, due: Due, ended_at: 
 
 /** Ends an attempt that has died too often: its delivery has failed, and can be replayed. */
 export const abandon = Effect.fnUntraced(function* ({ storage }: Pick<Means, "storage">, job: ClaimedJob, at: number) {
-  const { subscription_id, event_id, turn } = JobPayload.read(job, "deliver")
+  const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
   const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
-  const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.turn === turn
+  const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const writes = isNext ? [Delivery.toStored(Delivery.gaveUp(delivery), at)] : []
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })

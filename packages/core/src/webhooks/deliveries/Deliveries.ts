@@ -3,12 +3,12 @@ import { Mac } from "effect/crypto"
 import { Allowance } from "../../access/Allowance.ts"
 import * as Cursor from "../../access/Cursor.ts"
 import { Seal } from "../../access/Seal.ts"
-import * as AnswerName from "../../calls/AnswerName.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Revision from "../../calls/Revision.ts"
 import { Revisions } from "../../calls/Revisions.ts"
 import type { JobHandler, JobHandlers } from "../../runner/JobHandler.ts"
 import * as Change from "../../storage/Change.ts"
+import type { Kind } from "../../storage/Kind.ts"
 import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
@@ -33,6 +33,7 @@ import * as AttemptWriter from "./AttemptWriter.ts"
 import * as Delivery from "./Delivery.ts"
 import { manualJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
+import * as HandedOver from "./HandedOver.ts"
 
 type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
@@ -126,14 +127,14 @@ const list = Effect.fnUntraced(function* (means: Means, call: Call, input: Deliv
   const after = input.cursor === undefined ? null : yield* Cursor.read(means.seal, scope, input.cursor)
   const page = yield* means.storage.page({
     workspace_id,
-    kind: "delivery",
+    kind: Delivery.kind.name,
     parent: id,
     order: "newest",
     after,
     limit: input.limit ?? default_limit
   })
   return Json.encode<DeliveryPage>({
-    deliveries: page.records.map((record) => Delivery.entryOf(Delivery.fromStored(record))),
+    deliveries: page.records.map((record) => Delivery.entryOf(Delivery.kind.value(record))),
     next_cursor: page.next === null ? null : yield* Cursor.write(means.seal, scope, page.next)
   })
 })
@@ -160,8 +161,8 @@ const health = Effect.fnUntraced(function* (means: Means, call: Call, id: string
 const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) {
   const { workspace, now } = call.moment
   const subscription = yield* findSubscription(means.storage, workspace.id, id)
-  const once = AnswerName.ofTest(subscription.id, call.idempotency_key)
-  const handed = yield* handedBefore<TestResult>(means, call, once)
+  const once = HandedOver.testId(subscription.id, call.idempotency_key)
+  const handed = yield* handedBefore(means, call, HandedOver.tests, once)
   if (handed !== null) return handed
   yield* checkReceives(means, subscription)
   const kept = yield* loadHealth(means.storage, workspace.id, subscription.id)
@@ -188,15 +189,15 @@ const test = Effect.fnUntraced(function* (means: Means, call: Call, id: string) 
   })
   const tested = EndpointHealth.tested(kept, real_now)
   const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
-  const result = Json.encode<TestResult>({ subscription_id: subscription.id, event })
-  return yield* handOver(means, call, once, delivery, writes, result)
+  const result: TestResult = { subscription_id: subscription.id, event }
+  return yield* handOver(means, call, delivery, writes, { kind: HandedOver.tests, id: once, result })
 })
 
 const replay = Effect.fnUntraced(function* (means: Means, call: Call, input: DeliveryInput) {
   const { now } = call.moment
   const { subscription, delivery } = yield* find(means, call, input)
-  const once = AnswerName.ofReplay(subscription.id, delivery.event_id, call.idempotency_key)
-  const handed = yield* handedBefore<ReplayResult>(means, call, once)
+  const once = HandedOver.replayId(subscription.id, delivery.event_id, call.idempotency_key)
+  const handed = yield* handedBefore(means, call, HandedOver.replays, once)
   if (handed !== null) return handed
   yield* checkReceives(means, subscription)
   const real_now = yield* Clock.currentTimeMillis
@@ -205,37 +206,30 @@ const replay = Effect.fnUntraced(function* (means: Means, call: Call, input: Del
     return yield* limited(`${max_replays} replays of an event a day`, (recent[0] ?? 0) + day_ms - real_now)
   }
   const next = Delivery.replayed(delivery, now, real_now)
-  const result = Json.encode<ReplayResult>({ subscription_id: subscription.id, event_id: delivery.event_id })
-  return yield* handOver(means, call, once, next, [Delivery.toStored(next, now)], result)
+  const result: ReplayResult = { subscription_id: subscription.id, event_id: delivery.event_id }
+  const answer = { kind: HandedOver.replays, id: once, result }
+  return yield* handOver(means, call, next, [Delivery.toStored(next, now)], answer)
 })
 
 /** What a call with this key has handed over, where only its answer was lost. */
-const handedBefore = <A>({ storage }: Means, call: Call, id: string) =>
-  Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: "answer", id }), (stored) =>
-    Option.isNone(stored) ? null : Json.fromText<A>(stored.value.body)
+const handedBefore = <A>({ storage }: Means, call: Call, kind: Kind<string, A>, id: string) =>
+  Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
+    Option.isNone(stored) ? null : kind.json(stored.value)
   )
 
 /** Hands a test or a replay to delivery, together with the answer to be given if this one is lost. */
 const handOver = <A>(
   means: Means,
   call: Call,
-  once: string,
   delivery: Delivery.KeptDelivery,
   writes: ReadonlyArray<Change.StoredRecord>,
-  result: Json.Json<A>
+  answer: { readonly kind: Kind<string, A>; readonly id: string; readonly result: A }
 ) => {
   const { workspace, now } = call.moment
-  const answer: Change.StoredRecord = Change.record({
-    kind: "answer",
-    id: once,
-    version: 1,
-    body: result.text,
-    created_at: now,
-    updated_at: now
-  })
-  const change = Change.make(workspace.id, { writes: [...writes, answer], jobs: [manualJob(delivery)] })
+  const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
+  const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [manualJob(delivery)] })
   const committed = commit(means.storage, change)
-  return Effect.as(means.allowance.handingOver(call.caller, committed), result)
+  return Effect.as(means.allowance.handingOver(call.caller, committed), answer.kind.json(record))
 }
 
 /** A test or replay needs a subscription that receives, and a host that is (still) public. */

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
 import type { StoredRecord } from "../../storage/Change.ts"
-import { ValueRecord } from "../../storage/ValueRecord.ts"
-import type { SubscriptionId } from "../../wire/Ids.ts"
-import * as Json from "../../wire/Json.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
 import { day_ms, fromMillis, hour_ms, minute_ms, second_ms, Timestamp } from "../../wire/Timestamp.ts"
 
 /** The states of a delivery (api.md, Delivery). */
@@ -56,25 +55,34 @@ export const max_attempts_shown = 20
 export const shut_off_after_ms = 5 * day_ms
 
 /** A delivery as it is kept. Times are milliseconds of workspace time. */
-export interface KeptDelivery {
-  readonly subscription_id: SubscriptionId
-  readonly version: number
+export const KeptDelivery = Schema.Struct({
+  subscription_id: SubscriptionId,
+  version: Schema.Int,
   /** Counts the steps of its schedule: an attempt that belongs to an earlier step is not made any more. */
-  readonly turn: number
-  readonly event_id: string
-  readonly event_type: string
-  readonly status: (typeof statuses)[number]
-  readonly created_at: number
-  readonly next_attempt_at: number | null
+  schedule_step: Schema.Int,
+  event_id: Schema.String,
+  event_type: Schema.String,
+  status: Schema.Literals(statuses),
+  created_at: Schema.Int,
+  next_attempt_at: Schema.NullOr(Schema.Int),
   /** Newest first. */
-  readonly attempts: ReadonlyArray<Attempt>
+  attempts: Schema.Array(Attempt),
   /** The bytes of every attempt, as text. */
-  readonly payload: string
+  payload: Schema.String,
   /** How many retries of the schedule have been used since the event was handed to delivery, or replayed. */
-  readonly retries: number
+  retries: Schema.Int,
   /** When it was replayed, in milliseconds of real time: five a day are allowed. */
-  readonly replays: ReadonlyArray<number>
-}
+  replays: Schema.Array(Schema.Int)
+})
+export type KeptDelivery = typeof KeptDelivery.Type
+
+/** Deliveries in storage, found by subscription and in the order of their events. */
+export const kind = Kind.make({
+  name: "delivery",
+  schema: KeptDelivery,
+  kept_for: { period: "events", clock: "workspace" },
+  listing: (delivery) => ({ parent: delivery.subscription_id, status: isOpen(delivery) ? "open" : "closed" })
+})
 
 /** An event that is handed to delivery. */
 export const handOver = (options: {
@@ -88,7 +96,7 @@ export const handOver = (options: {
 }): KeptDelivery => ({
   subscription_id: options.subscription_id,
   version: 1,
-  turn: 1,
+  schedule_step: 1,
   event_id: options.event_id,
   event_type: options.event_type,
   status: "pending",
@@ -135,7 +143,7 @@ export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery =>
 
 /** The delivery after an attempt: done, to be retried, or failed. */
 export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
-  const after = { ...noted(delivery, outcome), turn: delivery.turn + 1 }
+  const after = { ...noted(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
   if (outcome.confirmed) return ended(after, "succeeded")
   const wait_ms = retries_after_ms[delivery.retries]
   if (wait_ms === undefined) return ended(after, "failed")
@@ -164,7 +172,7 @@ export const recentReplays = ({ replays }: KeptDelivery, real_now: number): Read
 export const replayed = (delivery: KeptDelivery, at: number, real_now: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
-  turn: delivery.turn + 1,
+  schedule_step: delivery.schedule_step + 1,
   status: "pending",
   next_attempt_at: at,
   retries: 0,
@@ -180,7 +188,7 @@ export const gaveUp = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(
 const overtaken = (delivery: KeptDelivery): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
-  turn: delivery.turn + 1
+  schedule_step: delivery.schedule_step + 1
 })
 
 /** How the log lists a delivery. */
@@ -198,21 +206,11 @@ const body_characters = 26
 export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
   `${event_id.slice(-body_characters)} ${subscription_id}`
 
-/** A delivery is read back at its attempt, and seldom as text. */
-class DeliveryRecord extends ValueRecord<KeptDelivery> {}
-
 /** The record as storage keeps it. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
-  new DeliveryRecord(delivery, {
-    kind: "delivery",
+  kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),
     version: delivery.version,
-    parent: delivery.subscription_id,
-    status: isOpen(delivery) ? "open" : "closed",
     created_at: delivery.created_at,
     updated_at: at
   })
-
-/** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptDelivery =>
-  stored instanceof DeliveryRecord ? stored.value : Json.decode(Json.fromText<KeptDelivery>(stored.body))

@@ -31,10 +31,11 @@ const jumped_ms = 5 * minute_ms
  * Where the clock is on its way, `now` is where it is going: what comes due before that is jumped over.
  */
 export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
-  jobOf(delivery, delivery.turn, "scheduled", laneOf(delivery, endpoint, now))
+  jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
 /** The attempt of a test or a replay, which goes with the fresh events: whoever asks for it wants to see it. */
-export const manualJob = (delivery: KeptDelivery): NewJob => jobOf(delivery, delivery.turn, "manual", lanes.fresh)
+export const manualJob = (delivery: KeptDelivery): NewJob =>
+  jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
 /** The lane of an attempt at a moment that the clock has reached, or jumped to. */
 const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
@@ -75,18 +76,18 @@ const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob =
  *
  * Without a turn it is made beside the schedule, whatever has become of the delivery.
  */
-export const replayJob = (delivery: KeptDelivery, turn: number | null, due_at: number): NewJob =>
-  jobOf({ ...delivery, next_attempt_at: due_at }, turn, "manual", lanes.replays)
+export const replayJob = (delivery: KeptDelivery, schedule_step: number | null, due_at: number): NewJob =>
+  jobOf({ ...delivery, next_attempt_at: due_at }, schedule_step, "manual", lanes.replays)
 
 const jobOf = (
   { subscription_id, event_id, next_attempt_at, created_at }: KeptDelivery,
-  turn: number | null,
+  schedule_step: number | null,
   trigger: "manual" | "scheduled",
   lane: JobLane
 ): NewJob =>
   JobPayload.make(
     "deliver",
-    { subscription_id, event_id, turn, trigger },
+    { subscription_id, event_id, schedule_step, trigger },
     { due_at: next_attempt_at ?? created_at, ordered: false, lane: laneFor(subscription_id, lane) }
   )
 

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
 import type { StoredRecord } from "../../storage/Change.ts"
-import { ValueRecord } from "../../storage/ValueRecord.ts"
+import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import * as Json from "../../wire/Json.ts"
 import { fromMillis, minute_ms, Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import type { KeptSubscription } from "../subscriptions/EventSubscription.ts"
 import { type Outcome, shut_off_after_ms } from "./Delivery.ts"
@@ -23,19 +22,23 @@ export const SubscriptionHealth = Schema.Struct({
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 
 /** What is kept of how an endpoint does. */
-export interface KeptHealth {
-  readonly subscription_id: SubscriptionId
-  readonly version: number
-  readonly last_attempt: SubscriptionHealth["last_attempt"]
+export const KeptHealth = Schema.Struct({
+  subscription_id: SubscriptionId,
+  version: Schema.Int,
+  last_attempt: SubscriptionHealth.fields.last_attempt,
   /** The newest attempt that succeeded, in milliseconds of workspace time. */
-  readonly succeeded_at: number | null
+  succeeded_at: Schema.NullOr(Schema.Int),
   /** The first failure after the newest success, in milliseconds of workspace time; null while all is well. */
-  readonly failing_since: number | null
+  failing_since: Schema.NullOr(Schema.Int),
   /** How many attempts in a row have hung, as they ended. */
-  readonly hung: number
+  hung: Schema.Int,
   /** The tests of the last minute, in milliseconds of real time. */
-  readonly tests: ReadonlyArray<number>
-}
+  tests: Schema.Array(Schema.Int)
+})
+export type KeptHealth = typeof KeptHealth.Type
+
+/** The health of endpoints in storage, under the ids of their subscriptions. */
+export const kind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
 
 /** The health of an endpoint to which nothing was sent yet; version 0 is not in store. */
 export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
@@ -148,19 +151,6 @@ const reasonOf = (response_status_code: number | null): string => {
     : `The newest attempt was answered with ${response_status_code}.`
 }
 
-/** The health is written and read back with every attempt. */
-class HealthRecord extends ValueRecord<KeptHealth> {}
-
 /** The record as storage keeps it: as old as its subscription, so that no write moves it in an index. */
 export const toStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
-  new HealthRecord(health, {
-    kind: "endpoint_health",
-    id: health.subscription_id,
-    version: health.version,
-    created_at,
-    updated_at: at
-  })
-
-/** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptHealth =>
-  stored instanceof HealthRecord ? stored.value : Json.decode(Json.fromText<KeptHealth>(stored.body))
+  kind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: at })

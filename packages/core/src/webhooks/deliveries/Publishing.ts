@@ -8,7 +8,7 @@ import type { Change, NewEvent } from "../../storage/Change.ts"
 import { type Storage, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import type * as EventSubscription from "../subscriptions/EventSubscription.ts"
+import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 import * as Delivery from "./Delivery.ts"
 import { attemptJob } from "./DeliveryJob.ts"
@@ -81,7 +81,7 @@ export const publishing = (
   return {
     ...storage,
     commit: (change) => {
-      const subscription = change.writes.find(({ kind }) => kind === "subscription")
+      const subscription = change.writes.find(({ kind }) => kind === EventSubscription.kind.name)
       if (subscription === undefined) return commit(change)
       const telling = tell(change, subscription.updated_at)
       const told = Recipients.isToldBy(change) ? commit(change) : whereReceiversChange(telling, telling)
@@ -122,7 +122,7 @@ interface Wanted {
 const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSubscription>): ReadonlyArray<Wanted> => {
   if (all.length === 0) return []
   const json = Json.fromText<Event>(stored.body)
-  const { type } = Json.pick(json, ["type"])
+  const { type } = Json.decode(json)
   const subscriptions = all.filter(({ event_types }) => event_types.includes(type))
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }

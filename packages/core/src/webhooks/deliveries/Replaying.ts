@@ -132,7 +132,7 @@ const sendAgain = Effect.fnUntraced(function* (
   })
   const parts =
     known === null
-      ? { writes: [Delivery.toStored(first, now)], jobs: [replayJob(first, first.turn, due_at)] }
+      ? { writes: [Delivery.toStored(first, now)], jobs: [replayJob(first, first.schedule_step, due_at)] }
       : { jobs: [replayJob(known, null, due_at)] }
   yield* commit(storage, Change.make(workspace_id, parts))
 })

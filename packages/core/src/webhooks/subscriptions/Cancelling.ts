@@ -26,7 +26,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
         storage,
         {
           workspace_id,
-          kind: "delivery",
+          kind: Delivery.kind.name,
           parent: subscription_id,
           status: "open",
           order: "oldest",
@@ -45,7 +45,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page
-  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.fromStored(record)), at))
+  const writes = page.records.map((record) => Delivery.toStored(Delivery.cancelled(Delivery.kind.value(record)), at))
   yield* commit(storage, Change.make(query.workspace_id, { writes }))
   return page
 })

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import type { Seal } from "../../access/Seal.ts"
-import * as AnswerName from "../../calls/AnswerName.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit } from "../../storage/retryOnConflict.ts"
@@ -35,7 +34,7 @@ export interface Means {
 export const create = Effect.fnUntraced(function* (means: Means, call: Call, input: CreateInput) {
   const { workspace, now } = call.moment
   if (countOf(Subscription.checkEventTypes(input.event_types)) > 0) yield* check(means.sender, input)
-  const known = yield* TwoStepCalls.load(means.storage, call, AnswerName.ofCreation(call.idempotency_key))
+  const known = yield* TwoStepCalls.load(means.storage, call, TwoStepCalls.creationId(call.idempotency_key))
   const beginning = known.begun.subscription_id === null ? yield* begin(means, call, input, known) : known
   const { begun } = beginning
   const subscription = yield* loadSubscription(means.storage, workspace.id, begun.subscription_id ?? "")
@@ -67,7 +66,7 @@ const begin = Effect.fnUntraced(function* (
   means: Means,
   call: Call,
   input: CreateInput,
-  before: TwoStepCalls.Beginning
+  before: TwoStepCalls.TwoStepCall
 ) {
   const { workspace, now } = call.moment
   yield* checkCap(means.storage, workspace.id)

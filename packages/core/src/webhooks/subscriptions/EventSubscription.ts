@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
 import { types } from "../../events/Event.ts"
-import { record, type StoredRecord } from "../../storage/Change.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
 import { collector, together, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
-import * as Json from "../../wire/Json.ts"
 import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
 
 /** A subscription as its owner reads it (api.md, Event subscription). */
@@ -34,33 +34,49 @@ const overlap_ms = day_ms
 export const unfinished_ms = 10 * minute_ms
 
 /** A signing secret at rest. */
-export interface KeptSecret {
-  readonly sealed: string
+export const KeptSecret = Schema.Struct({
+  sealed: Schema.String,
   /** When it stops to sign, in milliseconds of workspace time; null while it is the newest. */
-  readonly expires_at: number | null
+  expires_at: Schema.NullOr(Schema.Int),
   /** The `Idempotency-Key` of the rotation that made it: a repeat whose answer was lost shows the same secret. */
-  readonly key: string | null
-}
+  key: Schema.NullOr(Schema.String)
+})
+export type KeptSecret = typeof KeptSecret.Type
 
 /** A subscription as it is kept. Times are milliseconds of workspace time. */
-export interface KeptSubscription {
-  readonly id: SubscriptionId
-  readonly version: number
-  readonly environment: Environment
-  readonly url: string
+export const KeptSubscription = Schema.Struct({
+  id: SubscriptionId,
+  version: Schema.Int,
+  environment: Environment,
+  url: Schema.String,
   /** `unfinished` until its host has been looked up; `dropped` where that was not finished, or found no public host. */
-  readonly status: "unfinished" | "active" | "disabled" | "dropped"
-  readonly event_types: ReadonlyArray<string>
-  readonly delivery_enabled: boolean
+  status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
+  event_types: Schema.Array(Schema.String),
+  delivery_enabled: Schema.Boolean,
   /** Whether its endpoint takes attempts and lets them time out: it is tried by a few at a time then. */
-  readonly hangs: boolean
+  hangs: Schema.Boolean,
   /** Newest first. */
-  readonly secrets: ReadonlyArray<KeptSecret>
+  secrets: Schema.Array(KeptSecret),
   /** A rotation that has begun: its secret, and until when it may be finished. */
-  readonly rotation: { readonly key: string | null; readonly sealed: string; readonly until: number } | null
-  readonly created_at: number
-  readonly updated_at: number
-}
+  rotation: Schema.NullOr(
+    Schema.Struct({ key: Schema.NullOr(Schema.String), sealed: Schema.String, until: Schema.Int })
+  ),
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+})
+export type KeptSubscription = typeof KeptSubscription.Type
+
+/** Subscriptions in storage, found by their ids; the active ones together, and those that their owner sees. */
+export const kind = Kind.make({
+  name: "subscription",
+  schema: KeptSubscription,
+  survives_reset: true,
+  listing: (subscription) => ({
+    parent: subscription.status === "active" ? active_parent : null,
+    status: subscription.status,
+    labels: isListed(subscription) ? [listed_label] : []
+  })
+})
 
 /** A subscription that has begun: it receives nothing until it is active. */
 export const begin = (options: {
@@ -180,29 +196,9 @@ export const checkEventTypes = (event_types: ReadonlyArray<string | null>): Wron
 }
 
 /** The record as storage keeps it. */
-export const toStored = (subscription: KeptSubscription): StoredRecord =>
-  record({
-    kind: "subscription",
-    id: subscription.id,
-    version: subscription.version,
-    body: JSON.stringify(subscription),
-    parent: subscription.status === "active" ? active_parent : null,
-    status: subscription.status,
-    labels: isListed(subscription) ? [listed_label] : [],
-    created_at: subscription.created_at,
-    updated_at: subscription.updated_at
-  })
-
-/** Records that were read before, where a storage gives the same ones again: every attempt reads them. */
-const decoded = new WeakMap<StoredRecord, KeptSubscription>()
-
-/** Reads what `toStored` has written. */
-export const fromStored = (stored: StoredRecord): KeptSubscription => {
-  const known = decoded.get(stored)
-  if (known !== undefined) return known
-  const subscription = Json.decode(Json.fromText<KeptSubscription>(stored.body))
-  decoded.set(stored, subscription)
-  return subscription
+export const toStored = (subscription: KeptSubscription): StoredRecord => {
+  const { id, version, created_at, updated_at } = subscription
+  return kind.record(subscription, { id, version, created_at, updated_at })
 }
 
 /** What stands in the place of a parent for active subscriptions: they are found without a look at the others. */

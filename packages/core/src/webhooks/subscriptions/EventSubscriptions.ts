@@ -111,14 +111,14 @@ const list = Effect.fnUntraced(function* (means: Means, call: Call, input: ListI
   const after = cursor === undefined ? null : yield* Cursor.read(means.seal, scope, cursor)
   const page = yield* means.storage.page({
     workspace_id: workspace.id,
-    kind: "subscription",
+    kind: Subscription.kind.name,
     labels: [Subscription.listed_label],
     order: "newest",
     after,
     limit
   })
   return Json.encode<SubscriptionPage>({
-    event_subscriptions: page.records.map((record) => Subscription.viewOf(Subscription.fromStored(record), null, now)),
+    event_subscriptions: page.records.map((record) => Subscription.viewOf(Subscription.kind.value(record), null, now)),
     next_cursor: page.next === null ? null : yield* Cursor.write(means.seal, scope, page.next)
   })
 })

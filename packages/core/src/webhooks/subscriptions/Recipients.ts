@@ -1,5 +1,6 @@
-import { Effect, Option } from "effect"
-import * as Change from "../../storage/Change.ts"
+import { Effect, Option, Schema } from "effect"
+import type * as Change from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
 import type { Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { type KeptSubscription, receives } from "./EventSubscription.ts"
@@ -15,7 +16,7 @@ export interface Recipients {
 }
 
 /** Who receives events, and when it changes: a record of which nothing is kept but its version. */
-const kind = "receivers"
+export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
 /** The subscriptions of a workspace that receive events now. */
 export const load = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
@@ -24,7 +25,7 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
   const active = yield* activeSubscriptions(storage, workspace_id)
   const receivers: Recipients = {
     subscriptions: active.filter(receives),
-    seen: { kind, id: workspace_id, version }
+    seen: { kind: kind.name, id: workspace_id, version }
   }
   return receivers
 })
@@ -36,17 +37,17 @@ export const changed = (
   at: number
 ): Effect.Effect<Change.StoredRecord, StorageUnavailable> =>
   Effect.map(newest(storage, workspace_id), (version) =>
-    Change.record({ kind, id: workspace_id, version: version + 1, body: "{}", created_at: at, updated_at: at })
+    kind.record({}, { id: workspace_id, version: version + 1, created_at: at, updated_at: at })
   )
 
 /** Whether a change says itself that the receivers are others than before. */
-export const isToldBy = ({ writes }: Change.Change): boolean => writes.some((record) => record.kind === kind)
+export const isToldBy = ({ writes }: Change.Change): boolean => writes.some((record) => record.kind === kind.name)
 
 /** Whether somebody has changed the receivers. */
-export const isConflict = (conflict: VersionConflict): boolean => conflict.kind === kind
+export const isConflict = (conflict: VersionConflict): boolean => conflict.kind === kind.name
 
 const newest = (storage: StorageService, workspace_id: WorkspaceId) =>
   Effect.map(
-    storage.get({ workspace_id, kind, id: workspace_id }),
+    storage.get({ workspace_id, kind: kind.name, id: workspace_id }),
     Option.match({ onNone: () => 0, onSome: ({ version }) => version })
   )

@@ -16,8 +16,11 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   at: number
 ) {
   for (const status of ["active", "unfinished"] as const) {
-    yield* eachPage(storage, { workspace_id, kind: "subscription", status, order: "oldest", limit: 100 }, (page) =>
-      Effect.forEach(page, ({ id }) => retryOnConflict(restart(storage, workspace_id, id, at)), { discard: true })
+    yield* eachPage(
+      storage,
+      { workspace_id, kind: Subscription.kind.name, status, order: "oldest", limit: 100 },
+      (page) =>
+        Effect.forEach(page, ({ id }) => retryOnConflict(restart(storage, workspace_id, id, at)), { discard: true })
     )
   }
 })

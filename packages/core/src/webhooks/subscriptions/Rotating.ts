@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import * as AnswerName from "../../calls/AnswerName.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Change from "../../storage/Change.ts"
 import { commit } from "../../storage/retryOnConflict.ts"
@@ -24,7 +23,7 @@ export const rotate = Effect.fnUntraced(function* (
   const open = Subscription.openRotation(subscription, now)
   // Whoever has begun it finishes it with the same key; everyone else waits.
   if (open !== null && open.key !== key) return yield* Refusals.rotating
-  const known = yield* TwoStepCalls.load(means.storage, call, AnswerName.ofRotation(subscription.id, key))
+  const known = yield* TwoStepCalls.load(means.storage, call, TwoStepCalls.rotationId(subscription.id, key))
   if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
   if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
     return yield* Refusals.manySecrets
@@ -45,7 +44,7 @@ const begin = Effect.fnUntraced(function* (
   means: Means,
   call: Call,
   subscription: Subscription.KeptSubscription,
-  before: TwoStepCalls.Beginning
+  before: TwoStepCalls.TwoStepCall
 ) {
   const { workspace, now } = call.moment
   const { id } = subscription

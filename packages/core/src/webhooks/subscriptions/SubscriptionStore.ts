@@ -12,9 +12,9 @@ type StorageService = Storage["Service"]
 /** Reads a subscription of a workspace, whatever has become of it; null where there is none. */
 export const loadSubscription = (storage: StorageService, workspace_id: WorkspaceId, id: string) =>
   Effect.map(
-    storage.get({ workspace_id, kind: "subscription", id }),
+    storage.get({ workspace_id, kind: EventSubscription.kind.name, id }),
     (stored): EventSubscription.KeptSubscription | null =>
-      Option.isNone(stored) ? null : EventSubscription.fromStored(stored.value)
+      Option.isNone(stored) ? null : EventSubscription.kind.value(stored.value)
   )
 
 /** Reads a subscription that its owner knows of; `not_found` for any other. */
@@ -41,13 +41,13 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
     // A page may be cut short, though nothing here is passed over.
     const page: RecordPage = yield* storage.page({
       workspace_id,
-      kind: "subscription",
+      kind: EventSubscription.kind.name,
       parent: EventSubscription.active_parent,
       order: "oldest",
       after,
       limit: EventSubscription.max_active
     })
-    active.push(...page.records.map(EventSubscription.fromStored))
+    active.push(...page.records.map(EventSubscription.kind.value))
     after = active.length < EventSubscription.max_active ? page.next : null
   } while (after !== null)
   return active
@@ -55,8 +55,8 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
 
 /** Reads how an endpoint does. */
 export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, id: SubscriptionId) =>
-  Effect.map(storage.get({ workspace_id, kind: "endpoint_health", id }), (stored) =>
-    Option.isNone(stored) ? EndpointHealth.unknown(id) : EndpointHealth.fromStored(stored.value)
+  Effect.map(storage.get({ workspace_id, kind: EndpointHealth.kind.name, id }), (stored) =>
+    Option.isNone(stored) ? EndpointHealth.unknown(id) : EndpointHealth.kind.value(stored.value)
   )
 
 /** Reads a delivery; null where the event was not handed to this subscription. */
@@ -67,9 +67,9 @@ export const loadDelivery = (
   event_id: string
 ) =>
   Effect.map(
-    storage.get({ workspace_id, kind: "delivery", id: Delivery.idOf(subscription_id, event_id) }),
+    storage.get({ workspace_id, kind: Delivery.kind.name, id: Delivery.idOf(subscription_id, event_id) }),
     (stored): Delivery.KeptDelivery | null => {
-      const delivery = Option.isNone(stored) ? null : Delivery.fromStored(stored.value)
+      const delivery = Option.isNone(stored) ? null : Delivery.kind.value(stored.value)
       return delivery?.event_id === event_id ? delivery : null
     }
   )

@@ -1,49 +1,61 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Call } from "../../calls/Call.ts"
-import * as Change from "../../storage/Change.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
-import type { SubscriptionId } from "../../wire/Ids.ts"
-import * as Json from "../../wire/Json.ts"
+import { SubscriptionId } from "../../wire/Ids.ts"
 
 /** What is kept under the key of a call of two steps whose first was made: a repeat finishes the same. */
-export interface Begun {
+export const Begun = Schema.Struct({
   /** Whose it is; null where the second step was refused, so that the key can be used anew. */
-  readonly subscription_id: SubscriptionId | null
+  subscription_id: Schema.NullOr(SubscriptionId),
   /** Until when it may be finished, in milliseconds of workspace time. */
-  readonly until: number
-}
+  until: Schema.Int
+})
+export type Begun = typeof Begun.Type
+
+/** Calls of two steps in storage. */
+export const kind = Kind.make({
+  name: "two_step_call",
+  schema: Begun,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** The id of a call that makes a subscription. */
+export const creationId = (key: string | null): string => `create ${key}`
+
+/** The id of a call that rotates a secret. */
+export const rotationId = (id: SubscriptionId, key: string | null): string => `rotate ${id} ${key}`
 
 /** What stands under a key, and its version: 0 where nothing does. */
-export interface Beginning {
-  readonly name: string
+export interface TwoStepCall {
+  readonly id: string
   readonly version: number
   readonly begun: Begun
 }
 
 const nothing: Begun = { subscription_id: null, until: 0 }
 
-/** Reads what has begun under a name, which holds the call's key. */
-export const load = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, name: string) {
-  const stored = yield* storage.get({ workspace_id: call.moment.workspace.id, kind: "answer", id: name })
+/** Reads what has begun under an id, which holds the call's key. */
+export const load = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, id: string) {
+  const stored = yield* storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id })
   return Option.match(stored, {
-    onNone: (): Beginning => ({ name, version: 0, begun: nothing }),
-    onSome: ({ version, body }): Beginning => ({ name, version, begun: Json.decode(Json.fromText<Begun>(body)) })
+    onNone: (): TwoStepCall => ({ id, version: 0, begun: nothing }),
+    onSome: (record): TwoStepCall => ({ id, version: record.version, begun: kind.value(record) })
   })
 })
 
-/** The beginning of a first step. */
-export const begin = (before: Beginning, begun: Begun): Beginning => ({ ...before, version: before.version + 1, begun })
+/** The call after its first step. */
+export const begin = (before: TwoStepCall, begun: Begun): TwoStepCall => ({
+  ...before,
+  version: before.version + 1,
+  begun
+})
 
-/** The beginning that a refusal of the second step leaves. */
-export const undone = (before: Beginning): Beginning => begin(before, nothing)
+/** The call after its second step was refused: nothing stands under its key. */
+export const undone = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
 
 /** The record as storage keeps it. */
-export const toStored = ({ name, version, begun }: Beginning, now: number): Change.StoredRecord =>
-  Change.record({
-    kind: "answer",
-    id: name,
-    version,
-    body: JSON.stringify(begun),
-    created_at: now,
-    updated_at: now
-  })
+export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>
+  kind.record(begun, { id, version, created_at: now, updated_at: now })

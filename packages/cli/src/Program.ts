@@ -1,0 +1,49 @@
+import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
+import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
+import { dev } from "./commands/dev.ts"
+import { keys } from "./commands/keys.ts"
+import { mcp } from "./commands/mcp.ts"
+import { migrate } from "./commands/migrate.ts"
+import { organizations } from "./commands/organizations.ts"
+import { serve } from "./commands/serve.ts"
+import { work } from "./commands/work.ts"
+import { Failed, WrongUsage } from "./Failed.ts"
+import * as Presenter from "./Presenter.ts"
+import { variableOf, verbose } from "./Settings.ts"
+import { version } from "./version.ts"
+
+/** The command, with all that it can be told to do. */
+export const quotewire = Command.make("quotewire").pipe(
+  Command.withDescription("An insurance quoting service"),
+  Command.withSharedFlags({ verbose }),
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys])
+)
+
+// Standard output belongs to what a command prints.
+const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+
+/** Runs the command with these arguments, and says in one sentence why it has failed. No argument is ever repeated. */
+export const run = (args: ReadonlyArray<string>) =>
+  Command.runWith(quotewire, { version })(args).pipe(
+    Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
+    Effect.tapCause((cause) => explain(cause, args)),
+    Effect.provide(Layer.merge(logs, Presenter.layer))
+  )
+
+const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: ReadonlyArray<string>) {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
+  // Other errors come from elsewhere, and their messages may hold what they were given.
+  const isOwn = error instanceof Failed || error instanceof WrongUsage
+  yield* Console.error(`quotewire: ${isOwn ? error.message : "The command has failed; --verbose shows where."}`)
+  if (args.includes("--verbose") || (yield* isVerbose)) yield* Console.error(framesOf(cause))
+})
+
+const isVerbose = Effect.orElseSucceed(Config.Boolean(variableOf("verbose")), () => false)
+
+/** The frames of every stack, without the messages. */
+const framesOf = (cause: Cause.Cause<unknown>): string =>
+  Cause.pretty(cause)
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .join("\n")

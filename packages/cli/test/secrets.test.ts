@@ -1,0 +1,168 @@
+import { createServer } from "node:net"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { ApiKey } from "@quotewire/core"
+import { ConfigProvider, Console, Effect, Exit } from "effect"
+import { CliOutput, Command, type HelpDoc } from "effect/cli"
+import { afterAll, beforeAll } from "vitest"
+import { quotewire, run } from "../src/Program.ts"
+import { variableOf } from "../src/Settings.ts"
+
+/*
+ * Whatever is typed may be a key, or hold a password. So nothing that a command was given is ever printed, whichever
+ * command, place and form it is in. The commands and what they take are read off their own help.
+ */
+
+const secret = "Zq7xSecretZq7x"
+const key = ApiKey.write("sandbox", "server", new Uint8Array(ApiKey.random_bytes).fill(7))
+const secrets = [secret, key.slice("sandbox_server_".length)]
+
+/** What a setting that is made for a secret takes, with the secret in it. */
+const proper: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "api-key": [key],
+  "database-url": [
+    `postgres://quotewire:${secret}@127.0.0.1:1/none`,
+    `postgres://quotewire:1/${secret}@127.0.0.1:1/none`
+  ],
+  "seal-keys": [Buffer.from(secret.padEnd(32, "-")).toString("base64"), `${secret},${secret}`]
+}
+
+const wrong = [
+  secret,
+  key,
+  `https://user:${secret}@example.com`,
+  `https://example.com/?token=${secret}`,
+  `{"${secret}":1}`,
+  `${secret}\n    at ${secret}`
+]
+
+const seal_keys = Buffer.alloc(32, 1).toString("base64")
+
+/** A port that is taken: no host starts. */
+const blocker = createServer()
+let taken = 0
+beforeAll(async () => {
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve))
+  const address = blocker.address()
+  taken = typeof address === "object" && address !== null ? address.port : 0
+})
+afterAll(() => new Promise((resolve) => blocker.close(resolve)))
+
+/** What a command needs so that it comes as far as it can, and fails there. */
+const environment = (): Record<string, string> => ({
+  QUOTEWIRE_PORT: String(taken),
+  QUOTEWIRE_HTTP: "true",
+  QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
+  QUOTEWIRE_SEAL_KEYS: seal_keys,
+  QUOTEWIRE_VERBOSE: "true"
+})
+
+const recorder = (said: Array<string>): Console.Console => {
+  const record = (...parts: ReadonlyArray<unknown>) => void said.push(parts.map(String).join(" "))
+  return Object.assign(Object.create(console), {
+    log: record,
+    error: record,
+    warn: record,
+    info: record,
+    debug: record
+  })
+}
+
+/** What is typed, and the variables beside it. */
+interface Attempt {
+  readonly args: ReadonlyArray<string>
+  readonly env: Record<string, string>
+}
+
+const played = Effect.fnUntraced(function* ({ args, env }: Attempt) {
+  const said: Array<string> = []
+  const exit = yield* run(args).pipe(
+    Effect.provideService(Console.Console, recorder(said)),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...environment(), ...env } })),
+    Effect.provide(NodeServices.layer),
+    Effect.exit
+  )
+  return { exit, said: said.join("\n") }
+})
+
+/** A command that does something, and what it takes. */
+interface Leaf {
+  readonly path: ReadonlyArray<string>
+  readonly flags: ReadonlyArray<HelpDoc.FlagDoc>
+  readonly args: ReadonlyArray<HelpDoc.ArgDoc>
+}
+
+const helpOf = Effect.fnUntraced(function* (path: ReadonlyArray<string>) {
+  let help: HelpDoc.HelpDoc | undefined
+  const presenter: CliOutput.Presenter = {
+    present: (event) =>
+      Effect.sync(() => {
+        if (event._tag === "Help") help = event.helpDoc
+      })
+  }
+  yield* Command.runWith(quotewire, { version: "" })([...path, "--help"]).pipe(
+    Effect.provideService(CliOutput.Presenter, presenter),
+    Effect.provide(NodeServices.layer)
+  )
+  return help ?? assert.fail(`no help for ${path.join(" ")}`)
+})
+
+const leavesBelow = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Leaf>> =>
+  Effect.gen(function* () {
+    const help = yield* Effect.orDie(helpOf(path))
+    const names = (help.subcommands ?? []).flatMap(({ commands }) => commands.map(({ name }) => name))
+    if (names.length === 0) {
+      const flags = [...help.flags, ...(help.inheritedFlags ?? []), ...(help.globalFlags ?? [])]
+      return [{ path, flags, args: help.args ?? [] }]
+    }
+    return (yield* Effect.forEach(names, (name) => leavesBelow([...path, name]))).flat()
+  })
+
+/** Everything that can be given to a command with the secret in it. */
+const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
+  const given = (args: ReadonlyArray<string>, env: Record<string, string> = {}): Attempt => ({
+    args: [...path, ...args],
+    env
+  })
+  const filled = args.map(({ name }) => (name === "key_id" ? `key_${"0".repeat(26)}` : "Acme"))
+  const everywhere = wrong.flatMap((value) => [
+    given([value]),
+    given([...filled, value]),
+    given([...filled, "--", value]),
+    given([...filled, `--x=${value}`]),
+    given([...filled, "--x", value]),
+    given([...filled, `--${value}`]),
+    given([...filled, `-${value}`]),
+    given([value, ...filled]),
+    { args: [value, ...path], env: {} },
+    { args: [`--x=${value}`, ...path], env: {} }
+  ])
+  const inFlags = flags.flatMap(({ name }) =>
+    [...wrong, ...(proper[name] ?? [])].flatMap((value) => [
+      given([...filled, `--${name}=${value}`]),
+      given([...filled, `--${name}=${value}`, `--${name}=${value}`]),
+      given([...filled, `--no-${name}=${value}`]),
+      given(filled, { [variableOf(name)]: value })
+    ])
+  )
+  return [...everywhere, ...inFlags]
+}
+
+describe("a command", () => {
+  it.live(
+    "never prints what it was given, on standard output or in an error, also with --verbose",
+    () =>
+      Effect.gen(function* () {
+        const leaves = yield* leavesBelow([])
+        const made = leaves.flatMap(({ flags }) => flags.filter(({ type }) => type === "secret"))
+        assert.sameMembers([...new Set(made.map(({ name }) => name))], Object.keys(proper))
+        const check = Effect.fnUntraced(function* (attempt: Attempt) {
+          const { exit, said } = yield* played(attempt)
+          for (const one of secrets) assert.notInclude(said, one, JSON.stringify(attempt))
+          if (Exit.isFailure(exit)) assert.notStrictEqual(said, "", JSON.stringify(attempt))
+        })
+        yield* Effect.forEach(leaves.flatMap(attempts), check, { concurrency: 8, discard: true })
+      }),
+    180_000
+  )
+})

@@ -1,0 +1,356 @@
+import { Cause, Clock, Context, Effect, Exit, identity, Option, Result } from "effect"
+import { Access, type Credentials } from "../access/Access.ts"
+import { Allowance } from "../access/Allowance.ts"
+import type { Caller } from "../access/Caller.ts"
+import type { Cost } from "../access/Limits.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import type { StorageUnavailable } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { together } from "../wire/FieldError.ts"
+import type { RequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { authenticate as authenticateWith } from "./authenticate.ts"
+import type { Call } from "./Call.ts"
+import { type FinishedCall, named, type Transport, tell } from "./FinishedCall.ts"
+import { Answers, keyErrors } from "./Idempotency.ts"
+import type * as Operation from "./Operation.ts"
+import { RequestLog } from "./RequestLog.ts"
+import * as Revision from "./Revision.ts"
+import { type AskedRevision, Revisions } from "./Revisions.ts"
+
+/** What a host knows of every request. */
+export interface RequestHead {
+  readonly request_id: RequestId
+  readonly credentials: Credentials
+}
+
+/** A call as a host hands it over. */
+export interface Request extends RequestHead {
+  /**
+   * `{ header }` with the `Service-Version` that was sent, null where none was: without one the pin decides, and the
+   * first call of a workspace stores it. `"current"` where a host always answers in the newest revision, as the agent
+   * endpoint and embedded clients do: it touches no pin.
+   */
+  readonly revision: AskedRevision
+  /** The `Idempotency-Key` that was sent, if any. */
+  readonly idempotency_key: string | null
+  /** How the call came in; the operation's own route stands for it where a program calls without a wire. */
+  readonly via?: Transport
+  /**
+   * The input: one object, whatever parts of the call its fields came from.
+   *
+   * It is read only after the caller was let in, so that nobody's body is taken from strangers.
+   */
+  readonly input: Effect.Effect<unknown, ApiError.ApiError>
+}
+
+/** A successful answer. */
+export interface Reply<out Output = unknown> {
+  /** The answer in the newest form. */
+  readonly json: Json.Json<Output>
+  /** The same in the form of the caller's revision, as JSON text: what a host sends. */
+  readonly text: string
+  /** The date of that revision, for the header `Service-Version`. */
+  readonly revision: string
+  /** Whether this is the answer of an earlier call with the same `Idempotency-Key`. */
+  readonly replayed: boolean
+}
+
+/** A request that fits no operation. */
+export interface UnroutedRequest extends RequestHead {
+  readonly via: Transport
+}
+
+/** The services that the pipeline itself needs. */
+export type PipelineServices = Access | Allowance | Answers | RequestLog | Revisions | Workspaces
+
+/** What every request goes through, whether it fits an operation or not. */
+type EntryServices = Access | Allowance | RequestLog
+
+/**
+ * Calls an operation: caller, revision, authority, allowance, input, run, log, in this order.
+ *
+ * It fails with an `ApiError` and nothing else. A defect is logged with the request id and answered as `internal_error`.
+ */
+export const call = <Output, R>(
+  operation: Operation.Operation<string, unknown, Output, R>,
+  request: Request
+): Effect.Effect<Reply<Output>, ApiError.ApiError, R | PipelineServices> => {
+  const { method, path } = operation.route
+  const via = request.via ?? { ...withoutWire, method, route: loggedPath(path) }
+  return Effect.contextWith((services: Context.Context<PipelineServices>) =>
+    logged(start(services, request, via, operation), (state) => perform(operation, request, services, state))
+  )
+}
+
+/**
+ * Refuses a request that fits no operation with `not_found`.
+ *
+ * A valid key pays for it as for any other call, is refused with `rate_limited` where it cannot, and finds the request in
+ * its log. A key that is refused counts against its address, and is told no more than one who sends none.
+ */
+export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
+  request.credentials.key === null
+    ? notFound
+    : Effect.contextWith((services: Context.Context<EntryServices>) =>
+        logged(start(services, request, request.via, null), (state) => enterUnrouted(services, request, state))
+      )
+
+/**
+ * Takes note of a request that its host has answered itself, if its key is valid.
+ *
+ * Of others it notes nothing, but a key that is refused counts against its address.
+ */
+export const note = (
+  request: UnroutedRequest & {
+    readonly via: { readonly status: number }
+    readonly error_code: ApiError.ErrorCode | null
+  }
+): Effect.Effect<void, never, EntryServices> =>
+  Effect.contextWith((services: Context.Context<EntryServices>) => {
+    const state = start(services, request, request.via, null)
+    const { error_code, via } = request
+    return Effect.ignore(
+      Effect.flatMap(authenticate(services, request.credentials), (caller) => {
+        state.caller = caller
+        return log(state, { status: via.status, error_code, answer: null })
+      })
+    )
+  })
+
+/**
+ * Tells who calls, without calling anything: what a host offers can depend on it.
+ *
+ * It refuses as `call` does.
+ */
+export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
+  Effect.contextWith((services: Context.Context<Access | Allowance>) =>
+    Effect.catchCause(authenticate(services, request.credentials), (cause) =>
+      refuse("identify", request.request_id, cause)
+    )
+  )
+
+/** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */
+export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
+
+/** A request on its way: what came in, and what is known of it so far. */
+interface CallState {
+  readonly request_id: RequestId
+  readonly via: Transport
+  /** Null where the request fits none. */
+  readonly operation: Pick<Operation.Operation, "about" | "name" | "route"> | null
+  readonly services: Context.Context<RequestLog>
+  /** When it arrived: real time in milliseconds. */
+  readonly created_at: number
+  caller: Caller | null
+  /** What it is answered in, and refused in. */
+  revision: Revision.Revision | null
+  /** In the newest form. */
+  input: unknown
+}
+
+const start = (
+  services: Context.Context<RequestLog>,
+  { request_id }: RequestHead,
+  via: Transport,
+  operation: CallState["operation"]
+): CallState => {
+  const created_at = Context.get(services, Clock.Clock).currentTimeMillisUnsafe()
+  return { request_id, via, operation, services, created_at, caller: null, revision: null, input: null }
+}
+
+/** Does the work of a request, and takes note of how it ends. */
+const logged = <A extends Reply, R>(
+  state: CallState,
+  work: (state: CallState) => Effect.Effect<A, Refusal, R>
+): Effect.Effect<A, ApiError.ApiError, R> => {
+  const name = state.operation?.name ?? "unrouted"
+  return Effect.matchCauseEffect(work(state), {
+    onSuccess: (reply) => {
+      const status = state.operation?.route.status ?? 200
+      return Effect.as(log(state, { status, error_code: null, answer: reply.json.text }), reply)
+    },
+    onFailure: (cause) =>
+      refuse(name, state.request_id, cause).pipe(
+        Effect.tapError((error) => log(state, { status: error.status, error_code: error._tag, answer: null })),
+        Effect.mapError((error) => inRevision(state.revision, name, error))
+      )
+  })
+}
+
+/** Takes note of a request that has ended, if it is known who called. */
+const log = (
+  { caller, created_at, input, operation, request_id, services, via }: CallState,
+  end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
+): Effect.Effect<void> => {
+  if (caller === null) return Effect.void
+  const about = operation?.about
+  const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, input, end.answer)
+  const finished: FinishedCall = {
+    request_id,
+    created_at,
+    duration_ms: Context.get(services, Clock.Clock).currentTimeMillisUnsafe() - created_at,
+    caller,
+    operation: operation?.name ?? null,
+    via,
+    status: via.status ?? end.status,
+    error_code: end.error_code,
+    quote_request_id,
+    quote_id
+  }
+  Context.get(services, RequestLog).note(finished)
+  return tell(services, finished)
+}
+
+const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
+const namesNothing = { quote_request_id: null, quote_id: null }
+
+const notFound = Effect.fail(ApiError.make("not_found"))
+
+/** What a request that fits no operation takes of the allowance of its key. */
+const unrouted_cost: Cost = { other: 1 }
+
+const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) =>
+  authenticateWith(Context.get(services, Access), Context.get(services, Allowance), credentials)
+
+const enterUnrouted = Effect.fnUntraced(function* (
+  services: Context.Context<EntryServices>,
+  { credentials }: UnroutedRequest,
+  state: CallState
+) {
+  const caller = yield* Effect.orElseSucceed(authenticate(services, credentials), () => null)
+  if (caller === null) return yield* notFound
+  state.caller = caller
+  yield* Context.get(services, Allowance).spend(caller, unrouted_cost, credentials.address)
+  return yield* notFound
+})
+
+const perform = Effect.fnUntraced(function* <Output, R>(
+  operation: Operation.Operation<string, unknown, Output, R>,
+  request: Request,
+  services: Context.Context<PipelineServices>,
+  state: CallState
+) {
+  const caller = yield* authenticate(services, request.credentials)
+  state.caller = caller
+  if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
+  const revisions = Context.get(services, Revisions)
+  const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
+  const entering = enter(operation, request, Context.get(services, Allowance), caller)
+  // The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted.
+  const first = chosen === null ? yield* Effect.exit(entering) : null
+  if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
+  const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
+  state.revision = revision
+  const sent = yield* first ?? entering
+  state.input = Revision.input(revision, operation.name, sent)
+  // A slow body takes its time: the call happens when it is there.
+  const workspaces = Context.get(services, Workspaces)
+  const moment = yield* operation.optimistic === true
+    ? workspaces.remembered(caller.workspace_id)
+    : workspaces.moment(caller.workspace_id)
+  const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
+  const running = yield* prepare(operation, call, state.input, workspaces)
+  if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
+  const newest = revisions.current.date
+  const { secret_field } = operation
+  const { json, form, replayed } = yield* Context.get(services, Answers).once(
+    { call, operation: operation.name, key: request.idempotency_key, form: newest },
+    running,
+    secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
+  )
+  // An answer that was kept before the newest revision came is given as it was first given.
+  const told = form === newest ? revision : { date: form, differences: [] }
+  return replyOf(told, operation, json, replayed)
+})
+
+/** Lets a call in, and reads its input as it was sent. */
+const enter = (
+  operation: Pick<Operation.Operation, "authority" | "cost">,
+  request: Request,
+  allowance: Allowance["Service"],
+  caller: Caller
+) =>
+  hasAuthority(operation.authority, caller)
+    ? Effect.andThen(allowance.spend(caller, operation.cost, request.credentials.address), request.input)
+    : Effect.fail(ApiError.make("forbidden"))
+
+const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failure<unknown, Refusal> =>
+  Exit.isFailure(entered) && toApiError(entered.cause)?._tag === "request_too_large"
+
+/** Reads the input; where it or the key is wrong, every wrong field is named. */
+const prepare = <Output, R>(
+  {
+    validateRest,
+    refuse = ApiError.invalidInput,
+    optimistic,
+    idempotent,
+    prepare
+  }: Operation.Operation<string, unknown, Output, R>,
+  call: Call,
+  input: unknown,
+  workspaces: Workspaces["Service"]
+) => {
+  const key = idempotent ? keyErrors(call.idempotency_key) : []
+  const prepared = prepare(call, input)
+  if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
+  const refused = together(key, Result.isFailure(prepared) ? prepared.failure : [])
+  const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
+  const others =
+    validateRest === undefined
+      ? Effect.succeed(together())
+      : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
+  return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
+}
+
+/** A refusal as the caller reads it; some are told in the current revision, whichever was asked for (api.md, Versioning 11). */
+const inRevision = (
+  revision: Revision.Revision | null,
+  operation: string,
+  error: ApiError.ApiError
+): ApiError.ApiError =>
+  revision === null || error._tag === "not_found" || error._tag === "request_too_large"
+    ? error
+    : Revision.refusal(revision, operation, error)
+
+const replyOf = <Output>(
+  revision: Revision.Revision,
+  operation: Operation.Operation,
+  json: Json.Json<Output>,
+  replayed: boolean
+): Reply<Output> => ({
+  json,
+  text: Revision.answer(revision, operation.name, json),
+  revision: revision.date,
+  replayed
+})
+
+const hasAuthority = (authority: Operation.Authority, caller: Caller): boolean =>
+  authority.callers.includes(caller.kind) &&
+  (authority.environment === undefined || authority.environment === caller.environment)
+
+type Refusal = ApiError.ApiError | StorageUnavailable
+
+/** The refusal in a cause; null where it holds a defect. */
+const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
+  const failure = Cause.findErrorOption(cause)
+  if (Option.isNone(failure)) return null
+  const error = failure.value
+  return error._tag === "StorageUnavailable"
+    ? ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+    : error
+}
+
+const refuse = (
+  operation: string,
+  request_id: string,
+  cause: Cause.Cause<Refusal>
+): Effect.Effect<never, ApiError.ApiError> => {
+  const error = toApiError(cause)
+  if (error !== null) return Effect.fail(error)
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  return Effect.logError("A call has failed", cause).pipe(
+    Effect.annotateLogs({ operation, request_id }),
+    Effect.andThen(Effect.fail(ApiError.make("internal_error")))
+  )
+}

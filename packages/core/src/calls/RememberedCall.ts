@@ -1,0 +1,27 @@
+import { Schema } from "effect"
+import * as Kind from "../storage/Kind.ts"
+
+const fingerprint = Schema.String.annotate({ description: "A keyed hash of the input, which itself is not kept" })
+
+/**
+ * What is remembered of a call with an `Idempotency-Key`: that it runs and until when, or its answer.
+ *
+ * A call that was refused leaves `free`, so that a repeat runs.
+ */
+export const RememberedCall = Schema.Union([
+  Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),
+  Schema.Struct({ state: Schema.Literal("done"), fingerprint, form: Schema.String, body: Schema.String }),
+  Schema.Struct({ state: Schema.Literal("free"), fingerprint })
+])
+export type RememberedCall = typeof RememberedCall.Type
+
+/** Remembered calls in storage, found by operation and key. */
+export const kind = Kind.make({
+  name: "remembered_call",
+  schema: RememberedCall,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** The id of a remembered call. */
+export const idOf = (operation: string, key: string | null): string => `${operation} ${key}`

@@ -1,0 +1,45 @@
+import * as ApiKey from "./access/ApiKey.ts"
+import * as Organization from "./access/Organization.ts"
+import * as Workspace from "./access/Workspace.ts"
+import * as Pin from "./calls/Pin.ts"
+import * as RememberedCall from "./calls/RememberedCall.ts"
+import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
+import * as FeedbackReport from "./feedback/FeedbackReport.ts"
+import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
+import * as ConsentRecord from "./quoting/ConsentRecord.ts"
+import * as RequestKey from "./quoting/RequestKey.ts"
+import { begunAsks, offers, quoteRequests, quotes } from "./quoting/StoredRecords.ts"
+import * as Advance from "./sandbox/Advance.ts"
+import * as Kind from "./storage/Kind.ts"
+import * as Delivery from "./webhooks/deliveries/Delivery.ts"
+import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
+import * as HandedOver from "./webhooks/deliveries/HandedOver.ts"
+import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.ts"
+import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
+import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
+
+/** Every kind of record that is stored. Storages, retention and the reset of a sandbox read it; none of them names a kind. */
+export const kinds: Kind.Kinds = Kind.list([
+  Organization.kind,
+  ApiKey.kind,
+  Workspace.kind,
+  Pin.kind,
+  RememberedCall.kind,
+  RequestLogEntry.kind,
+  Advance.kind,
+  quoteRequests,
+  quotes,
+  offers,
+  begunAsks,
+  RequestKey.kind,
+  ApplicationRecord.kind,
+  ConsentRecord.kind,
+  EventSubscription.kind,
+  Recipients.kind,
+  EndpointHealth.kind,
+  Delivery.kind,
+  TwoStepCalls.kind,
+  HandedOver.tests,
+  HandedOver.replays,
+  FeedbackReport.kind
+])

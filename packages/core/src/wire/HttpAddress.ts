@@ -1,0 +1,43 @@
+import { Result } from "effect"
+
+/** Why a text is not taken for an address. */
+export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragment" | "path"
+
+/** What an address must be, for each way in which it can fail to be it: the end of a sentence that begins with its name. */
+export const rules: { readonly [R in Refusal]: string } = {
+  scheme: "must be an absolute http or https address",
+  credentials: "must not hold a user or a password",
+  malformed:
+    "must be a valid address, without quotes, blanks, line breaks and other characters that have to be encoded",
+  query: "must not have a query",
+  fragment: "must not have a fragment",
+  path: "must not have a path"
+}
+
+/** Characters that a parser would drop or encode, and `'`, which ends a text in HTML, scripts and shells. */
+const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
+
+/**
+ * Reads an absolute http or https address without credentials.
+ *
+ * The text must be an address as it stands: what a parser would have to mend, such as a line break, is refused.
+ */
+export const read = (text: string): Result.Result<URL, Refusal> => {
+  const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []
+  if (start === undefined) return Result.fail("scheme")
+  if (authority.includes("@")) return Result.fail("credentials")
+  const url = unsafe.test(text) ? null : URL.parse(text)
+  return url === null || authority === "" ? Result.fail("malformed") : Result.succeed(url)
+}
+
+/** Reads an address to which paths can be appended, and gives it without slashes at its end. It may have a path. */
+export const readBase = (text: string): Result.Result<string, Refusal> =>
+  Result.flatMap(read(text), ({ origin, pathname }) => {
+    if (text.includes("#")) return Result.fail("fragment")
+    if (text.includes("?")) return Result.fail("query")
+    return Result.succeed(origin + pathname.replace(/\/+$/, ""))
+  })
+
+/** Reads the origin of web pages, such as `https://app.example.com`. */
+export const readOrigin = (text: string): Result.Result<string, Refusal> =>
+  Result.flatMap(readBase(text), (base) => (base === new URL(base).origin ? Result.succeed(base) : Result.fail("path")))

@@ -1,0 +1,127 @@
+import { NodeCrypto } from "@quotewire/http"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
+import { SealKeys } from "../../src/access/Seal.ts"
+import type { Services } from "../../src/layer.ts"
+import { Runner } from "../../src/runner/Runner.ts"
+import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World, type WorldOptions } from "../../src/testing/World.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
+
+/** What strikes a host at one of its calls of storage. Storage that fails may have stored a change or not. */
+export const faults = [
+  "dies before",
+  "dies after",
+  "pauses before",
+  "pauses after",
+  "storage fails before",
+  "storage fails after"
+] as const
+export type Fault = (typeof faults)[number]
+
+/** Which fault strikes a host at its next call of storage; null for none. */
+export type Strike = (operation: "commit" | "other") => Fault | null
+
+type There = World | Services | Storage
+
+/** A host that shares its storage with others. */
+export interface Host {
+  /** Calls it; nothing where it dies before it has answered. */
+  readonly ask: <A>(call: Effect.Effect<A, ApiError, There>) => Effect.Effect<Option.Option<Exit.Exit<A, ApiError>>>
+  readonly isDead: () => boolean
+}
+
+/** Longer than a lease, and than a caller waits: others do what it was at before it goes on. */
+export const paused_ms = 75_000
+
+const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
+const seal_keys = Layer.succeed(SealKeys, SealKeys.of({ keys: [Redacted.make(new Uint8Array(32).fill(7))] }))
+
+/** Starts a host on the storage of the world; it serves the same organization, and runs due jobs. */
+export const begin = Effect.fnUntraced(function* (strike: Strike, options: WorldOptions) {
+  const { keys } = yield* World
+  const died = yield* Deferred.make<void>()
+  const clock = yield* Clock.Clock
+  let isReady = false
+  let isDead = false
+  let goes_on_at = 0
+
+  const dies = Effect.suspend(() => {
+    isDead = true
+    return Effect.andThen(Deferred.succeed(died, undefined), Effect.never)
+  })
+  const pauses = Effect.sync(() => {
+    goes_on_at = clock.currentTimeMillisUnsafe() + paused_ms
+  })
+  const runs = Effect.suspend(() =>
+    isDead ? Effect.never : Effect.sleep(Math.max(0, goes_on_at - clock.currentTimeMillisUnsafe()))
+  )
+  const through = Effect.fnUntraced(function* <A, E>(operation: "commit" | "other", call: Effect.Effect<A, E>) {
+    if (!isReady) return yield* call
+    yield* runs
+    const fault = strike(operation)
+    if (fault === "dies before") yield* dies
+    if (fault === "storage fails before") return yield* unavailable
+    if (fault === "pauses before") yield* Effect.andThen(pauses, runs)
+    const exit = yield* Effect.exit(call)
+    if (fault === "dies after") yield* dies
+    if (fault === "storage fails after") return yield* unavailable
+    if (fault === "pauses after") yield* pauses
+    yield* runs
+    return yield* exit
+  })
+
+  const shared = yield* Storage
+  const storage = Storage.of({
+    ...shared,
+    commit: (change) => through("commit", shared.commit(change)),
+    get: (key) => through("other", shared.get(key)),
+    page: (query) => through("other", shared.page(query)),
+    feed: (query) => through("other", shared.feed(query)),
+    claim: (query) => through("other", shared.claim(query)),
+    release: (leases) => through("other", shared.release(leases)),
+    erase: (erasure) => through("other", shared.erase(erasure))
+  })
+  // Nobody closes its scope: a host that dies hands nothing back.
+  const scope = yield* Scope.make()
+  const world = World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, seal_keys, ...options })
+  const services = yield* Scope.provide(Layer.build(Layer.fresh(world)), scope)
+  yield* Scope.provide(Context.get(services, Runner).forever, scope)
+  const own = Context.get(services, World)
+  const serving = World.of({
+    ...own,
+    call: (operation, input, options = {}) => own.call(operation, input, { key: keys.sandbox.server, ...options })
+  })
+  isReady = true
+  const host: Host = {
+    ask: (call) =>
+      Effect.raceFirst(
+        Effect.asSome(Effect.exit(Effect.provide(call, Context.add(services, World, serving)))),
+        Effect.as(Deferred.await(died), Option.none())
+      ),
+    isDead: () => isDead
+  }
+  return host
+})
+
+/** Calls hosts in turn until one answers, as the guide tells callers to; hosts that have died are started again. */
+export const callerOf = (hosts: Array<Host>, strike: Strike, options: WorldOptions) => {
+  let turn = 0
+  const next = Effect.suspend(() => {
+    const place = turn++ % hosts.length
+    const host = hosts[place]
+    if (host !== undefined && !host.isDead()) return Effect.succeed(host)
+    return Effect.tap(begin(strike, options), (begun) => Effect.sync(() => hosts.splice(place, 1, begun)))
+  })
+  return Effect.fnUntraced(function* <A>(call: Effect.Effect<A, ApiError, There>) {
+    while (true) {
+      const host = yield* next
+      const answer = Option.flatten(yield* Effect.timeoutOption(host.ask(call), 40_000))
+      if (Option.isSome(answer)) {
+        if (Exit.isSuccess(answer.value)) return answer.value.value
+        const error = yield* Effect.flip(answer.value)
+        if (error._tag !== "service_unavailable" && error.retry_action !== "wait") return yield* error
+      }
+      yield* Effect.sleep(100)
+    }
+  })
+}

@@ -1,0 +1,35 @@
+import { HttpAddress } from "@quotewire/core"
+import { Effect, Result } from "effect"
+
+/** The addresses among the settings of a host. */
+export interface Addresses {
+  readonly base_url: string
+  readonly docs_url?: string
+  /** `*` allows every origin. */
+  readonly cors_origins?: ReadonlyArray<string>
+}
+
+/**
+ * Gives the settings with their addresses as they are used: without a slash at the end, and as browsers write origins.
+ *
+ * A wrong one is a mistake of the program: it dies with a sentence that names the setting and the rule.
+ */
+export const checked = <S extends Addresses>(settings: S): Effect.Effect<S & Addresses> =>
+  Effect.suspend(() => {
+    const { base_url, cors_origins, docs_url } = settings
+    const read = {
+      base_url: named("base_url", HttpAddress.readBase(base_url)),
+      ...(docs_url !== undefined && { docs_url: named("docs_url", HttpAddress.readBase(docs_url)) }),
+      ...(cors_origins !== undefined && {
+        cors_origins: Result.all(
+          cors_origins.map((origin) =>
+            origin === "*" ? Result.succeed(origin) : named("cors_origins", HttpAddress.readOrigin(origin))
+          )
+        )
+      })
+    }
+    return Effect.map(Effect.orDie(Effect.fromResult(Result.all(read))), (addresses) => ({ ...settings, ...addresses }))
+  })
+
+const named = (name: keyof Addresses, address: Result.Result<string, HttpAddress.Refusal>) =>
+  Result.mapError(address, (refusal) => new Error(`${name} ${HttpAddress.rules[refusal]}.`))

@@ -1,0 +1,82 @@
+import { Batcher, type Change, type Storage } from "@quotewire/core"
+import { Effect, Exit, type Scope } from "effect"
+import type { Database } from "../connection/Database.ts"
+import { unavailable } from "../connection/StatementRefused.ts"
+import { type Outcome, outcomesOf, parameters, statement } from "./commit.ts"
+
+/** How many changes, and about how many bytes, go in one statement. */
+const max_batch = 200
+const max_batch_bytes = 4_000_000
+/** How many changes wait in each queue. */
+const max_waiting = 5_000
+
+// What a row takes besides its texts.
+const row_bytes = 200
+
+const bytesOf = ({ writes, events, jobs }: Change.Change): number =>
+  writes.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  events.reduce((sum, { body }) => sum + body.length + row_bytes, 0) +
+  jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
+
+/**
+ * Of changes that are sent together, no two write the same record, finish the same job or move the same clock, and none
+ * expects what one before it writes: they could have been stored one after the other, in their order.
+ */
+const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
+  exclusive: [
+    ...writes.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`),
+    ...finishes.map((lease) => `${lease.workspace_id} job ${lease.number}`),
+    ...(clock_offset_ms === null ? [] : [`${workspace_id} clock`])
+  ],
+  shared: expects.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
+})
+
+/** Spreads workspaces over queues: the changes of a workspace always go the same way. */
+const queueOf =
+  (queues: number) =>
+  ({ workspace_id }: Change.Change): string => {
+    let sum = 0
+    for (let index = 0; index < workspace_id.length; index++) sum = (sum * 31 + workspace_id.charCodeAt(index)) >>> 0
+    return `${sum % queues}`
+  }
+
+/** Writes changes: those that come while others are under way go together in the next statement. */
+export const make = (
+  database: Database,
+  queues: number
+): Effect.Effect<Storage.Storage["Service"]["commit"], never, Scope.Scope> => {
+  const write = (batch: ReadonlyArray<Change.Change>) =>
+    Effect.map(database.write(statement, parameters(batch)), (rows) => outcomesOf(batch, rows))
+
+  const writeOne = (change: Change.Change): Effect.Effect<Outcome, Storage.StorageUnavailable> =>
+    write([change]).pipe(
+      Effect.map(([outcome]) => outcome ?? Exit.void),
+      Effect.catchDefect((defect) => Effect.succeed(Exit.die(defect)))
+    )
+
+  /** Stops as soon as storage is lost. Otherwise each change would wait for it in turn. */
+  const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<Outcome>> =>
+    Effect.suspend(() => {
+      let lost: Outcome | null = null
+      return Effect.forEach(batch, (change) =>
+        lost !== null
+          ? Effect.succeed(lost)
+          : Effect.catchTag(writeOne(change), "StorageUnavailable", (error) => {
+              lost = Exit.fail(error)
+              return Effect.succeed(lost)
+            })
+      )
+    })
+
+  return Batcher.make({
+    // Where PostgreSQL refuses the statement, nothing of the batch is stored. Which change is to blame shows one by one.
+    send: (batch: ReadonlyArray<Change.Change>) => Effect.catchDefect(write(batch), () => writeOneByOne(batch)),
+    unavailable,
+    max_batch,
+    max_waiting,
+    max_wait_ms: database.call_ms,
+    queueOf: queueOf(queues),
+    size: { of: bytesOf, max: max_batch_bytes },
+    locksOf
+  })
+}

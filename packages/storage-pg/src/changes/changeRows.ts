@@ -1,0 +1,122 @@
+import { type Change, kinds } from "@quotewire/core"
+import { Schema } from "effect"
+import * as Columns from "../rows/Columns.ts"
+import { eventColumns } from "../rows/events.ts"
+import { jobColumns, leaseColumns, rowOfJob } from "../rows/jobs.ts"
+import { recordColumns } from "../rows/records.ts"
+
+/** Counts from 1, as arrays of PostgreSQL do. */
+const place = Columns.int4(Schema.Int)
+const ofChange = { change: place, workspace: place }
+const ofNumbered = { ...ofChange, place }
+
+/**
+ * The rows of the changes that are sent together. `change` is the place of the row's change among them, and `workspace` that
+ * of its workspace among the workspaces.
+ */
+export const changeColumns = {
+  /** The workspaces, in the order in which they are locked, and how many new events and jobs each gets. */
+  workspaces: { id: leaseColumns.workspace_id, events: Columns.int4(Schema.Int), jobs: Columns.int4(Schema.Int) },
+  /** Clocks that move. */
+  clocks: { ...ofChange, offset_ms: Columns.int8(Schema.Int) },
+  finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
+  /** Which change expects which of the expected records. */
+  expects: { change: place, record: place },
+  /** What changes expect, each record once: most expect the same ones. */
+  expected: { workspace: place, kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version },
+  writes: { ...ofChange, keeps_history: Columns.bool(Schema.NullOr(Schema.Boolean)), ...recordColumns },
+  /** New events and jobs; `place` counts those of one workspace. */
+  events: { ...ofNumbered, ...eventColumns },
+  jobs: { ...ofNumbered, ...jobColumns }
+}
+
+type ChangeColumns = typeof changeColumns
+type RowOf<Kind extends keyof ChangeColumns> = Columns.Row<ChangeColumns[Kind]>
+
+/** The rows of some changes, by their kinds. */
+export type ChangeRows = { readonly [Kind in keyof ChangeColumns]: ReadonlyArray<RowOf<Kind>> }
+
+const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
+  workspace_id,
+  ...finishes.map((lease) => lease.workspace_id)
+]
+
+/** A second write of a record in one change follows no version that could be stored. */
+const follows_nothing = 0
+
+const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
+  const seen = new Set<string>()
+  return writes.map(({ kind, id, version }) => {
+    const name = `${kind} ${id}`
+    if (seen.has(name)) return follows_nothing
+    seen.add(name)
+    return version
+  })
+}
+
+const expectationsOf = (changes: ReadonlyArray<Change.Change>, workspaceOf: (change: Change.Change) => number) => {
+  const places = new Map<string, number>()
+  const expected: Array<RowOf<"expected">> = []
+  const expects = changes.flatMap((change, index) => {
+    const workspace = workspaceOf(change)
+    return change.expects.map(({ kind, id, version }) => {
+      const name = `${workspace} ${kind} ${version} ${id}`
+      const record = places.get(name) ?? expected.push({ workspace, kind, id, version })
+      places.set(name, record)
+      return { change: index + 1, record }
+    })
+  })
+  return { expects, expected }
+}
+
+/** Takes some changes apart into rows. */
+export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
+  const ids = [...new Set(changes.flatMap(workspacesOf))].sort()
+  const places = new Map(ids.map((id, index) => [id, index + 1]))
+  const placeOf = (id: Change.Change["workspace_id"]) => places.get(id) ?? 0
+  const counters = new Map(ids.map((id) => [id, { events: 0, jobs: 0 }]))
+  const clocks: Array<RowOf<"clocks">> = []
+  const finishes: Array<RowOf<"finishes">> = []
+  const writes: Array<RowOf<"writes">> = []
+  const events: Array<RowOf<"events">> = []
+  const jobs: Array<RowOf<"jobs">> = []
+
+  for (const [index, change] of changes.entries()) {
+    const { workspace_id, clock_offset_ms } = change
+    const of = { change: index + 1, workspace: placeOf(workspace_id) }
+    const counter = counters.get(workspace_id) ?? { events: 0, jobs: 0 }
+    if (clock_offset_ms !== null) clocks.push({ ...of, offset_ms: clock_offset_ms })
+    for (const lease of change.finishes) finishes.push({ ...lease, ...of, workspace: placeOf(lease.workspace_id) })
+    const versions = versionsOf(change)
+    for (const [at, record] of change.writes.entries()) {
+      writes.push(rowOfWrite(record, of, versions[at] ?? follows_nothing))
+    }
+    for (const event of change.events) events.push({ ...of, place: ++counter.events, ...event })
+    for (const job of change.jobs) jobs.push({ ...of, place: ++counter.jobs, ...rowOfJob(job) })
+  }
+  const workspaces = ids.map((id) => ({ id, ...(counters.get(id) ?? { events: 0, jobs: 0 }) }))
+  const { expects, expected } = expectationsOf(changes, ({ workspace_id }) => placeOf(workspace_id))
+  return { workspaces, clocks, finishes, expects, expected, writes, events, jobs }
+}
+
+// Field by field: a record may compute some of its fields when they are read.
+const rowOfWrite = (
+  record: Change.StoredRecord,
+  { change, workspace }: Pick<RowOf<"writes">, "change" | "workspace">,
+  version: number
+): RowOf<"writes"> => ({
+  change,
+  workspace,
+  keeps_history: record.version > 1 && kinds.named(record.kind).keeps_history ? true : null,
+  kind: record.kind,
+  id: record.id,
+  version,
+  parent: record.parent,
+  status: record.status,
+  line: record.line,
+  labels: record.labels,
+  created_at: record.created_at,
+  updated_at: record.updated_at,
+  expires_at: record.expires_at,
+  body: record.body
+})

@@ -1,0 +1,56 @@
+import { type Change, Storage } from "@quotewire/core"
+import { Exit, Schema } from "effect"
+import * as Columns from "../rows/Columns.ts"
+import { rowSchema, rowsReader } from "../rows/Columns.ts"
+import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
+import { type ChangeRows, changeColumns, rowsOf } from "./changeRows.ts"
+
+/** What becomes of a change. */
+export type Outcome = Exit.Exit<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
+
+const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
+
+/** Stores changes, each whole or not at all, and answers a row for each that is refused. */
+export const { statement } = commit
+
+/** The parameters of the statement. */
+export const parameters = (changes: ReadonlyArray<Change.Change>) => commit.parameters({}, rowsOf(changes))
+
+const refusalColumns = {
+  change: Columns.int4(Schema.Int),
+  /** What refuses the change. */
+  reason: Columns.text(Schema.Literals(["lease", "expectation", "write"])),
+  /** The place of the first row that does, among the finishes, expects or writes of all changes. */
+  place: Columns.int4(Schema.Int)
+}
+const refusals = rowsReader(rowSchema(refusalColumns))
+type Refusal = Columns.Row<typeof refusalColumns>
+
+const refusalOf = (rows: ChangeRows, { reason, place }: Refusal): Outcome => {
+  if (reason === "lease") {
+    const { workspace, number, lease } = rowAt(rows.finishes, place)
+    const { id: workspace_id } = rowAt(rows.workspaces, workspace)
+    return Exit.fail(new Storage.LeaseLost({ lease: { workspace_id, number, lease } }))
+  }
+  const { kind, id } =
+    reason === "write" ? rowAt(rows.writes, place) : rowAt(rows.expected, rowAt(rows.expects, place).record)
+  return Exit.fail(new Storage.VersionConflict({ kind, id }))
+}
+
+const rowAt = <A>(rows: ReadonlyArray<A>, place: number): A => {
+  const row = rows[place - 1]
+  if (row === undefined) throw new Error("PostgreSQL refuses a change for a row that was not sent")
+  return row
+}
+
+/** Reads what became of each change. */
+export const outcomesOf = (
+  changes: ReadonlyArray<Change.Change>,
+  answer: ReadonlyArray<unknown>
+): ReadonlyArray<Outcome> => {
+  const outcomes = changes.map((): Outcome => Exit.void)
+  if (answer.length === 0) return outcomes
+  const rows = rowsOf(changes)
+  for (const refusal of refusals(answer)) outcomes[refusal.change - 1] = refusalOf(rows, refusal)
+  return outcomes
+}

@@ -1,0 +1,114 @@
+import { type PgConnection, PgPool } from "@effect/sql-pg"
+import type { Storage } from "@quotewire/core"
+import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { wireTypes } from "../rows/wireTypes.ts"
+import * as Deadlines from "./Deadlines.ts"
+import { inRealTime } from "./inRealTime.ts"
+import { refused, unavailable } from "./StatementRefused.ts"
+
+/** Where the database is, and how much of it a process may use. */
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: Redacted.Redacted<string>
+  /** Connections for single reads, which share them; 2 by default. */
+  readonly read_connections?: number
+  /** Connections for everything else; 6 by default. */
+  readonly write_connections?: number
+  /** How long a statement waits for a connection and its answer at most, and a call for its statement; 10 by default. */
+  readonly call_seconds?: number
+  /** How long the server works at a statement at most; 8 by default. */
+  readonly statement_seconds?: number
+  /** How long opening a connection takes at most; 5 by default. */
+  readonly connect_seconds?: number
+}
+
+type Rows = ReadonlyArray<PgConnection.Row>
+
+/** Statements to one database: each answers, or fails with `StorageUnavailable`, within a bound. */
+export interface Database {
+  /** How long a statement takes at most, and how long a call waits for its statement. */
+  readonly call_ms: number
+  /** A statement that only reads; many share a connection. */
+  readonly read: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+  /** A statement that has a connection of its own while it runs. */
+  readonly write: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
+}
+
+/** What every connection has in common. */
+export const connectionOf = (options: DatabaseOptions): PgConnection.Config => ({
+  url: options.url,
+  types: wireTypes,
+  applicationName: "quotewire",
+  connectTimeout: `${options.connect_seconds ?? 5} seconds`,
+  keepAlive: "10 seconds",
+  startupParameters: {
+    statement_timeout: `${(options.statement_seconds ?? 8) * 1_000}`,
+    // Plans each statement once for each connection. Otherwise PostgreSQL plans those with arrays nearly every time.
+    plan_cache_mode: "force_generic_plan"
+  },
+  // A page of the feed can be large.
+  maxMessageSize: 256 * 1_024 * 1_024
+})
+
+/** Opens pools. Connections are made when they are needed, and again when they are lost. */
+export const make = Effect.fnUntraced(function* (
+  options: DatabaseOptions
+): Effect.fn.Return<Database, SqlError, Scope.Scope> {
+  const connection = connectionOf(options)
+  const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
+  const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
+  const call_ms = (options.call_seconds ?? 10) * 1_000
+  const deadlines = yield* inRealTime(Deadlines.make(call_ms))
+  const run = yield* inRealTime(FiberSet.makeRuntime())
+
+  /**
+   * Runs a statement in a fiber of its own, so that nobody waits for its cancellation. It is cancelled when its time is
+   * over, and a read also when its caller is interrupted.
+   */
+  const send = (
+    statement: Effect.Effect<PgConnection.Result, SqlError>,
+    { isRead, giveUp }: { readonly isRead: boolean; readonly giveUp: Effect.Effect<void> }
+  ) =>
+    Effect.callback<Rows, SqlError | Storage.StorageUnavailable>((resume) => {
+      const fiber = run(statement)
+      const deadline = deadlines.begin(() => {
+        resume(Effect.fail(unavailable))
+        run(giveUp)
+        fiber.interruptUnsafe()
+      })
+      fiber.addObserver((exit) => {
+        deadlines.keep(deadline)
+        resume(answerOf(exit))
+      })
+      return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined
+    }).pipe(Effect.catchTag("SqlError", refused))
+
+  return {
+    call_ms,
+    read: (sql, params) =>
+      Effect.suspend(() => {
+        let used: PgConnection.PgConnection | null = null
+        const statement = reads.use((connection) => {
+          used = connection
+          return connection.query(sql, params)
+        })
+        // The server ends a statement sooner than that. So this connection is dead, and nobody else should get it.
+        const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
+        return send(statement, { isRead: true, giveUp })
+      }),
+    write: (sql, params) =>
+      send(
+        writes.use((connection) => connection.query(sql, params)),
+        { isRead: false, giveUp: Effect.void }
+      )
+  }
+})
+
+/** The rows. A statement that was cancelled is unavailable: its storage is closed. */
+const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
+  Exit.isSuccess(exit)
+    ? Effect.succeed(exit.value.rows)
+    : Cause.hasInterruptsOnly(exit.cause)
+      ? Effect.fail(unavailable)
+      : Effect.failCause(exit.cause)

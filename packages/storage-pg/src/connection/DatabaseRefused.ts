@@ -1,0 +1,89 @@
+import { Data, Predicate, Redacted } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { stateOf } from "./StatementRefused.ts"
+
+/** Why a database cannot be used. */
+export type RefusalReason =
+  /** The address is no address of a PostgreSQL database. */
+  | "address"
+  /** Nobody answers there. */
+  | "unreachable"
+  /** The server does not let this user in with this password. */
+  | "credentials"
+  /** The server has no such database. */
+  | "database"
+  /** The schema is older than this program needs: it has to be migrated. */
+  | "older_schema"
+  /** The schema is newer than this program knows. */
+  | "newer_schema"
+  /** The schema has something that no migration makes, or lacks something that one does: somebody has to look. */
+  | "half_made_schema"
+  /** The user may not do what is needed. */
+  | "permission"
+  /** Something else that the server says. */
+  | "server"
+
+/** The database cannot be used as it is. The message is one sentence for an operator, without the password. */
+export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
+  readonly reason: RefusalReason
+  readonly message: string
+}> {}
+
+interface Target {
+  readonly place: string
+  readonly database: string
+  readonly user: string
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const targetOf = (address: Redacted.Redacted<string>): Target | null => {
+  const text = Redacted.value(address)
+  if (!URL.canParse(text)) return null
+  const { hostname, port, pathname, protocol, username, searchParams } = new URL(text)
+  if (protocol !== "postgres:" && protocol !== "postgresql:") return null
+  return {
+    place: `${searchParams.get("host") ?? (hostname || "localhost")}:${searchParams.get("port") ?? (port || "5432")}`,
+    database: searchParams.get("dbname") ?? decoded(pathname.slice(1)),
+    user: searchParams.get("user") ?? decoded(username)
+  }
+}
+
+const causeOf = ({ reason: { cause } }: SqlError): string =>
+  Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
+
+/** What the server finds wrong with a schema. It names tables and functions, and no values. */
+const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
+  Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
+
+/** Says in one sentence why a database cannot be used. */
+export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
+  const target = targetOf(address)
+  if (target === null) {
+    const message = "The database address must look like postgres://user:password@host:5432/database."
+    return new DatabaseRefused({ reason: "address", message })
+  }
+  const { place, database, user } = target
+  const refuse = (reason: RefusalReason, message: string) => new DatabaseRefused({ reason, message })
+  const state = stateOf(error)
+  if (state?.startsWith("28") || error.reason._tag === "AuthenticationError") {
+    return refuse("credentials", `PostgreSQL at ${place} refuses the user ${user}, or its password.`)
+  }
+  if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
+  if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
+  if (state?.startsWith("42")) {
+    const found = `is not as migrations leave it (${findingOf(error, state)})`
+    const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
+    return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
+  }
+  if (state !== undefined && !state.startsWith("08")) {
+    return refuse("server", `PostgreSQL at ${place} cannot be used now${causeOf(error)}.`)
+  }
+  return refuse("unreachable", `PostgreSQL cannot be reached at ${place}${causeOf(error)}.`)
+}

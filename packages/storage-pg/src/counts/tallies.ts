@@ -1,0 +1,35 @@
+import type { Storage } from "@quotewire/core"
+import { Effect, Schema } from "effect"
+import type { Database } from "../connection/Database.ts"
+import * as Columns from "../rows/Columns.ts"
+import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
+import { leaseColumns } from "../rows/jobs.ts"
+import { query } from "../sql/files.ts"
+
+const time = Columns.int8(Schema.Int)
+const tallyColumns = {
+  workspace_id: leaseColumns.workspace_id,
+  name: Columns.text(Schema.String),
+  window_start: time,
+  window_ms: time,
+  added: time
+}
+const { statement, parameters } = DatabaseFunction.make("tally_1", { at: time }, { tallies: tallyColumns })
+const totals = Columns.rowsReader(Schema.Struct({ total: Schema.Int }))
+
+const sweep = query("sweep_tallies")
+/** How often one host sweeps, in milliseconds of the clock that the counts go by. */
+const sweep_every_ms = 10_000
+
+/** Adds to counts, and now and then deletes those whose windows are over. */
+export const makeTally = (database: Database): Storage.Storage["Service"]["tally"] => {
+  let swept_at = Number.NEGATIVE_INFINITY
+  return Effect.fnUntraced(function* (now, tallies) {
+    if (tallies.length === 0) return []
+    if (now - swept_at >= sweep_every_ms) {
+      swept_at = now
+      yield* Effect.ignore(database.write(sweep, [time.one(now)]))
+    }
+    return totals(yield* database.write(statement, parameters({ at: now }, { tallies }))).map(({ total }) => total)
+  })
+}

@@ -1,0 +1,113 @@
+import { kinds, type Storage } from "@quotewire/core"
+import { Effect, Schema } from "effect"
+import type { Database } from "../connection/Database.ts"
+import * as Columns from "../rows/Columns.ts"
+import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
+import { leaseColumns } from "../rows/jobs.ts"
+import { recordColumns } from "../rows/records.ts"
+
+/** How much is erased under one lock of the workspace: writers wait for a few milliseconds at most. */
+const max_batch = 200
+
+const of_workspace = leaseColumns.workspace_id
+const time = Columns.int8(Schema.Int)
+const most = Columns.int4(Schema.Int)
+
+const recordsFunction = DatabaseFunction.make(
+  "erase_records_1",
+  { of_workspace, of_kind: recordColumns.kind, before: time, most, with_children: Columns.bool(Schema.Boolean) },
+  {}
+)
+const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, before: time, most }, {})
+const workspaceFunction = DatabaseFunction.make(
+  "erase_workspace_1",
+  { of_workspace, surviving: Columns.texts(Schema.Array(Schema.String)) },
+  {}
+)
+
+const KindRow = Schema.Struct({ kind: recordColumns.kind.schema, count: Schema.Int })
+const countsByKind = Columns.rowsReader(KindRow)
+const counts = Columns.someRowsReader(Schema.Struct({ erase_events_1: Schema.Int }))
+const whats = Columns.rowsReader(
+  Schema.Struct({
+    what: Schema.Literals(["records", "events", "jobs"]),
+    kind: Schema.NullOr(recordColumns.kind.schema),
+    count: Schema.Int
+  })
+)
+
+const surviving = kinds.all.filter(({ survives_reset }) => survives_reset).map(({ name }) => name)
+
+type Erased = Effect.Effect<Storage.Erased, Storage.StorageUnavailable>
+type Of<What extends Storage.Erasure["what"]> = Extract<Storage.Erasure, { readonly what: What }>
+
+const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["records"] => {
+  const sums: { [kind: string]: number } = {}
+  for (const { kind, count } of rows) sums[kind] = (sums[kind] ?? 0) + count
+  return sums
+}
+
+/** Erases batches until the limit is reached, or a batch is not full. Answers the batches. */
+const inBatches = Effect.fnUntraced(function* <A>(
+  limit: number,
+  eraseBatch: (most: number) => Effect.Effect<A, Storage.StorageUnavailable>,
+  sizeOf: (batch: A) => number
+) {
+  const batches: Array<A> = []
+  for (let left = limit; left > 0; ) {
+    const most = Math.min(left, max_batch)
+    const batch = yield* eraseBatch(most)
+    batches.push(batch)
+    if (sizeOf(batch) < most) break
+    left -= most
+  }
+  return batches
+})
+
+const eraseRecords = (database: Database, { workspace_id, kind, created_before, limit }: Of<"records">): Erased => {
+  const where = { of_workspace: workspace_id, of_kind: kind, before: created_before }
+  return inBatches(
+    limit,
+    (most) => {
+      const parameters = recordsFunction.parameters(
+        { ...where, most, with_children: kinds.named(kind).erases_children },
+        {}
+      )
+      return Effect.map(database.write(recordsFunction.statement, parameters), countsByKind)
+    },
+    (batch) => sumByKind(batch)[kind] ?? 0
+  ).pipe(Effect.map((batches) => ({ records: sumByKind(batches.flat()), events: 0, jobs: 0 })))
+}
+
+const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erased =>
+  inBatches(
+    limit,
+    (most) => {
+      const parameters = eventsFunction.parameters({ of_workspace: workspace_id, before: occurred_before, most }, {})
+      return Effect.map(database.write(eventsFunction.statement, parameters), (rows) => counts(rows)[0].erase_events_1)
+    },
+    (count) => count
+  ).pipe(Effect.map((batches) => ({ records: {}, events: batches.reduce((sum, count) => sum + count, 0), jobs: 0 })))
+
+// In one statement, so that nobody sees half of a reset.
+const eraseWorkspace = (database: Database, { workspace_id }: Of<"workspace">): Erased => {
+  const parameters = workspaceFunction.parameters({ of_workspace: workspace_id, surviving }, {})
+  return Effect.map(database.write(workspaceFunction.statement, parameters), (answer) => {
+    const rows = whats(answer)
+    const countOf = (what: "events" | "jobs") => rows.find((row) => row.what === what)?.count ?? 0
+    const ofKinds = rows.flatMap(({ kind, count }) => (kind === null ? [] : [{ kind, count }]))
+    return { records: sumByKind(ofKinds), events: countOf("events"), jobs: countOf("jobs") }
+  })
+}
+
+/** Erases what is asked for, in batches where it may be much. */
+export const erase = (database: Database, erasure: Storage.Erasure): Erased => {
+  switch (erasure.what) {
+    case "workspace":
+      return eraseWorkspace(database, erasure)
+    case "records":
+      return eraseRecords(database, erasure)
+    case "events":
+      return eraseEvents(database, erasure)
+  }
+}

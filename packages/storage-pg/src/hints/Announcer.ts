@@ -1,0 +1,98 @@
+import { type Change, Ids, Supervise } from "@quotewire/core"
+import { Effect, Option, Queue, Schema, type Scope } from "effect"
+import type { Database } from "../connection/Database.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import * as Columns from "../rows/Columns.ts"
+
+/** The channel on which hosts tell each other about their commits. */
+export const channel = "quotewire"
+
+/** A host tells others once in so many milliseconds at most. */
+const every_ms = 50
+// PostgreSQL takes fewer than 8,000 bytes in a notification.
+const max_payload = 7_500
+const max_payloads = 8
+const longest_line = 200
+const max_told = 2_000
+
+const textArray = Columns.texts(Schema.Array(Schema.String))
+
+const lineOf = (hint: Change.Hint): string => {
+  switch (hint.about) {
+    case "everything":
+      return hint.about
+    case "record":
+      return `${hint.about} ${hint.id}`
+    default:
+      return `${hint.about} ${hint.workspace_id}`
+  }
+}
+
+const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
+
+/** Reads what another host tells. What this host itself has told is nothing new. */
+export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
+  const [from, ...lines] = payload.split("\n")
+  if (from === host) return []
+  return lines.flatMap((line): ReadonlyArray<Change.Hint> => {
+    if (line === "everything") return [{ about: line }]
+    const space = line.indexOf(" ")
+    const about = line.slice(0, space)
+    const id = line.slice(space + 1)
+    if (about === "record") return [{ about, id }]
+    // A newer host may tell more than this one knows.
+    if (about !== "jobs" && about !== "workspace") return []
+    return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
+  })
+}
+
+/** Packs lines into few payloads. What is too much is left out: these are only hints. */
+const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> => {
+  const packed: Array<string> = []
+  let payload = host
+  for (const line of lines) {
+    if (line.length > longest_line) continue
+    // A character takes four bytes at most.
+    if (payload.length + line.length + 1 > max_payload / (isAscii(line) ? 1 : 4)) {
+      packed.push(payload)
+      payload = host
+    }
+    payload += `\n${line}`
+  }
+  return [...packed, payload].slice(0, max_payloads)
+}
+
+const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
+
+/**
+ * Tells other hosts after a commit: at once, but at most every 50 milliseconds, and everything once.
+ *
+ * It is not part of the commit: `pg_notify` in a transaction takes a lock of the whole database, and costs 40 % of the commits.
+ */
+export const make = Effect.fnUntraced(function* (
+  host: string,
+  database: Database
+): Effect.fn.Return<(hints: ReadonlyArray<Change.Hint>) => void, never, Scope.Scope> {
+  const wake = yield* Queue.sliding<void>(1)
+  let told = new Set<string>()
+
+  const announce = Effect.gen(function* () {
+    yield* Queue.take(wake)
+    const lines = told
+    told = new Set()
+    // A hint that cannot be told is lost. Whoever waits for it looks again by itself after a while.
+    yield* Effect.ignore(
+      database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
+        channel,
+        textArray.one(payloads(host, lines))
+      ])
+    )
+    yield* Effect.sleep(every_ms)
+  })
+  yield* Effect.forkScoped(inRealTime(Supervise.forever("Telling other hosts", announce, every_ms)))
+
+  return (hints) => {
+    if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))
+    if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
+  }
+})

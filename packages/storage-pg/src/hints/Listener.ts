@@ -1,0 +1,69 @@
+import { PgConnection } from "@effect/sql-pg"
+import { type Change, Supervise } from "@quotewire/core"
+import { Effect, type Exit, Queue, Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { inRealTime } from "../connection/inRealTime.ts"
+import { channel, hear } from "./Announcer.ts"
+
+const reconnect_ms = 1_000
+/** How often the connection is checked. A silent one may be dead. */
+const check_every_ms = 10_000
+/** How long connecting, and the answer to a check, take at most. */
+const answer_ms = 5_000
+
+/** A connection that listens. */
+interface ListeningConnection {
+  readonly session: PgConnection.PgConnection
+  readonly notifications: Queue.Dequeue<PgConnection.Notification, SqlError>
+}
+
+const open = Effect.fnUntraced(function* (
+  connection: PgConnection.Config
+): Effect.fn.Return<ListeningConnection, SqlError, Scope.Scope> {
+  const connected = yield* Scope.make()
+  const listening = yield* Scope.make()
+  // The connection is closed first. A dead one could not be asked to stop listening.
+  yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
+    Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
+  )
+  const base = yield* Scope.provide(PgConnection.make(connection), connected)
+  const session = yield* Scope.provide(base.pin, listening)
+  return { session, notifications: yield* Scope.provide(session.listen(channel), listening) }
+})
+
+/**
+ * Passes on what other hosts tell until the scope closes. It is listening when this returns.
+ *
+ * A lost connection is made again. What was told meanwhile is lost, so `tell` is called about everything then.
+ */
+export const listen = Effect.fnUntraced(function* (
+  host: string,
+  connection: PgConnection.Config,
+  tell: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
+): Effect.fn.Return<void, SqlError, Scope.Scope> {
+  const hearAll = ({ notifications }: ListeningConnection) =>
+    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => tell(hear(host, payload))))
+  const check = ({ session }: ListeningConnection) =>
+    Effect.sleep(check_every_ms).pipe(
+      Effect.andThen(Effect.timeout(session.query("select"), answer_ms)),
+      Effect.forever
+    )
+  const untilLost = (connection: ListeningConnection) =>
+    Effect.ignore(Effect.raceFirst(hearAll(connection), check(connection)))
+
+  const again = Effect.timeout(open(connection), answer_ms).pipe(
+    Effect.flatMap((opened) => Effect.andThen(tell([{ about: "everything" }]), untilLost(opened))),
+    Effect.scoped,
+    Effect.ignore,
+    Effect.andThen(Effect.sleep(reconnect_ms))
+  )
+  // A scope of its own, since a lost connection is closed before the outer scope; one that lives is closed with that.
+  const first = yield* Scope.fork(yield* Effect.scope)
+  const opened = yield* Scope.provide(open(connection), first)
+  const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(
+    Effect.ignoreCause({ log: "Error" })
+  )
+  yield* Effect.forkScoped(
+    inRealTime(Effect.andThen(follow, Supervise.forever("Hearing other hosts", again, reconnect_ms)))
+  )
+})

@@ -1,0 +1,55 @@
+import { Job, type Storage } from "@quotewire/core"
+import { Effect, Option, Schema } from "effect"
+import type { Database } from "../connection/Database.ts"
+import * as Columns from "../rows/Columns.ts"
+import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
+import { jobColumns, jobOfRow, leaseColumns } from "../rows/jobs.ts"
+
+const values = {
+  at: Columns.int8(Schema.Int),
+  lease_ms: Columns.int8(Schema.Int),
+  most: Columns.int4(Schema.Int),
+  kinds: Columns.texts(Schema.Array(Schema.String))
+}
+const claimAnywhere = DatabaseFunction.make("claim_1", values, {})
+const claimOrdered = DatabaseFunction.make(
+  "claim_ordered_1",
+  { ...values, of_workspace: leaseColumns.workspace_id },
+  {}
+)
+
+// Each row has the outlook. Where nothing is due, there is one row without a job.
+const outlook = Columns.someRowsReader(
+  Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
+)
+const claimedJob = Schema.decodeUnknownOption(
+  Columns.rowSchema({ ...leaseColumns, ...jobColumns, expired_leases: Columns.int4(Schema.Int) })
+)
+
+const claimOf = (rows: ReadonlyArray<unknown>): Storage.Claim => {
+  const [{ next_due_at, busy = false }] = outlook(rows)
+  const jobs = rows.flatMap(
+    (row): ReadonlyArray<Job.ClaimedJob> =>
+      Option.match(claimedJob(row), {
+        onNone: () => [],
+        onSome: ({ workspace_id, number, lease, expired_leases, ...job }) => [
+          { workspace_id, number, lease, expired_leases, ...jobOfRow(job) }
+        ]
+      })
+  )
+  return { jobs, next_due_at, busy }
+}
+
+/** Leases due jobs of the kinds that this program knows. */
+export const claim = (
+  database: Pick<Database, "write">,
+  { now, lease_ms, limit, workspace_id }: Storage.ClaimQuery
+): Effect.Effect<Storage.Claim, Storage.StorageUnavailable> => {
+  const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
+  return Effect.map(
+    workspace_id === undefined
+      ? database.write(claimAnywhere.statement, claimAnywhere.parameters(given, {}))
+      : database.write(claimOrdered.statement, claimOrdered.parameters({ ...given, of_workspace: workspace_id }, {})),
+    claimOf
+  )
+}

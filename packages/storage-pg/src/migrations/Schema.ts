@@ -1,0 +1,109 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { connectionOf, type DatabaseOptions } from "../connection/Database.ts"
+import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { inRealTime } from "../connection/inRealTime.ts"
+import * as Columns from "../rows/Columns.ts"
+import { query, statements } from "../sql/files.ts"
+import { type Migration, migrations } from "./migrations.ts"
+
+/** How far a database's schema is, and what this program needs. */
+export interface SchemaStatus {
+  /** The newest migration in the database; 0 in an empty one. */
+  readonly found: number
+  /** The oldest program that can serve on this schema, by the newest migration that it knows. */
+  readonly serves_from: number
+  /** The newest migration that this program knows. */
+  readonly known: number
+  /** The names of the migrations that have not run. */
+  readonly pending: ReadonlyArray<string>
+}
+
+const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, serves_from: Schema.Int }))
+
+/** Reads how far the schema is. The schema must exist. */
+export const statusStatement = query("schema_status")
+
+/** Reads the answer to `statusStatement`, for a program that knows these migrations. */
+export const readStatus = (rows: unknown, known: ReadonlyArray<Migration> = migrations): SchemaStatus => {
+  const [{ found, serves_from }] = readStatusRow(rows)
+  return { found, serves_from, known: known.length, pending: known.slice(found).map(({ name }) => name) }
+}
+
+/** What keeps this program from serving on a schema; null if nothing does. */
+export const obstacle = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
+  if (found < known) {
+    const message = `The database schema is at migration ${found}, and this program needs ${known}: migrate it first.`
+    return new DatabaseRefused({ reason: "older_schema", message })
+  }
+  if (serves_from > known) {
+    const message = `The database schema is at migration ${found}, which needs a newer program: this one knows ${known}.`
+    return new DatabaseRefused({ reason: "newer_schema", message })
+  }
+  return null
+}
+
+const exists = "select to_regclass('quotewire.migration') is not null as found"
+const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
+
+const statusOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, known: ReadonlyArray<Migration>) {
+  const [{ found }] = readExists((yield* connection.query(exists)).rows)
+  const rows = found ? (yield* connection.query(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
+  return readStatus(rows, known)
+})
+
+const onConnection = <A>(
+  options: DatabaseOptions,
+  use: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError>
+): Effect.Effect<A, DatabaseRefused> =>
+  Effect.scoped(Effect.flatMap(PgConnection.make(connectionOf(options)), use)).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options.url, error))),
+    inRealTime
+  )
+
+/** How far the schema is. Only reads. */
+export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
+  onConnection(options, (connection) => statusOn(connection, migrations))
+
+// Any number that nobody else locks by.
+const lock = "select pg_advisory_xact_lock(5849202817)"
+const migrationTable = statements("migration_table.sql")
+
+const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, migration: Migration) {
+  for (const statement of migration.statements) yield* connection.query(statement, [], false)
+  yield* connection.query("insert into quotewire.migration (number, name, serves_from) values ($1, $2, $3)", [
+    migration.number,
+    migration.name,
+    migration.serves_from
+  ])
+})
+
+/** Runs what is pending in one transaction: after a failure the schema is as it was. */
+const migrateOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, known: ReadonlyArray<Migration>) {
+  // Building an index may take long.
+  for (const statement of ["begin", "set local statement_timeout = 0", lock, ...migrationTable]) {
+    yield* connection.query(statement)
+  }
+  const { found } = yield* statusOn(connection, known)
+  const pending = known.slice(found)
+  for (const migration of pending) yield* apply(connection, migration)
+  yield* connection.query("commit")
+  return pending.map(({ name }) => name)
+})
+
+/** Like `migrate`, for a program that knows these migrations. */
+export const migrateTo = (
+  options: DatabaseOptions,
+  known: ReadonlyArray<Migration>
+): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  onConnection(options, (connection) => migrateOn(connection, known))
+
+/**
+ * Brings the schema up to what this program needs, and answers the names of the migrations that it ran.
+ *
+ * It runs all of them or none, in one transaction. If several hosts migrate at once, one of them does it, and the others wait
+ * and find nothing to do. It leaves a newer schema alone.
+ */
+export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
+  migrateTo(options, migrations)

@@ -1,0 +1,92 @@
+import { Batcher, type Change, type Page, type Storage } from "@quotewire/core"
+import { Effect, Exit, Schema, type Scope } from "effect"
+import type { Database } from "../connection/Database.ts"
+import { unavailable } from "../connection/StatementRefused.ts"
+import * as Columns from "../rows/Columns.ts"
+import { leaseColumns } from "../rows/jobs.ts"
+import { placedRecords, record_columns, recordColumns, records } from "../rows/records.ts"
+import { query } from "../sql/files.ts"
+
+/** Names the newest version of a record. */
+export type Key = Omit<Storage.RecordKey, "version">
+
+/** Names the first records of a parent after an id, oldest first. */
+export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"> {
+  readonly parent: string
+  readonly after: string
+  readonly most: number
+}
+
+type Wanted = Key | Children
+type Found = ReadonlyArray<Change.StoredRecord>
+
+/** Looks up what is wanted: no record or one for a key, and the records of a parent in the order of their ids. */
+export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
+
+const readOne = `select ${record_columns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
+const readMany = query("look_up", { record_columns })
+
+const { workspace_id } = leaseColumns
+const { kind, id } = recordColumns
+const place = Columns.int4(Schema.Int)
+const keyColumns = { place, workspace_id, kind, id }
+const childrenColumns = { place, workspace_id, kind, parent: id, after: id, most: Columns.int4(Schema.Int) }
+
+const isKey = (wanted: Wanted): wanted is Key => "id" in wanted
+
+const nameOf = (wanted: Wanted): string =>
+  isKey(wanted)
+    ? [wanted.workspace_id, wanted.kind, wanted.id].join(" ")
+    : [wanted.workspace_id, wanted.kind, wanted.parent, wanted.after, wanted.most].join("\n")
+
+const max_batch = 200
+const max_waiting = 5_000
+const max_batch_bytes = 4_000_000
+// About what a record takes, and a page: most have room for many more records than there are.
+const record_bytes = 4_000
+const page_bytes = 80_000
+
+const bytesOf = (wanted: Wanted): number =>
+  isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)
+
+/** Looks up many at once. What several want is read once. */
+const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
+  const places = new Map<string, number>()
+  const keys: Array<Columns.Row<typeof keyColumns>> = []
+  const children: Array<Columns.Row<typeof childrenColumns>> = []
+  for (const one of wanted) {
+    const name = nameOf(one)
+    if (places.has(name)) continue
+    const place = places.size
+    places.set(name, place)
+    if (isKey(one)) keys.push({ ...one, place })
+    else children.push({ ...one, place })
+  }
+  const parameters = [...Columns.arraysOf(keyColumns, keys), ...Columns.arraysOf(childrenColumns, children)]
+  return Effect.map(database.read(readMany, parameters), (rows) => {
+    const found = Array.from(places, (): Array<Change.StoredRecord> => [])
+    for (const { place, ...record } of placedRecords(rows)) found[place]?.push(record)
+    return wanted.map((one) => Exit.succeed<Found>(found[places.get(nameOf(one)) ?? -1] ?? []))
+  })
+}
+
+/**
+ * Looks up records by their keys or by their parent. What comes in the same turn of the event loop, or while a statement is
+ * under way, goes in one statement. An answer is never older than its call.
+ */
+export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
+  Batcher.make({
+    send: (wanted: ReadonlyArray<Wanted>) => {
+      const [first] = wanted
+      return wanted.length === 1 && first !== undefined && isKey(first)
+        ? Effect.map(database.read(readOne, [first.workspace_id, first.kind, first.id]), (rows) => [
+            Exit.succeed<Found>(records(rows))
+          ])
+        : lookUpMany(database, wanted)
+    },
+    unavailable,
+    max_batch,
+    max_waiting,
+    max_wait_ms: database.call_ms,
+    size: { of: bytesOf, max: max_batch_bytes }
+  })

@@ -1,0 +1,56 @@
+import { Ids, Page, type Storage } from "@quotewire/core"
+import { Effect, Option, Schema, type Scope } from "effect"
+import type { Database } from "../connection/Database.ts"
+import { unavailable } from "../connection/StatementRefused.ts"
+import { obstacle, readStatus, statusStatement } from "../migrations/Schema.ts"
+import * as Columns from "../rows/Columns.ts"
+import { record_columns, records } from "../rows/records.ts"
+import { query } from "../sql/files.ts"
+import { readFeed } from "./feed.ts"
+import * as Lookups from "./Lookups.ts"
+import { isFiltered, pageOf, readPage } from "./pages.ts"
+
+const readVersion = query("read_version", { record_columns })
+const listWorkspaces = query("workspaces")
+const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
+
+/** What a page asks for, if it can be looked up together with others: it has no filter but its parent. */
+const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
+  const { workspace_id, kind, parent, after, limit, order } = page
+  return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.page_scan_records
+    ? null
+    : { workspace_id, kind, parent, after: after ?? "", most: limit + 1 }
+}
+
+type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "workspaces" | "ready">
+
+/** The part of the port that reads. */
+export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
+  const lookUp = yield* Lookups.make(database)
+  const reading: Reading = {
+    get: ({ workspace_id, kind, id, version }) =>
+      Effect.map(
+        version === undefined
+          ? lookUp({ workspace_id, kind, id })
+          : Effect.map(database.read(readVersion, [workspace_id, kind, id, version]), records),
+        ([found]) => Option.fromUndefinedOr(found)
+      ),
+
+    page: (page) => {
+      const children = childrenOf(page)
+      return children === null ? readPage(database, page) : Effect.map(lookUp(children), (found) => pageOf(page, found))
+    },
+
+    feed: (feed) => readFeed(database, feed),
+
+    workspaces: (after, limit) =>
+      Effect.map(database.read(listWorkspaces, [after ?? "", limit]), (rows) =>
+        workspaces(rows).map(({ workspace_id }) => workspace_id)
+      ),
+
+    ready: Effect.flatMap(database.read(statusStatement, []), (rows) =>
+      obstacle(readStatus(rows)) === null ? Effect.void : Effect.fail(unavailable)
+    )
+  }
+  return reading
+})

@@ -1,0 +1,75 @@
+import { type Change, Page, type Storage } from "@quotewire/core"
+import { Effect, Schema } from "effect"
+import type { Database } from "../connection/Database.ts"
+import * as Columns from "../rows/Columns.ts"
+import { record_columns, recordColumns, records } from "../rows/records.ts"
+import { query } from "../sql/files.ts"
+
+const statementsFor = (order: Page.RecordQuery["order"], parent: string) => {
+  const [after, direction] = order === "oldest" ? [">", "asc"] : ["<", "desc"]
+  const variables = { record_columns, after, direction, parent, page_scan_records: `${Page.page_scan_records}` }
+  return { page: query("page", variables), end: query("page_end", variables) }
+}
+
+const ofParent = "parent = $4"
+const ofKind = "$4::text is null"
+const statements = {
+  oldest: { ofParent: statementsFor("oldest", ofParent), ofKind: statementsFor("oldest", ofKind) },
+  newest: { ofParent: statementsFor("newest", ofParent), ofKind: statementsFor("newest", ofKind) }
+}
+
+// The greatest character there is.
+const after_every_id = "\u{10ffff}"
+
+/** Where a page begins: parameters 1 to 4. */
+const startOf = ({ workspace_id, kind, after, order, parent }: Page.RecordQuery): ReadonlyArray<unknown> => [
+  workspace_id,
+  kind,
+  after ?? (order === "oldest" ? "" : after_every_id),
+  parent ?? null
+]
+
+const { labels } = recordColumns
+const time = Columns.int8(Schema.NullOr(Schema.Int))
+
+/** What it takes: parameters 5 to 11. One more record than asked for tells that there is a next page. */
+const filtersOf = (query: Page.RecordQuery): ReadonlyArray<unknown> => [
+  query.status ?? null,
+  query.line ?? null,
+  query.labels === undefined ? null : labels.one(query.labels),
+  time.one(query.created_after ?? null),
+  time.one(query.created_before ?? null),
+  time.one(query.updated_since ?? null),
+  query.limit + 1
+]
+
+/** Whether a page has more filters than its kind and its parent. */
+export const isFiltered = (query: Page.RecordQuery): boolean =>
+  [query.status, query.line, query.labels, query.created_after, query.created_before, query.updated_since].some(
+    (filter) => filter !== undefined
+  )
+
+const ids = Columns.rowsReader(Schema.Struct({ id: Schema.String }))
+
+/** The page of what was found, where one record more than asked for was looked for. */
+export const pageOf = (
+  { after, limit }: Page.RecordQuery,
+  found: ReadonlyArray<Change.StoredRecord>
+): Page.RecordPage => {
+  const taken = found.slice(0, limit)
+  return { records: taken, next: found.length > limit ? (taken.at(-1)?.id ?? after) : null }
+}
+
+/** Reads a page by a statement of its own. */
+export const readPage = Effect.fnUntraced(function* (
+  database: Database,
+  query: Page.RecordQuery
+): Effect.fn.Return<Page.RecordPage, Storage.StorageUnavailable> {
+  const statement = statements[query.order][query.parent === undefined ? "ofKind" : "ofParent"]
+  const start = startOf(query)
+  const page = pageOf(query, records(yield* database.read(statement.page, [...start, ...filtersOf(query)])))
+  if (page.next !== null || (!isFiltered(query) && query.limit < Page.page_scan_records)) return page
+  // The page has room left. Has the list ended, or may the page look at no more of it?
+  const [last, after] = ids(yield* database.read(statement.end, start))
+  return { ...page, next: after === undefined ? null : (last?.id ?? null) }
+})

@@ -1,0 +1,97 @@
+import { PgTypes } from "@effect/sql-pg"
+import { Result, Schema, Struct } from "effect"
+import { wireTypes } from "./wireTypes.ts"
+
+/** A column: what its values may be, and how they travel as parameters. */
+export interface Column<S extends Schema.Top = Schema.Top> {
+  readonly schema: S
+  one(value: S["Type"]): PgTypes.Parameter
+  many(values: ReadonlyArray<S["Type"]>): PgTypes.Parameter
+}
+
+/** The columns of one kind of row, by name: the parameters of statements and the readers of rows are made from it. */
+export type Columns = Readonly<Record<string, Column>>
+
+/** A row with these columns. */
+export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["schema"]["Type"] }
+
+const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
+  Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
+
+// A column without any value is null as a whole, which costs nothing to send and to read.
+const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
+  array(values.some((value) => value !== null) ? values : null, oid)
+
+/** A `text` column. */
+export const text = <S extends Schema.Codec<string | null, string | null>>(schema: S): Column<S> => ({
+  schema,
+  one: PgTypes.text,
+  many: (values) => arrayUnlessNull(values, PgTypes.OID.text)
+})
+
+/** An `integer` column. */
+export const int4 = <S extends Schema.Codec<number | null, number | null>>(schema: S): Column<S> => ({
+  schema,
+  one: PgTypes.int4,
+  many: (values) => arrayUnlessNull(values, PgTypes.OID.int4)
+})
+
+/** A `bigint` column. */
+export const int8 = <S extends Schema.Codec<number | null, number | null>>(schema: S): Column<S> => ({
+  schema,
+  one: (value) => PgTypes.int8(value === null ? null : BigInt(value)),
+  many: (values) => arrayUnlessNull(values, PgTypes.OID.int8)
+})
+
+/** A `boolean` column. */
+export const bool = <S extends Schema.Codec<boolean | null, boolean | null>>(schema: S): Column<S> => ({
+  schema,
+  one: PgTypes.bool,
+  many: (values) => arrayUnlessNull(values, PgTypes.OID.bool)
+})
+
+const joined = (lines: ReadonlyArray<string> | null): string | null =>
+  lines === null || lines.length === 0 ? null : lines.join("\n")
+
+/** A `text[]` column of texts without line breaks. Many go as lines of one text each: arrays of arrays have one length. */
+export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, ReadonlyArray<string> | null>>(
+  schema: S
+): Column<S> => ({
+  schema,
+  one: (values) => array(values, PgTypes.OID.text),
+  many: (values) => arrayUnlessNull(values.map(joined), PgTypes.OID.text)
+})
+
+/** The columns of some rows as parameters, an array for each. */
+export const arraysOf = <C extends Columns>(
+  columns: C,
+  rows: ReadonlyArray<Row<C>>
+): ReadonlyArray<PgTypes.Parameter> =>
+  Object.entries(columns).map(([name, column]) =>
+    column.many(rows.map((row: Readonly<Record<string, unknown>>) => row[name]))
+  )
+
+/** The columns as a query selects them. */
+export const selectListOf = (columns: Columns): string => Object.keys(columns).join(", ")
+
+interface SchemaOf extends Struct.Lambda {
+  <S extends Schema.Top>(column: Column<S>): S
+  readonly "~lambda.out": this["~lambda.in"] extends Column<infer S> ? S : never
+}
+
+/** The schema of rows with these columns. */
+export const rowSchema = <C extends Columns>(columns: C) =>
+  Schema.Struct(
+    Struct.map(
+      columns,
+      Struct.lambda<SchemaOf>(({ schema }) => schema)
+    )
+  )
+
+/** Reads rows. A row that lacks a column, or has a value that it may not have, is a defect. */
+export const rowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => ReadonlyArray<A>) =>
+  Schema.decodeUnknownSync(Schema.Array(schema))
+
+/** The same of answers that always have a row. */
+export const someRowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => readonly [A, ...Array<A>]) =>
+  Schema.decodeUnknownSync(Schema.NonEmptyArray(schema))

@@ -1,0 +1,27 @@
+import { PgTypes } from "@effect/sql-pg"
+import { Result } from "effect"
+
+const { OID } = PgTypes
+
+const bytes = 8
+const two_to_32 = 2 ** 32
+
+// Numbers are exact up to 2^53. Times and counters stay far below.
+const int8: PgTypes.Codec<number | bigint> = {
+  encode: (value) => {
+    const encoded = new Uint8Array(bytes)
+    new DataView(encoded.buffer).setBigInt64(0, BigInt(value))
+    return Result.succeed(encoded)
+  },
+  write: (sink, value) => {
+    const number = Number(value)
+    sink.int32(Math.floor(number / two_to_32))
+    sink.int32(number | 0)
+    return Result.void
+  },
+  decode: ({ buffer, byteOffset }) => Result.succeed(Number(new DataView(buffer, byteOffset, bytes).getBigInt64(0)))
+}
+
+/** How values travel: `bigint` columns as numbers. */
+export const wireTypes: PgTypes.Registry = PgTypes.makeRegistry()
+wireTypes.register(OID.int8, int8, { arrayOid: OID.int8Array })

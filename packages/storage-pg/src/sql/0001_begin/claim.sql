@@ -1,0 +1,128 @@
+-- Claiming leases due jobs: nobody else gets them until the lease ends, or they are released. A claim gives jobs of the
+-- named kinds only, those that the program knows. Others stay where they are for a newer program, and ordered jobs wait
+-- behind them.
+
+-- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, and else the earliest. Answers a
+-- row for each, or one row without a job; every row says when the next job comes due that this claim did not take.
+--
+-- It waits for nobody: it passes over lanes and jobs that somebody else has locked.
+create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[])
+returns table (
+  workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
+  payload text, lease integer, expired_leases integer, next_due_at bigint
+)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  ends_at constant bigint := at + lease_ms;
+  lanes_workspace text[]; lanes_name text[];
+  jobs_workspace text[]; jobs_number bigint[];
+  next_at bigint := quotewire.next_due_1(kinds, null, null, null, null, null);
+begin
+  -- Most claims find nothing due, and end here.
+  if next_at <= at then
+    select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
+      select l.workspace_id, l.name from quotewire.lane l
+      where l.lease_ends_at <= at order by l.lease_ends_at limit 1000 for update skip locked
+    ) l;
+    perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
+
+    -- Each of these lanes has a job to give, unless it is of an unknown kind.
+    select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from (
+      select u.* from (
+        select l.workspace_id, l.name from quotewire.lane l
+        where l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
+      ) u
+      union all
+      select o.* from (
+        select l.workspace_id, l.name from quotewire.lane l
+        where not l.urgent and l.ready_at <= at order by l.ready_at limit most for update skip locked
+      ) o
+    ) l;
+    select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
+    into jobs_workspace, jobs_number, lanes_workspace, lanes_name
+    from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, true) t;
+    next_at := least(
+      quotewire.next_due_1(kinds, ends_at, jobs_workspace, jobs_number, lanes_workspace, lanes_name),
+      quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
+    );
+  end if;
+  return query select c.*, next_at from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
+end $$;
+
+-- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those that are due first, at the same moment, if no
+-- earlier one is leased. Also answers whether ordered work of the workspace is `busy`: leased by this claim or another, or
+-- waiting behind a job of an unknown kind. To be sure of that, it waits for the lane.
+create function quotewire.claim_ordered_1(at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text)
+returns table (
+  workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
+  payload text, lease integer, expired_leases integer, next_due_at bigint, busy boolean
+)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  ends_at constant bigint := at + lease_ms;
+  lanes_workspace text[]; lanes_name text[];
+  jobs_workspace text[]; jobs_number bigint[];
+  next_at bigint;
+  is_busy boolean;
+begin
+  perform from quotewire.lane l where l.workspace_id = of_workspace and l.name = 'ordered' for update;
+  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
+  where l.workspace_id = of_workspace and l.name = 'ordered' and l.lease_ends_at <= at;
+  perform quotewire.end_leases_1(at, lanes_workspace, lanes_name);
+
+  select array_agg(l.workspace_id), array_agg(l.name) into lanes_workspace, lanes_name from quotewire.lane l
+  where l.workspace_id = of_workspace and l.name = 'ordered' and l.ready_at <= at;
+  select t.jobs_workspace, t.jobs_number, t.taken_workspace, t.taken_name
+  into jobs_workspace, jobs_number, lanes_workspace, lanes_name
+  from quotewire.lease_jobs_1(at, ends_at, most, kinds, lanes_workspace, lanes_name, false) t;
+
+  next_at := least(
+    (
+      select least(l.ready_at, case when lanes_name is null then l.lease_ends_at end) from quotewire.lane l
+      where l.workspace_id = of_workspace and l.name = 'ordered'
+    ),
+    quotewire.next_due_in_lanes_1(jobs_workspace, jobs_number, lanes_workspace, lanes_name)
+  );
+  is_busy := exists (
+    select from quotewire.job j
+    where j.workspace_id = of_workspace and j.lane = 'ordered' and j.leased_until is not null
+  ) or jobs_number is null and exists (
+    select from quotewire.job j join quotewire.workspace w on w.workspace_id = j.workspace_id
+    where j.workspace_id = of_workspace and j.lane = 'ordered' and j.leased_until is null
+      and j.due_at <= at + w.clock_offset_ms and j.kind <> all (kinds)
+  );
+  return query select c.*, next_at, is_busy from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
+end $$;
+
+-- Gives jobs back before their leases end: they are due when they were before. Passes over leases that are lost already.
+create function quotewire.release_1(leases_workspace_id text[], leases_number bigint[], leases_lease integer[])
+returns void
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  lanes_workspace text[]; lanes_name text[];
+begin
+  perform from quotewire.workspace w where w.workspace_id = any (leases_workspace_id)
+  order by w.workspace_id for update;
+  select array_agg(t.workspace_id), array_agg(t.name) into lanes_workspace, lanes_name from (
+    select l.workspace_id, l.name from quotewire.lane l
+    join (
+      select distinct j.workspace_id, j.lane from unnest(leases_workspace_id, leases_number) r (workspace_id, number)
+      join quotewire.job j on j.workspace_id = r.workspace_id and j.number = r.number
+      where j.lane is not null
+    ) s on s.workspace_id = l.workspace_id and s.lane = l.name
+    order by l.workspace_id, l.name for update of l
+  ) t;
+  update quotewire.job j
+  set held = false, leased_until = null, ready_at = j.due_at - w.clock_offset_ms
+  from unnest(leases_workspace_id, leases_number, leases_lease) r (workspace_id, number, lease)
+  join quotewire.workspace w on w.workspace_id = r.workspace_id
+  where j.workspace_id = r.workspace_id and j.number = r.number and j.lease = r.lease and j.held;
+  if lanes_name is not null then
+    perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
+  end if;
+end $$;

@@ -1,0 +1,162 @@
+-- The parts of `claim_1` and `claim_ordered_1`. Only they call them, so that they are planned and run with their settings.
+
+-- Ends the leases in lanes whose time is over, so that their jobs wait again. Who holds such a job can still finish it until
+-- it is claimed again. The caller holds the locks of the lanes.
+create function quotewire.end_leases_1(at bigint, lanes_workspace text[], lanes_name text[]) returns void
+language plpgsql as $$
+begin
+  if lanes_name is null then
+    return;
+  end if;
+  update quotewire.job j set leased_until = null
+  from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+  where j.workspace_id = t.workspace_id and j.lane = t.name and j.leased_until <= at;
+  perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
+end $$;
+
+-- Leases up to `most` jobs that are due at `at`: of the given lanes, whose locks the caller holds, and those without a lane
+-- if asked. Answers the jobs, urgent ones first and else the earliest, and the lanes that gave some.
+--
+-- A lane gives no more than its limit leaves. The lane "ordered" gives only jobs that are due at its first moment, and
+-- none behind a job of an unknown kind.
+create function quotewire.lease_jobs_1(
+  at bigint, ends_at bigint, most integer, kinds text[], lanes_workspace text[], lanes_name text[],
+  with_jobs_without_lane boolean,
+  out jobs_workspace text[], out jobs_number bigint[], out taken_workspace text[], out taken_name text[]
+) language plpgsql as $$
+begin
+  with of_lanes as (
+    select l.workspace_id, j.number, l.name, l.urgent, j.due_at - w.clock_offset_ms as ready_at
+    from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+    join quotewire.lane l on l.workspace_id = t.workspace_id and l.name = t.name
+    join quotewire.workspace w on w.workspace_id = t.workspace_id
+    cross join lateral (
+      select count(*)::integer as leased from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
+    ) held
+    cross join lateral (
+      select min(j.number) as number from quotewire.job j
+      where l.name = 'ordered' and j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+        and j.due_at <= l.ready_at + w.clock_offset_ms and j.kind <> all (kinds)
+    ) unknown
+    cross join lateral (
+      select j.number, j.due_at from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+        and j.kind = any (kinds) and (unknown.number is null or j.number < unknown.number)
+        and j.due_at <= case when l.name = 'ordered' then l.ready_at else at end + w.clock_offset_ms
+      order by j.due_at, j.number
+      limit case when l.name = 'ordered' then most else least(most, l.max_leased - held.leased) end
+    ) j
+  ), without_lane as (
+    select j.workspace_id, j.number, null::text, false, j.ready_at from quotewire.job j
+    where with_jobs_without_lane and j.lane is null and j.ready_at <= at and j.kind = any (kinds)
+    order by j.ready_at, j.number limit most for update skip locked
+  ), chosen as (
+    select * from (select * from of_lanes union all select * from without_lane) c
+    order by c.urgent desc, c.ready_at, c.number limit most
+  ), leased as (
+    update quotewire.job j set lease = j.lease + 1, expired_leases = j.expired_leases + j.held::integer, held = true,
+      leased_until = ends_at, ready_at = case when j.lane is null then ends_at else j.ready_at end
+    from chosen c where j.workspace_id = c.workspace_id and j.number = c.number
+  )
+  select array_agg(c.workspace_id), array_agg(c.number),
+    array_agg(c.workspace_id) filter (where c.name is not null), array_agg(c.name) filter (where c.name is not null)
+  into jobs_workspace, jobs_number, taken_workspace, taken_name
+  from (select * from chosen c order by c.urgent desc, c.ready_at, c.number) c;
+  if taken_name is not null then
+    select array_agg(t.workspace_id), array_agg(t.name) into taken_workspace, taken_name
+    from (select distinct * from unnest(taken_workspace, taken_name) t (workspace_id, name)) t;
+    perform quotewire.refresh_lanes_1(taken_workspace, taken_name);
+  end if;
+end $$;
+
+-- Answers when the next job of all workspaces comes due, or the next lease of a lane ends, whichever is first. The jobs just
+-- leased until `ends_at` do not count, nor do the leases of the lanes that gave them; null where there are none.
+--
+-- It reads no more than the first entries of four indexes.
+create function quotewire.next_due_1(
+  kinds text[], ends_at bigint, jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
+) returns bigint
+language plpgsql as $$
+begin
+  return least(
+    (
+      select j.ready_at from quotewire.job j
+      where j.lane is null and j.kind = any (kinds) and (
+        jobs_number is null or j.ready_at < ends_at
+        or (j.workspace_id, j.number) not in (
+          select t.workspace_id, t.number from unnest(jobs_workspace, jobs_number) t (workspace_id, number)
+        )
+      )
+      order by j.ready_at limit 1
+    ),
+    (select min(l.ready_at) from quotewire.lane l where l.urgent and l.ready_at is not null),
+    (select min(l.ready_at) from quotewire.lane l where not l.urgent and l.ready_at is not null),
+    (
+      select l.lease_ends_at from quotewire.lane l
+      where l.lease_ends_at is not null and (
+        lanes_name is null
+        or (l.workspace_id, l.name) not in (
+          select t.workspace_id, t.name from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+        )
+      )
+      order by l.lease_ends_at limit 1
+    )
+  );
+end $$;
+
+-- The same of the lanes that gave jobs: answers when a lease that was there before ends, or when the next job comes due that
+-- waits behind the leased ones, whichever is first.
+create function quotewire.next_due_in_lanes_1(
+  jobs_workspace text[], jobs_number bigint[], lanes_workspace text[], lanes_name text[]
+) returns bigint
+language plpgsql as $$
+begin
+  if lanes_name is null then
+    return null;
+  end if;
+  return (
+    select min(least(
+      others.leased_until,
+      -- In a full lane it waits for the first of the leases to end, too.
+      case when l.ready_at is null and waiting.due_at is not null
+        then greatest(waiting.due_at - w.clock_offset_ms, l.lease_ends_at) end
+    ))
+    from unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+    join quotewire.lane l on l.workspace_id = t.workspace_id and l.name = t.name
+    join quotewire.workspace w on w.workspace_id = t.workspace_id
+    left join lateral (
+      select min(j.leased_until) as leased_until from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is not null
+        and (j.workspace_id, j.number) not in (
+          select t.workspace_id, t.number from unnest(jobs_workspace, jobs_number) t (workspace_id, number)
+        )
+    ) others on true
+    left join lateral (
+      select j.due_at from quotewire.job j
+      where j.workspace_id = l.workspace_id and j.lane = l.name and j.leased_until is null
+      order by j.due_at, j.number limit 1
+    ) waiting on true
+  );
+end $$;
+
+-- Answers the jobs of a claim in their order, as they are stored now; one row of nulls where there are none.
+create function quotewire.claimed_jobs_1(jobs_workspace text[], jobs_number bigint[])
+returns table (
+  workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
+  payload text, lease integer, expired_leases integer
+)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+  if jobs_number is null then
+    return next;
+    return;
+  end if;
+  return query
+  select j.workspace_id, j.number, j.kind, j.due_at, j.lane, l.max_leased, l.urgent, j.payload, j.lease, j.expired_leases
+  from unnest(jobs_workspace, jobs_number) with ordinality t (workspace_id, number, place)
+  join quotewire.job j on j.workspace_id = t.workspace_id and j.number = t.number
+  left join quotewire.lane l on l.workspace_id = j.workspace_id and l.name = j.lane
+  order by t.place;
+end $$;

@@ -1,0 +1,99 @@
+-- Stores changes, each whole or not at all. Answers the refused ones: the place of the change, why, and the place of the
+-- first row that refuses it: a `lease` among the finishes, an `expectation` among the expects, a `write` among the writes.
+--
+-- Each kind of row comes as arrays, one for each column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A
+-- statement unnests one array and reads the others by place, at a fraction of what it costs to unnest all. An array that is
+-- null is a column of nulls. `..._change` is the place of the row's change, `..._workspace` that of its workspace among
+-- the workspaces; places count from 1. `expected` names each record that changes expect once; `expects` says which change
+-- expects which. `events_place` and `jobs_place` count the new events and jobs of one workspace.
+--
+-- Locks come first, in one order for everybody: workspaces, lanes, jobs. Every statement after them sees what the locks
+-- protect, so that a check still holds when the change is written. No two changes of one call may write the same record,
+-- finish the same job or move the same clock, and none may expect what one before it writes: the caller sees to that.
+create function quotewire.commit_1(
+  workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
+  clocks_change integer[], clocks_workspace integer[], clocks_offset_ms bigint[],
+  finishes_change integer[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[],
+  expects_change integer[], expects_record integer[],
+  expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[],
+  writes_change integer[], writes_workspace integer[], writes_keeps_history boolean[], writes_kind text[], writes_id text[],
+  writes_version integer[], writes_parent text[], writes_status text[], writes_line text[], writes_labels text[],
+  writes_created_at bigint[], writes_updated_at bigint[], writes_expires_at bigint[], writes_body text[],
+  events_change integer[], events_workspace integer[], events_place integer[], events_id text[],
+  events_occurred_at bigint[], events_body text[],
+  jobs_change integer[], jobs_workspace integer[], jobs_place integer[], jobs_kind text[], jobs_due_at bigint[],
+  jobs_lane text[], jobs_max_leased integer[], jobs_urgent boolean[], jobs_payload text[]
+) returns table (change integer, reason text, place integer)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  -- Of each workspace the numbers of the last event and job before this call, and the offset of its clock.
+  locked record; last_events bigint[]; last_jobs bigint[]; offsets_ms bigint[];
+  -- The lanes that are refreshed at the end.
+  lanes_workspace text[]; lanes_name text[];
+  -- The places of rows that refuse their changes, and those changes.
+  lost_leases integer[]; unmet_expectations integer[]; stale_writes integer[];
+  refused integer[] := '{}';
+begin
+  locked := quotewire.lock_workspaces_1(workspaces_id, workspaces_events, workspaces_jobs);
+  last_events := locked.last_events; last_jobs := locked.last_jobs; offsets_ms := locked.offsets_ms;
+  if jobs_lane <> '{}' or finishes_change <> '{}' or clocks_change <> '{}' then
+    select l.lanes_workspace, l.lanes_name into lanes_workspace, lanes_name
+    from quotewire.lock_lanes_1(
+      workspaces_id, offsets_ms, jobs_workspace, jobs_due_at, jobs_lane, jobs_max_leased, jobs_urgent,
+      finishes_workspace, finishes_number, clocks_workspace
+    ) l;
+  end if;
+
+  if finishes_change <> '{}' then
+    lost_leases := quotewire.lost_leases_1(workspaces_id, finishes_workspace, finishes_number, finishes_lease);
+    refused := quotewire.refuse_1(refused, finishes_change, lost_leases);
+  end if;
+  if expects_change <> '{}' then
+    unmet_expectations := quotewire.unmet_expectations_1(
+      refused, workspaces_id, expects_change, expects_record, expected_workspace, expected_kind, expected_id,
+      expected_version
+    );
+    refused := quotewire.refuse_1(refused, expects_change, unmet_expectations);
+  end if;
+  stale_writes := quotewire.write_records_1(
+    refused, workspaces_id, writes_change, writes_workspace, writes_keeps_history, writes_kind, writes_id, writes_version,
+    writes_parent, writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at,
+    writes_body
+  );
+  refused := quotewire.refuse_1(refused, writes_change, stale_writes);
+  if refused <> '{}' then
+    return query
+    select finishes_change[p], 'lease', min(p) from unnest(lost_leases) p group by 1
+    union all select expects_change[p], 'expectation', min(p) from unnest(unmet_expectations) p group by 1
+    union all select writes_change[p], 'write', min(p) from unnest(stale_writes) p group by 1;
+    select g.events_place, g.jobs_place into events_place, jobs_place
+    from quotewire.give_numbers_back_1(
+      refused, workspaces_id, events_change, events_workspace, jobs_change, jobs_workspace
+    ) g;
+  end if;
+
+  if events_change <> '{}' then
+    insert into quotewire.event (workspace_id, number, id, occurred_at, body)
+    select workspaces_id[events_workspace[i]], last_events[events_workspace[i]] + events_place[i], events_id[i],
+      events_occurred_at[i], events_body[i]
+    from unnest(events_change) with ordinality e (change, i)
+    where not e.change = any (refused);
+  end if;
+  if clocks_change <> '{}' then
+    offsets_ms := quotewire.move_clocks_1(
+      refused, workspaces_id, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms
+    );
+  end if;
+  if jobs_change <> '{}' or finishes_change <> '{}' then
+    perform quotewire.change_jobs_1(
+      refused, workspaces_id, last_jobs, offsets_ms, jobs_change, jobs_workspace, jobs_place, jobs_kind, jobs_due_at,
+      jobs_lane, jobs_payload, finishes_change, finishes_workspace, finishes_number
+    );
+  end if;
+  if lanes_name is not null or refused <> '{}' then
+    perform quotewire.settle_lanes_1(
+      lanes_workspace, lanes_name, refused, workspaces_id, jobs_workspace, jobs_lane
+    );
+  end if;
+end $$;

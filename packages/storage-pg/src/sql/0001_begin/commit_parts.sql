@@ -1,0 +1,314 @@
+-- The parts of `commit_1`, in the order in which it calls them. Only it calls them, so that they are planned and run with
+-- its settings. Their arrays are those of `commit_1`; `refused` are the places of the changes that are refused already.
+
+-- Locks workspaces, in the order given, and counts their new events and jobs. Answers for each the number of the last event
+-- and of the last job before the new ones, and how far its clock is ahead of real time.
+create function quotewire.lock_workspaces_1(
+  workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
+  out last_events bigint[], out last_jobs bigint[], out offsets_ms bigint[]
+) language plpgsql as $$
+declare
+  last_event bigint;
+  last_job bigint;
+  offset_ms bigint;
+begin
+  for u in 1 .. cardinality(workspaces_id) loop
+    loop
+      update quotewire.workspace w
+      set last_event = w.last_event + workspaces_events[u], last_job = w.last_job + workspaces_jobs[u]
+      where w.workspace_id = workspaces_id[u]
+      returning w.last_event - workspaces_events[u], w.last_job - workspaces_jobs[u], w.clock_offset_ms
+      into last_event, last_job, offset_ms;
+      exit when found;
+      insert into quotewire.workspace (workspace_id) values (workspaces_id[u]) on conflict do nothing;
+    end loop;
+    last_events[u] := last_event;
+    last_jobs[u] := last_job;
+    offsets_ms[u] := offset_ms;
+  end loop;
+end $$;
+
+-- Makes the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks move.
+-- Answers the lanes that have to be refreshed; null where none has to.
+create function quotewire.lock_lanes_1(
+  workspaces_id text[], offsets_ms bigint[], jobs_workspace integer[], jobs_due_at bigint[], jobs_lane text[],
+  jobs_max_leased integer[], jobs_urgent boolean[], finishes_workspace integer[], finishes_number bigint[],
+  clocks_workspace integer[], out lanes_workspace text[], out lanes_name text[]
+) language plpgsql as $$
+declare
+  refresh_all constant boolean := finishes_workspace <> '{}' or clocks_workspace <> '{}';
+begin
+  if jobs_lane <> '{}' then
+    -- A new job can only bring the lane's `ready_at` forward. Where the lane was full, or its limit changes, that is not
+    -- known here: null, and the lane is refreshed.
+    with entered as (
+      insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
+      select workspaces_id[jobs_workspace[i]], j.lane, max(jobs_max_leased[i]), bool_or(jobs_urgent[i]),
+        min(jobs_due_at[i] - offsets_ms[jobs_workspace[i]])
+      from unnest(jobs_lane) with ordinality j (lane, i)
+      where j.lane is not null group by 1, 2 order by 1, 2
+      on conflict (workspace_id, name) do update set max_leased = excluded.max_leased, urgent = excluded.urgent,
+        ready_at = case when l.max_leased = excluded.max_leased and (l.lease_ends_at is null or l.ready_at is not null)
+          then least(l.ready_at, excluded.ready_at) end
+      returning l.workspace_id, l.name, l.ready_at
+    )
+    select array_agg(e.workspace_id), array_agg(e.name) into lanes_workspace, lanes_name from entered e
+    where refresh_all or e.ready_at is null;
+  end if;
+  if refresh_all then
+    select array_agg(t.workspace_id), array_agg(t.name) into lanes_workspace, lanes_name from (
+      select l.workspace_id, l.name from quotewire.lane l
+      join (
+        select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
+        union
+        select j.workspace_id, j.lane from unnest(finishes_workspace) with ordinality f (workspace, i)
+        join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = finishes_number[i]
+        where j.lane is not null
+        union
+        select l.workspace_id, l.name from unnest(clocks_workspace) c (workspace)
+        join quotewire.lane l on l.workspace_id = workspaces_id[c.workspace]
+      ) s (workspace_id, name) on l.workspace_id = s.workspace_id and l.name = s.name
+      order by l.workspace_id, l.name for update of l
+    ) t;
+  end if;
+end $$;
+
+-- Locks the jobs that are finished. Answers the places of those that can no longer be: somebody else has claimed the job,
+-- or it is gone.
+create function quotewire.lost_leases_1(
+  workspaces_id text[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[]
+) returns integer[]
+language plpgsql as $$
+declare
+  held integer[];
+begin
+  if finishes_workspace is null then
+    return '{}';
+  end if;
+  held := array(
+    select i from unnest(finishes_workspace) with ordinality f (workspace, i)
+    join quotewire.job j on j.workspace_id = workspaces_id[f.workspace] and j.number = finishes_number[i]
+    where j.held and j.lease = finishes_lease[i]
+    order by j.workspace_id, j.number for update of j
+  );
+  if cardinality(held) = cardinality(finishes_workspace) then
+    return '{}';
+  end if;
+  return array(
+    select i from unnest(finishes_workspace) with ordinality f (workspace, i) where not i = any (held)
+  );
+end $$;
+
+-- Answers the places of the expectations that are not met: the record has another version now. A change that is refused
+-- already is not looked at.
+create function quotewire.unmet_expectations_1(
+  refused integer[], workspaces_id text[], expects_change integer[], expects_record integer[],
+  expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[]
+) returns integer[]
+language plpgsql as $$
+declare
+  changed integer[];
+begin
+  if expects_change is null then
+    return '{}';
+  end if;
+  changed := array(
+    select i from unnest(expected_workspace) with ordinality e (workspace, i)
+    where expected_version[i] <> coalesce((
+      select r.version from quotewire.record r
+      where r.workspace_id = workspaces_id[e.workspace] and r.kind = expected_kind[i] and r.id = expected_id[i]
+    ), 0)
+  );
+  if changed = '{}' then
+    return '{}';
+  end if;
+  return array(
+    select i from unnest(expects_change) with ordinality e (change, i)
+    where expects_record[i] = any (changed) and not e.change = any (refused)
+  );
+end $$;
+
+-- Adds to the refused changes those of some rows.
+create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
+language plpgsql as $$
+begin
+  if places = '{}' then
+    return refused;
+  end if;
+  return refused || array(select rows_change[p.place] from unnest(places) p (place));
+end $$;
+
+-- Writes records, but for changes that are refused. Answers the places of the writes that do not follow the version that is
+-- stored: nothing of their changes is written.
+--
+-- First versions are inserted optimistically. We look at what is stored only if a key of theirs is taken, or if there are
+-- later versions to write.
+create function quotewire.write_records_1(
+  refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
+  writes_keeps_history boolean[], writes_kind text[], writes_id text[], writes_version integer[], writes_parent text[],
+  writes_status text[], writes_line text[], writes_labels text[], writes_created_at bigint[], writes_updated_at bigint[],
+  writes_expires_at bigint[], writes_body text[]
+) returns integer[]
+language plpgsql as $$
+declare
+  stale integer[];
+begin
+  if writes_change is null then
+    return '{}';
+  end if;
+  if 1 = all (writes_version) then
+    if quotewire.insert_records_1(
+      refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
+      writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+    ) then
+      return '{}';
+    end if;
+  end if;
+
+  stale := array(
+    select i from unnest(writes_change) with ordinality w (change, i)
+    where not w.change = any (refused) and writes_version[i] - 1 <> coalesce((
+      select r.version from quotewire.record r
+      where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
+    ), 0)
+  );
+  refused := quotewire.refuse_1(refused, writes_change, stale);
+  if 1 = any (writes_version) then
+    if not quotewire.insert_records_1(
+      refused, workspaces_id, writes_change, writes_workspace, writes_kind, writes_id, writes_version, writes_parent,
+      writes_status, writes_line, writes_labels, writes_created_at, writes_updated_at, writes_expires_at, writes_body
+    ) then
+      raise exception 'Two writes of one record in a call' using errcode = 'unique_violation';
+    end if;
+  end if;
+  if true = any (writes_keeps_history) then
+    insert into quotewire.older_version
+    select r.* from unnest(writes_change) with ordinality w (change, i)
+    join quotewire.record r
+      on r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
+    where writes_keeps_history[i] and writes_version[i] > 1 and not w.change = any (refused);
+  end if;
+  update quotewire.record r set version = writes_version[i], parent = writes_parent[i], status = writes_status[i],
+    line = writes_line[i], labels = coalesce(string_to_array(writes_labels[i], E'\n'), '{}'),
+    created_at = writes_created_at[i], updated_at = writes_updated_at[i], expires_at = writes_expires_at[i],
+    body = writes_body[i]
+  from unnest(writes_change) with ordinality w (change, i)
+  where r.workspace_id = workspaces_id[writes_workspace[i]] and r.kind = writes_kind[i] and r.id = writes_id[i]
+    and writes_version[i] > 1 and not w.change = any (refused);
+  return stale;
+end $$;
+
+-- Inserts the first versions among some writes, but for refused changes: all of them, or none and false if a key is taken.
+create function quotewire.insert_records_1(
+  refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[], writes_kind text[],
+  writes_id text[], writes_version integer[], writes_parent text[], writes_status text[], writes_line text[],
+  writes_labels text[], writes_created_at bigint[], writes_updated_at bigint[], writes_expires_at bigint[],
+  writes_body text[]
+) returns boolean
+language plpgsql as $$
+begin
+  insert into quotewire.record (
+    workspace_id, kind, id, version, parent, status, line, labels, created_at, updated_at, expires_at, body
+  )
+  select workspaces_id[writes_workspace[i]], writes_kind[i], writes_id[i], 1, writes_parent[i], writes_status[i],
+    writes_line[i], coalesce(string_to_array(writes_labels[i], E'\n'), '{}'), writes_created_at[i],
+    writes_updated_at[i], writes_expires_at[i], writes_body[i]
+  from unnest(writes_change) with ordinality w (change, i)
+  where writes_version[i] = 1 and not w.change = any (refused);
+  return true;
+exception when unique_violation then
+  return false;
+end $$;
+
+-- Takes the new events and jobs of refused changes off the counters again, so that numbers have no gaps. Answers the places
+-- of the events and jobs among those of their workspaces that are left. Nobody has seen the counters yet.
+create function quotewire.give_numbers_back_1(
+  refused integer[], workspaces_id text[], events_change integer[], events_workspace integer[], jobs_change integer[],
+  jobs_workspace integer[], out events_place integer[], out jobs_place integer[]
+) language plpgsql as $$
+begin
+  update quotewire.workspace w set last_event = w.last_event - n.events, last_job = w.last_job - n.jobs
+  from (
+    select u.id, (
+      select count(*) from unnest(events_workspace) with ordinality e (workspace, i)
+      where e.workspace = u.place and events_change[i] = any (refused)
+    ) as events, (
+      select count(*) from unnest(jobs_workspace) with ordinality j (workspace, i)
+      where j.workspace = u.place and jobs_change[i] = any (refused)
+    ) as jobs
+    from unnest(workspaces_id) with ordinality u (id, place)
+  ) n
+  where w.workspace_id = n.id and n.events + n.jobs > 0;
+  events_place := array(
+    select count(*) filter (where not e.change = any (refused)) over (partition by events_workspace[i] order by i)
+    from unnest(events_change) with ordinality e (change, i) order by i
+  );
+  jobs_place := array(
+    select count(*) filter (where not j.change = any (refused)) over (partition by jobs_workspace[i] order by i)
+    from unnest(jobs_change) with ordinality j (change, i) order by i
+  );
+end $$;
+
+-- Moves the clocks of workspaces, but for refused changes, and with them the jobs that wait without a lane; their lanes are
+-- refreshed later. Answers for each workspace how far its clock is ahead now.
+create function quotewire.move_clocks_1(
+  refused integer[], workspaces_id text[], offsets_ms bigint[], clocks_change integer[], clocks_workspace integer[],
+  clocks_offset_ms bigint[]
+) returns bigint[]
+language plpgsql as $$
+declare
+  moved text;
+begin
+  for c in 1 .. coalesce(cardinality(clocks_change), 0) loop
+    continue when clocks_change[c] = any (refused);
+    moved := workspaces_id[clocks_workspace[c]];
+    update quotewire.workspace w set clock_offset_ms = clocks_offset_ms[c] where w.workspace_id = moved;
+    update quotewire.job j set ready_at = greatest(j.due_at - clocks_offset_ms[c], j.leased_until)
+    where j.workspace_id = moved and j.lane is null;
+    offsets_ms[clocks_workspace[c]] := clocks_offset_ms[c];
+  end loop;
+  return offsets_ms;
+end $$;
+
+-- Adds the new jobs and removes the finished ones, but for refused changes.
+create function quotewire.change_jobs_1(
+  refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], jobs_change integer[],
+  jobs_workspace integer[], jobs_place integer[], jobs_kind text[], jobs_due_at bigint[], jobs_lane text[],
+  jobs_payload text[], finishes_change integer[], finishes_workspace integer[], finishes_number bigint[]
+) returns void
+language plpgsql as $$
+begin
+  if jobs_change <> '{}' then
+    insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
+    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
+      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
+    from unnest(jobs_change) with ordinality j (change, i)
+    where not j.change = any (refused);
+  end if;
+  if finishes_change <> '{}' then
+    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
+    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
+      and not f.change = any (refused);
+  end if;
+end $$;
+
+-- Refreshes lanes whose jobs have changed, and removes those that are empty. Where changes were refused, their jobs have
+-- come to nothing: then the lanes of all new jobs are refreshed.
+create function quotewire.settle_lanes_1(
+  lanes_workspace text[], lanes_name text[], refused integer[], workspaces_id text[], jobs_workspace integer[],
+  jobs_lane text[]
+) returns void
+language plpgsql as $$
+begin
+  if refused <> '{}' then
+    select array_agg(s.workspace_id), array_agg(s.name) into lanes_workspace, lanes_name from (
+      select * from unnest(lanes_workspace, lanes_name) n (workspace_id, name)
+      union
+      select workspaces_id[jobs_workspace[i]], j.lane from unnest(jobs_lane) with ordinality j (lane, i)
+      where j.lane is not null
+    ) s (workspace_id, name);
+  end if;
+  perform quotewire.refresh_lanes_1(lanes_workspace, lanes_name);
+  delete from quotewire.lane l using unnest(lanes_workspace, lanes_name) t (workspace_id, name)
+  where l.workspace_id = t.workspace_id and l.name = t.name and l.ready_at is null and l.lease_ends_at is null;
+end $$;

@@ -1,0 +1,84 @@
+-- Erasing goes in batches: each function holds the lock of the workspace for one batch, so that writers wait little.
+
+-- Erases up to `most` records of a kind that are older than `before`, oldest first, with every version of them, and with
+-- their children if asked. Answers how many records of each kind were erased.
+create function quotewire.erase_records_1(
+  of_workspace text, of_kind text, before bigint, most integer, with_children boolean
+) returns table (kind text, count bigint)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+begin
+  perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
+  return query
+  with old as (
+    select r.kind, r.id from quotewire.record r
+    where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before
+      and r.created_at > -9007199254740992 -- to use the index record_age
+    order by r.created_at, r.id limit most
+  ), doomed as (
+    select o.kind, o.id from old o
+    union
+    select r.kind, r.id from old o join quotewire.record r on r.workspace_id = of_workspace and r.parent = o.id
+    where with_children
+  ), older as (
+    delete from quotewire.older_version v using doomed d
+    where v.workspace_id = of_workspace and v.kind = d.kind and v.id = d.id
+  ), erased as (
+    delete from quotewire.record r using doomed d
+    where r.workspace_id = of_workspace and r.kind = d.kind and r.id = d.id
+    returning r.kind
+  )
+  select e.kind, count(*) from erased e group by e.kind;
+end $$;
+
+-- Erases up to `most` events from the beginning of a feed, up to the first that occurred at `before` or later. Answers
+-- how many; the workspace remembers up to which number its feed is erased.
+create function quotewire.erase_events_1(of_workspace text, before bigint, most integer) returns bigint
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  first bigint;
+  last bigint;
+begin
+  select w.erased_through, least(w.erased_through + most, w.last_event) into first, last
+  from quotewire.workspace w where w.workspace_id = of_workspace for update;
+  last := coalesce((
+    select e.number - 1 from quotewire.event e
+    where e.workspace_id = of_workspace and e.number > first and e.number <= last and e.occurred_at >= before
+    order by e.number limit 1
+  ), last);
+  if last is null or last <= first then
+    return 0;
+  end if;
+  delete from quotewire.event e where e.workspace_id = of_workspace and e.number > first and e.number <= last;
+  update quotewire.workspace w set erased_through = last where w.workspace_id = of_workspace;
+  return last - first;
+end $$;
+
+-- Erases everything of a workspace but the records of some kinds, in one transaction: nobody sees half of it. Keeps the
+-- workspace's clock and counters, so that numbers go on. Answers how many records of each kind, events and jobs it erased.
+create function quotewire.erase_workspace_1(of_workspace text, surviving text[])
+returns table (what text, kind text, count bigint)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+begin
+  perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
+  perform from quotewire.lane l where l.workspace_id = of_workspace order by l.name for update;
+  return query
+  with erased as (
+    delete from quotewire.record r where r.workspace_id = of_workspace and not r.kind = any (surviving)
+    returning r.kind
+  )
+  select 'records', e.kind, count(*) from erased e group by e.kind;
+  delete from quotewire.older_version v where v.workspace_id = of_workspace and not v.kind = any (surviving);
+  return query
+  with erased as (delete from quotewire.event e where e.workspace_id = of_workspace returning 1)
+  select 'events', null::text, count(*) from erased;
+  return query
+  with erased as (delete from quotewire.job j where j.workspace_id = of_workspace returning 1)
+  select 'jobs', null::text, count(*) from erased;
+  delete from quotewire.lane l where l.workspace_id = of_workspace;
+  update quotewire.workspace w set erased_through = w.last_event where w.workspace_id = of_workspace;
+end $$;

@@ -1,0 +1,124 @@
+-- The tables.
+--
+-- Every primary key begins with the workspace, so that the tables can be distributed by it. Texts are compared byte by
+-- byte (collation "C"), so that lists are in the order of their ids on every server. The indexes that a claim reads span
+-- all workspaces and begin with a time: on a server that holds some of the workspaces they hold what is due there.
+--
+-- Times are milliseconds: `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` of workspace time, all
+-- others of real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
+--
+-- The functions that hosts call switch off every plan but by an index: while a table is small, its statistics would choose
+-- plans that are wrong when it has grown, and a plan is made once for each connection (also behind a pooler that drops
+-- settings of connections). The functions that only other
+-- functions call run with the settings of their callers. A function has a number in its name: a migration that changes what
+-- one takes or answers adds the next number, and older hosts go on with theirs.
+
+-- One row for each workspace: its lock, its clock and its counters.
+create table quotewire.workspace (
+  workspace_id text collate "C" primary key,
+  clock_offset_ms bigint not null default 0,
+  -- The number of the newest event, and of the newest event that was erased.
+  last_event bigint not null default 0,
+  erased_through bigint not null default 0,
+  -- The number of the newest job.
+  last_job bigint not null default 0
+) with (fillfactor = 50);
+
+-- The newest version of each record.
+create table quotewire.record (
+  workspace_id text collate "C" not null,
+  kind text collate "C" not null,
+  id text collate "C" not null,
+  version integer not null,
+  parent text collate "C",
+  status text collate "C",
+  line text collate "C",
+  labels text[] collate "C" not null,
+  created_at bigint not null,
+  updated_at bigint not null,
+  expires_at bigint,
+  body text not null,
+  primary key (workspace_id, kind, id)
+) with (fillfactor = 85);
+
+create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
+
+-- The condition is always true. Only a query that repeats it can use this index, so that the planner never takes it where
+-- the primary key is meant.
+create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at > -9007199254740992;
+
+-- The versions before the newest, of the kinds that keep them.
+create table quotewire.older_version (
+  like quotewire.record,
+  primary key (workspace_id, kind, id, version)
+);
+
+-- The feed. Numbers of a workspace follow the order of its commits, without gaps.
+create table quotewire.event (
+  workspace_id text collate "C" not null,
+  number bigint not null,
+  id text collate "C" not null,
+  occurred_at bigint not null,
+  body text not null,
+  primary key (workspace_id, number)
+);
+
+-- Work that is due now or later. A job without a lane is claimed by `ready_at`; a job in a lane is claimed through its
+-- lane, and its own `ready_at` is not used.
+create table quotewire.job (
+  workspace_id text collate "C" not null,
+  number bigint not null,
+  kind text collate "C" not null,
+  due_at bigint not null,
+  ready_at bigint not null,
+  lane text collate "C",
+  -- Counts the claims. Only the newest one can finish the job.
+  lease integer not null default 0,
+  -- Counts the claims whose lease ended before the job was finished.
+  expired_leases integer not null default 0,
+  -- Whether somebody can still finish the job: until it is released or claimed again, even after the lease has ended.
+  held boolean not null default false,
+  leased_until bigint,
+  payload text not null,
+  primary key (workspace_id, number)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+
+create index job_ready on quotewire.job (ready_at) where lane is null;
+
+create index job_waiting on quotewire.job (workspace_id, lane, due_at, number)
+  where lane is not null and leased_until is null;
+
+create index job_leased on quotewire.job (workspace_id, lane, leased_until)
+  where lane is not null and leased_until is not null;
+
+-- The lanes in which jobs wait, derived from their jobs (`refresh_lanes_1`). The lane "ordered" runs a workspace's
+-- ordered jobs one at a time; the name of any other begins with "lane ".
+create table quotewire.lane (
+  workspace_id text collate "C" not null,
+  name text collate "C" not null,
+  max_leased integer not null,
+  urgent boolean not null,
+  -- When the next of its jobs can be claimed; null while none can: none waits, or the lane is full.
+  ready_at bigint,
+  -- When the first of its leases ends; null where none is leased.
+  lease_ends_at bigint,
+  primary key (workspace_id, name)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+
+create index lane_urgent on quotewire.lane (ready_at) where urgent and ready_at is not null;
+
+create index lane_ready on quotewire.lane (ready_at) where not urgent and ready_at is not null;
+
+create index lane_lease_ends on quotewire.lane (lease_ends_at) where lease_ends_at is not null;
+
+-- Counts that hosts share, each in one window of time.
+create table quotewire.tally (
+  workspace_id text collate "C" not null,
+  name text collate "C" not null,
+  window_start bigint not null,
+  window_ms bigint not null,
+  total bigint not null,
+  primary key (workspace_id, name, window_start, window_ms)
+) with (fillfactor = 50);
+
+create index tally_end on quotewire.tally ((window_start + window_ms));

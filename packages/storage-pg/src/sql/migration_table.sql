@@ -1,0 +1,9 @@
+-- Where migrations are noted. Every migration begins with this, so it must be safe to repeat.
+create schema if not exists quotewire;
+
+create table if not exists quotewire.migration (
+  number integer primary key,
+  name text not null,
+  serves_from integer not null,
+  applied_at timestamptz not null default now()
+);

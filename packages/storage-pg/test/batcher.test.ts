@@ -1,0 +1,227 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Batcher } from "@quotewire/core"
+import { Cause, Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
+
+interface Item extends Partial<Batcher.Locks> {
+  readonly name: string
+  readonly queue?: string
+  readonly size?: number
+}
+
+type Options = Batcher.BatcherOptions<Item, string, string>
+
+const answerAll: Options["send"] = (items) => Effect.succeed(items.map(({ name }) => Exit.succeed(`${name} is sent`)))
+
+/** A batcher whose batches take some time; what it sends, and what its items are answered. */
+const batching = Effect.fnUntraced(function* (takes_ms: number, options: Partial<Options> = {}) {
+  const sent: Array<string> = []
+  const answers: Array<string> = []
+  const send = options.send ?? answerAll
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const batcher = yield* Batcher.make<Item, string, string>({
+    unavailable: "unavailable",
+    max_batch: 200,
+    max_waiting: 1_000,
+    max_wait_ms: 10_000,
+    locksOf: ({ exclusive = [], shared = [] }) => ({ exclusive, shared }),
+    ...options,
+    send: (items) =>
+      Effect.suspend(() => {
+        sent.push(items.map(({ name }) => name).join(" "))
+        return Effect.andThen(Effect.sleep(takes_ms), send(items))
+      })
+  }).pipe(Scope.provide(scope))
+  const ask = (item: Item) =>
+    Effect.forkChild(
+      Effect.matchCause(batcher(item), {
+        onSuccess: (answer) => answers.push(answer),
+        onFailure: (cause) => answers.push(`${item.name} fails: ${Cause.pretty(cause).split("\n")[0]}`)
+      }),
+      { startImmediately: true }
+    )
+  const askAll = (names: string) => Effect.forEach(names.split(" "), (name) => ask({ name }))
+  return { sent, answers, ask, askAll, batcher, close: Scope.close(scope, Exit.void) }
+})
+
+const unavailable = (name: string) => `${name} fails: Error: unavailable`
+
+describe("items of a batcher", () => {
+  it.effect("go at once while nothing is under way, and else together in the order in which they came", () =>
+    Effect.gen(function* () {
+      const { answers, askAll, sent } = yield* batching(100)
+      yield* askAll("a")
+      yield* TestClock.adjust(50)
+      assert.deepStrictEqual(sent, ["a"])
+      yield* askAll("b c")
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, ["a", "b c"])
+      assert.deepStrictEqual(answers, ["a is sent", "b is sent", "c is sent"])
+      yield* askAll("d")
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(sent, ["a", "b c", "d"])
+    })
+  )
+
+  it.effect("never share a batch with an earlier item that locks what they need", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = yield* batching(100)
+      yield* ask({ name: "first" })
+      yield* TestClock.adjust(50)
+      yield* ask({ name: "shares", shared: ["x"] })
+      yield* ask({ name: "locks", exclusive: ["x"] })
+      yield* ask({ name: "shares-later", shared: ["x"] })
+      yield* ask({ name: "locks-later", exclusive: ["x"] })
+      yield* ask({ name: "other", exclusive: ["y"], shared: ["z"] })
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, ["first", "shares locks other", "shares-later locks-later"])
+    })
+  )
+
+  it.effect("go in batches of a limited number and size, where a large item goes alone", () =>
+    Effect.gen(function* () {
+      const size = { of: (item: Item) => item.size ?? 1, max: 10 }
+      const { ask, askAll, sent } = yield* batching(100, { max_batch: 3, size })
+      yield* askAll("a")
+      yield* TestClock.adjust(50)
+      yield* askAll("b c d e")
+      yield* ask({ name: "large", size: 11 })
+      yield* ask({ name: "f", size: 9 })
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(sent, ["a", "b c d", "e f", "large"])
+    })
+  )
+
+  it.effect("wait only for the batches of their own queue", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = yield* batching(100, { queueOf: ({ queue = "" }) => queue })
+      for (const name of ["a", "b"]) yield* ask({ name: `${name}1`, queue: name })
+      yield* TestClock.adjust(50)
+      for (const name of ["a", "b"]) yield* ask({ name: `${name}2`, queue: name })
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(sent, ["a1", "b1"])
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, ["a1", "b1", "a2", "b2"])
+    })
+  )
+})
+
+describe("a batcher that cannot keep up", () => {
+  it.effect("refuses an item at once if too many wait, and goes on with the others", () =>
+    Effect.gen(function* () {
+      const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
+      yield* askAll("a")
+      yield* TestClock.adjust(50)
+      yield* askAll("b c d")
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(answers, [unavailable("d")])
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, ["a", "b c"])
+    })
+  )
+
+  it.effect("gives up an item that has waited too long, and does not send it", () =>
+    Effect.gen(function* () {
+      const { answers, ask, sent } = yield* batching(10_000, { max_batch: 2 })
+      yield* ask({ name: "a" })
+      yield* TestClock.adjust(1)
+      for (const name of ["b", "c", "d"]) yield* ask({ name })
+      yield* TestClock.adjust(9_999)
+      // Two of them are under way now, and the third has not waited for so long yet.
+      assert.deepStrictEqual([answers, sent], [["a is sent"], ["a", "b c"]])
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(sent, ["a", "b c"])
+      assert.deepStrictEqual(answers.slice(1), ["b is sent", "c is sent", unavailable("d")])
+    })
+  )
+})
+
+describe("callers of a batcher", () => {
+  it.effect("take back an item that has not been sent when they are interrupted, and not one that has", () =>
+    Effect.gen(function* () {
+      let finished = 0
+      const { ask, sent } = yield* batching(100, {
+        send: (items) => {
+          finished += items.length
+          return answerAll(items)
+        }
+      })
+      const first = yield* ask({ name: "a" })
+      yield* TestClock.adjust(50)
+      const second = yield* ask({ name: "b" })
+      yield* ask({ name: "c" })
+      yield* Fiber.interrupt(first)
+      yield* Fiber.interrupt(second)
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, ["a", "c"])
+      assert.strictEqual(finished, 2)
+    })
+  )
+
+  it.effect("each get the answer to their own item", () =>
+    Effect.gen(function* () {
+      const { answers, askAll } = yield* batching(100, {
+        send: (items) =>
+          Effect.succeed(
+            items.map(({ name }) => (name === "bad" ? Exit.fail("conflict") : Exit.succeed(`${name} is sent`)))
+          )
+      })
+      yield* askAll("a bad b")
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(answers, ["a is sent", "bad fails: Error: conflict", "b is sent"])
+    })
+  )
+
+  it.effect("all get the failure of their batch, and the next batch is sent", () =>
+    Effect.gen(function* () {
+      const failing: ReadonlyArray<ReturnType<Options["send"]>> = [
+        Effect.fail("lost"),
+        Effect.die(new Error("a defect")),
+        Effect.succeed([Exit.succeed("only the first")])
+      ]
+      let batches = 0
+      const { answers, askAll } = yield* batching(100, {
+        send: (items) => failing[batches++] ?? answerAll(items)
+      })
+      for (const names of ["a b", "c d", "e f", "g h"]) {
+        yield* askAll(names)
+        yield* TestClock.adjust(500)
+      }
+      assert.deepStrictEqual(answers, [
+        "a fails: Error: lost",
+        "b fails: Error: lost",
+        "c fails: Error: a defect",
+        "d fails: Error: a defect",
+        "only the first",
+        "f fails: Error: A batch was sent that did not answer all items",
+        "g is sent",
+        "h is sent"
+      ])
+    })
+  )
+})
+
+describe("a batcher whose scope closes", () => {
+  it.effect("fails what is under way, what waits, and what comes later, as unavailable", () =>
+    Effect.gen(function* () {
+      const { answers, ask, askAll, close } = yield* batching(100)
+      yield* askAll("a")
+      yield* TestClock.adjust(50)
+      yield* askAll("b c")
+      yield* close
+      yield* Fiber.join(yield* ask({ name: "d" }))
+      assert.deepStrictEqual(answers.toSorted(), ["a", "b", "c", "d"].map(unavailable))
+    })
+  )
+
+  it.effect("fails an item that was to be sent in this very turn", () =>
+    Effect.gen(function* () {
+      const { answers, askAll, close, sent } = yield* batching(100)
+      yield* askAll("a b")
+      yield* close
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(sent, [])
+      assert.deepStrictEqual(answers, ["a", "b"].map(unavailable))
+    })
+  )
+})

@@ -1,0 +1,23 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Change, Storage } from "@quotewire/core"
+import { Effect } from "effect"
+import * as ChangeWriter from "../src/changes/ChangeWriter.ts"
+import { workspace } from "./support/hosts.ts"
+
+const lost = Effect.fail(new Storage.StorageUnavailable({ retry_after_seconds: 1 }))
+
+describe("changes of which one is to blame for a statement that has failed", () => {
+  it.effect("are told of a lost database when it is met: not one after the other, each after a wait of its own", () =>
+    Effect.gen(function* () {
+      let statements = 0
+      const write = () => Effect.suspend(() => (++statements === 1 ? Effect.die("a statement that cannot be") : lost))
+      const commit = yield* ChangeWriter.make({ call_ms: 10_000, read: write, write }, 1)
+      const changes = Array.from({ length: 50 }, () => Change.make(workspace(1), {}))
+      const outcomes = yield* Effect.forEach(changes, (change) => Effect.flip(commit(change)), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(new Set(outcomes.map(({ _tag }) => _tag)), new Set(["StorageUnavailable"]))
+      assert.strictEqual(statements, 2)
+    }).pipe(Effect.scoped)
+  )
+})
