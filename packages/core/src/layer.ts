@@ -16,6 +16,7 @@ import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carrier
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
+import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -148,7 +149,9 @@ export const layer: Layer.Layer<
   Layer.provideMerge(provenSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
-  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
+  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
+  // Calls see the same lines as the services that were made with them.
+  Layer.provideMerge(Layer.effect(Lines, Lines))
 )
 
 /** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */

@@ -1,8 +1,8 @@
 import { Effect, Schema } from "effect"
 import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { Application } from "../lines/Application.ts"
-import { type Assumed, assume } from "../lines/Assume.ts"
+import type { Application, Assumed } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
@@ -42,10 +42,11 @@ export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Ap
 /** Opens the facts of an application and fills in the assumed ones; null where they were altered. */
 export const open = (
   sealer: Seal["Service"],
+  line: Line,
   record: ApplicationRecord
 ): Effect.Effect<Assumed | null, StorageUnavailable> =>
   Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
-    text === null ? null : assume(Json.decode(Json.fromText<Application>(text)), record.assumed_on)
+    text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
   )
 
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */
