@@ -17,7 +17,7 @@ const core = Quotewire.worker.pipe(
 )
 
 const program = Effect.gen(function* () {
-  const { handle } = yield* Http.handler({ operations, base_url })
+  const { handle } = yield* Http.handler<Quotewire.Services>({ operations, base_url })
   const app = fastify()
   // Fastify reads JSON bodies before its handlers run: hand over what it has read.
   app.all("/v1/*", (request, reply) => {
