@@ -103,7 +103,7 @@ const sendOne = (url: string, secret: string, keys: Signature.Keys) =>
 
 const senderAlone = async ({ url, deliveries }: Work): Promise<Took> => {
   const runtime = ManagedRuntime.make(Layer.merge(NodeWebhookSender.layer(settings), NodeCrypto.layer))
-  const keys: Signature.Keys = new Map()
+  const keys = Signature.noKeys()
   const one = sendOne(`${url}/hook`, Signature.makeSecret(randomBytes(Signature.secret_bytes)), keys)
   let left = deliveries
   const lane = Effect.whileLoop({ while: () => left-- > 0, body: () => one, step: () => {} })

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { keepNewest } from "../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -35,8 +35,8 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const clock = yield* Clock.Clock
-      const known = new Map<string, Workspace>()
-      const remember = (workspace: Workspace) => keepNewest(known, max_known, workspace.id, workspace)
+      const known = new BoundedMap<string, Workspace>(max_known)
+      const remember = (workspace: Workspace) => known.set(workspace.id, workspace)
       const at = (workspace: Workspace): Moment => ({
         workspace,
         now: timeOf(workspace, clock.currentTimeMillisUnsafe())

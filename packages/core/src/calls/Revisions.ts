@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import * as Organization from "../access/Organization.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
-import { keepNewest } from "../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
@@ -45,8 +45,8 @@ export class Revisions extends Context.Service<
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       // A pin never changes, so it is read once.
-      const pins = new Map<WorkspaceId, string>()
-      const remember = (workspace_id: WorkspaceId, date: string) => keepNewest(pins, max_pins, workspace_id, date)
+      const pins = new BoundedMap<WorkspaceId, string>(max_pins)
+      const remember = (workspace_id: WorkspaceId, date: string) => pins.set(workspace_id, date)
 
       const pinned = (workspace_id: WorkspaceId): Effect.Effect<string | null, StorageUnavailable> => {
         const known = pins.get(workspace_id)

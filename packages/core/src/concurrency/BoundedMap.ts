@@ -1,8 +1,17 @@
-/** Puts an entry into a map that is to hold at most so many: one more takes the place of the oldest. */
-export const keepNewest = <K, V>(map: Map<K, V>, most: number, key: K, value: V): void => {
-  if (map.size >= most && !map.has(key)) {
-    const oldest = map.keys().next()
-    if (oldest.done !== true) map.delete(oldest.value)
+/** A map of at most so many entries: one more takes the place of the oldest. */
+export class BoundedMap<K, V> extends Map<K, V> {
+  private readonly max: number
+
+  constructor(max: number) {
+    super()
+    this.max = max
   }
-  map.set(key, value)
+
+  override set(key: K, value: V): this {
+    if (this.size >= this.max && !this.has(key)) {
+      const oldest = this.keys().next()
+      if (oldest.done !== true) this.delete(oldest.value)
+    }
+    return super.set(key, value)
+  }
 }

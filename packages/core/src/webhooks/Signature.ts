@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import { Mac } from "effect/crypto"
 import { Base64 } from "effect/encoding"
-import { keepNewest } from "../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../concurrency/BoundedMap.ts"
 
 /*
  * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 behind `whsec_`, and written as
@@ -29,11 +29,11 @@ export const makeSecret = (random: Uint8Array): string => {
 
 const isSecretLength = (bytes: number): boolean => bytes >= min_secret_bytes && bytes <= max_secret_bytes
 
-/** Keys that were read from their secrets already, by secret; `sign` and `verify` keep at most `max_keys` in it. */
+/** Keys that were read from their secrets already, by secret. */
 export type Keys = Map<string, Mac.Key>
 
-/** How many keys are kept; beyond that the oldest goes. */
-export const max_keys = 10_000
+/** No keys yet; 10,000 are kept, beyond that the oldest goes. */
+export const noKeys = (): Keys => new BoundedMap(10_000)
 
 /** The key of a secret; null where the text is no signing secret. */
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
@@ -44,7 +44,7 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
     return Effect.succeed(null)
   }
   const key = Effect.orDie(Mac.key(Mac.hmacSha256, bytes.success))
-  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keepNewest(keys, max_keys, secret, key)))
+  return keys === undefined ? key : Effect.tap(key, (key) => Effect.sync(() => keys.set(secret, key)))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Cause, Effect, Exit, Option, type Scope } from "effect"
-import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import * as Batcher from "../../storage/Batcher.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -101,7 +101,7 @@ const max_remembered = 10_000
  * reset lets the versions of its health begin anew.
  */
 const concluding = (storage: StorageService) => {
-  const remembered = new Map<string, Written>()
+  const remembered = new BoundedMap<string, Written>(max_remembered)
 
   const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: Outcome) {
     const [subscription, health] = yield* Effect.all(
@@ -128,6 +128,6 @@ const concluding = (storage: StorageService) => {
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return
     const alone = before.health.version === last?.endpoint.health.version ? last.alone + 1 : 1
-    keepNewest(remembered, max_remembered, name, { endpoint, alone })
+    remembered.set(name, { endpoint, alone })
   })
 }

@@ -98,8 +98,8 @@ const makeSend = Effect.gen(function* () {
   const mac = yield* Mac.Mac
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
-  const keys: Signature.Keys = new Map()
-  const opened: SigningSecrets.Opened = new Map()
+  const keys = Signature.noKeys()
+  const opened = SigningSecrets.noneOpened()
 
   return Effect.fnUntraced(function* ({ delivery, subscription }: Due, at: number) {
     const secrets = yield* SigningSecrets.open(seal, subscription, at, opened)

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import * as Revision from "../../calls/Revision.ts"
 import type { Revisions } from "../../calls/Revisions.ts"
-import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import type { Event } from "../../events/Event.ts"
 import type { Change, NewEvent } from "../../storage/Change.ts"
 import { type Storage, VersionConflict } from "../../storage/Storage.ts"
@@ -30,7 +30,7 @@ export const publishing = (
   revisions: Revisions["Service"],
   workspaces: Workspaces["Service"]
 ): StorageService => {
-  const remembered = new Map<WorkspaceId, Recipients.Recipients>()
+  const remembered = new BoundedMap<WorkspaceId, Recipients.Recipients>(max_remembered)
 
   const forget = (workspace_id: WorkspaceId): void => {
     remembered.delete(workspace_id)
@@ -58,7 +58,7 @@ export const publishing = (
 
   const deliverAnew = (change: Change) =>
     Effect.flatMap(Recipients.load(storage, change.workspace_id), (receivers) => {
-      keepNewest(remembered, max_remembered, change.workspace_id, receivers)
+      remembered.set(change.workspace_id, receivers)
       return deliver(change, receivers)
     })
 
@@ -103,7 +103,7 @@ const whereReceiversChange = <A, E, R>(
   Effect.catchIf(first, isOfReceivers, () => Effect.retry(then, { times: max_retries, while: isOfReceivers }))
 
 const isOfReceivers = (error: unknown): error is VersionConflict =>
-  error instanceof VersionConflict && Recipients.isConflict(error)
+  error instanceof VersionConflict && Recipients.haveChanged(error)
 
 /** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
 const wayToGo = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>

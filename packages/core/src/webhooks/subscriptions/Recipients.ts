@@ -44,7 +44,7 @@ export const changed = (
 export const isToldBy = ({ writes }: Change.Change): boolean => writes.some((record) => record.kind === kind.name)
 
 /** Whether somebody has changed the receivers. */
-export const isConflict = (conflict: VersionConflict): boolean => conflict.kind === kind.name
+export const haveChanged = (conflict: VersionConflict): boolean => conflict.kind === kind.name
 
 const newest = (storage: StorageService, workspace_id: WorkspaceId) =>
   Effect.map(

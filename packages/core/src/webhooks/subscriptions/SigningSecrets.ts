@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import type { Seal } from "../../access/Seal.ts"
-import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
 import * as Signature from "../Signature.ts"
 import * as Subscription from "./EventSubscription.ts"
@@ -27,10 +27,10 @@ export const openNewest = Effect.fnUntraced(function* (
 })
 
 /** Secrets that were opened already: every attempt needs them, and unsealing costs more than signing. */
-export type Opened = Map<string, string>
+export type Opened = BoundedMap<string, string>
 
-/** How many are kept; beyond that the oldest goes. */
-export const max_opened = 10_000
+/** Nothing opened yet; 10,000 secrets are kept. */
+export const noneOpened = (): Opened => new BoundedMap(10_000)
 
 /** The secrets that sign at a moment, newest first; without any, nothing may be sent. */
 export const open = Effect.fnUntraced(function* (
@@ -46,7 +46,7 @@ export const open = Effect.fnUntraced(function* (
     const known = opened.get(name)
     const secret = known ?? (yield* seal.open(purpose, sealed))
     if (secret === null) continue
-    if (known === undefined) keepNewest(opened, max_opened, name, secret)
+    if (known === undefined) opened.set(name, secret)
     secrets.push(secret)
   }
   return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
