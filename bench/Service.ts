@@ -41,7 +41,8 @@ export const layerOn = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quot
     Layer.provide(WebhookSender.WebhookSender.layerOff),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, limits)),
-    Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall))
+    Layer.provideMerge(Layer.succeed(FinishedCall.OnFinishedCall, onFinishedCall)),
+    Layer.orDie
   )
 
 /** The whole core on memory. */

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Line } from "@quotewire/core"
+import { type LineName, lineNames } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
@@ -12,7 +12,7 @@ type Scenario = keyof typeof timelines.scenarios
 const scenarios = Object.keys(timelines.scenarios).filter((name): name is Scenario => name in timelines.scenarios)
 
 /** The line that stands for all of them where a table is not gone through whole. */
-const one: ReadonlyArray<Line.Line> = ["renters"]
+const one: ReadonlyArray<LineName> = ["renters"]
 
 /** The feed as the catalogue writes it: seconds since the start, and each event with the version that it names. */
 const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) {
@@ -31,7 +31,7 @@ const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) 
 
 onEveryHost("each scenario", (it, { whole }) => {
   describe.each(scenarios)("%s", (scenario) => {
-    it.effect.each(whole ? Line.lines : one)("tells its exact story for %s", (line) =>
+    it.effect.each(whole ? lineNames : one)("tells its exact story for %s", (line) =>
       Effect.gen(function* () {
         const host = yield* Host
         const keys = yield* host.newOrganization

@@ -64,6 +64,10 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 
+  it("fastify.ts takes the bodies that Fastify has read", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/fastify.ts")), ["401"])
+  }, 30_000)
+
   it("revisions.ts starts in an older revision, and reads the feed in both", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/revisions.ts")), [
       "202 2026-09-26",

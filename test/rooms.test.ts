@@ -61,6 +61,20 @@ describe("rooms", () => {
     )
   })
 
+  it("name an insurance line only where it lives: in lines/ and rating/", () => {
+    const lines = sources("packages/core/src/lines", "/line.ts").map(({ path }) => path.split("/").at(-2) ?? "")
+    assert.isAbove(lines.length, 2)
+    const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)
+    const home = /^packages\/core\/src\/(?:lines|rating|testing)\//
+    // An example of an event, and one of a call.
+    const examples = ["packages/http/src/documents/OpenApiWebhooks.ts", "packages/cli/src/StartPage.ts"]
+    holds(
+      everything
+        .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !home.test(path) && !examples.includes(path))
+        .map(({ path, code }) => finding(path, !named.test(code), "names an insurance line"))
+    )
+  })
+
   it("have no import circle", () => {
     const imports = new Map(
       everything.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])] as const)

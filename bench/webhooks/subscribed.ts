@@ -58,7 +58,8 @@ export const core = (storage: Layer.Layer<Storage.Storage>): Layer.Layer<Quotewi
     Layer.provide(Quotewire.sandboxCarriers),
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] })),
     Layer.provide(NodeWebhookSender.layer(settings)),
-    Layer.provide(NodeCrypto.layer)
+    Layer.provide(NodeCrypto.layer),
+    Layer.orDie
   )
 
 const create_event_subscription = named("create_event_subscription")

@@ -1,4 +1,4 @@
-import { Line } from "@quotewire/core"
+import { lineNames } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import fc from "fast-check"
 
@@ -24,7 +24,7 @@ const ids: Readonly<Record<string, string>> = {
   "/v1/feedback": "@@report@@"
 }
 
-const started = fc.constantFrom(...Line.lines).chain((line) =>
+const started = fc.constantFrom(...lineNames).chain((line) =>
   fc.record({
     line: fc.constant(line),
     request_key: fc.constant("@@unique@@"),

@@ -28,5 +28,7 @@ export const layer = (
         base_url
       })
     ),
-    Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods))
+    Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods)),
+    // Nobody else has sealed anything in this memory.
+    Layer.orDie
   )

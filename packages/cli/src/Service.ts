@@ -9,8 +9,10 @@ import {
   WebhookHeaders
 } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { type Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
+import { must } from "./Settings.ts"
 
 /** What the settings say of the core. */
 export type ServiceSettings = Pick<
@@ -32,12 +34,14 @@ export const carriers: Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarrier
   NodeCrypto.layer
 )
 
-/** The whole core in this process; `Quotewire.worker` beside it makes it work. */
+/** The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, one sentence says so. */
 export const layer = <E>(
   settings: ServiceSettings,
   ground: Ground<E>
-): Layer.Layer<Quotewire.Services | Storage.Storage, E> =>
+): Layer.Layer<Quotewire.Services | Storage.Storage, E | Failed> =>
   Quotewire.layer.pipe(
+    Layer.catchTag("SealKeysRefused", () => Layer.effectContext(Effect.fail(wrongKeys))),
+    Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
     Layer.provideMerge(ground.storage),
     Layer.provide(carriers),
     Layer.provide(ground.sealKeys),
@@ -53,3 +57,9 @@ export const layer = <E>(
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))
   )
+
+const wrongKeys = new Failed({
+  message: `${must("seal-keys", "hold the key that this database is sealed with")}: put that key back, after a newer one if there is one.`
+})
+
+const lostAtStart = new Failed({ message: "The storage became unavailable during the start." })

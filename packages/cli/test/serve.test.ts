@@ -71,6 +71,26 @@ describe("quotewire serve", () => {
     })
   )
 
+  it.live.each(["serve", "work"])(
+    "%s refuses seal keys that are not those of the database, and names the setting",
+    (command) =>
+      Effect.gen(function* () {
+        const { env } = yield* database(freshDatabase)
+        const first = yield* serving(env)
+        yield* Effect.promise(() => stopped(first.child))
+        const args = [command, "--base-url", "http://127.0.0.1", ...(command === "serve" ? ["--port", "0"] : [])]
+        const new_key = randomBytes(32).toString("base64")
+        const refused = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: new_key })
+        assert.strictEqual(refused.code, 1)
+        assert.match(refused.stderr, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must hold the key .*\.\n$/)
+        assert.strictEqual(refused.stdout, "")
+        const missing = yield* run(args, { ...env, QUOTEWIRE_SEAL_KEYS: "" })
+        assert.notStrictEqual(missing.code, 0)
+        assert.include(missing.stderr, "seal-keys")
+        yield* serving({ ...env, QUOTEWIRE_SEAL_KEYS: `${new_key},${env.QUOTEWIRE_SEAL_KEYS}` })
+      })
+  )
+
   it.live("makes organizations and keys that work at once, on every host of the database", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)

@@ -1,5 +1,6 @@
 import * as ApiKey from "./access/ApiKey.ts"
 import * as Organization from "./access/Organization.ts"
+import * as SealKeyProof from "./access/SealKeyProof.ts"
 import * as Workspace from "./access/Workspace.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as RememberedCall from "./calls/RememberedCall.ts"
@@ -23,6 +24,7 @@ export const kinds: Kind.Kinds = Kind.list([
   Organization.kind,
   ApiKey.kind,
   Workspace.kind,
+  SealKeyProof.kind,
   Pin.kind,
   RememberedCall.kind,
   RequestLogEntry.kind,

@@ -5,6 +5,8 @@ import { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual } from "./access/KeyedHash.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
+import * as SealKeyProof from "./access/SealKeyProof.ts"
+import { sealing } from "./access/sealing.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
 import { Answers } from "./calls/Idempotency.ts"
@@ -14,6 +16,7 @@ import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carrier
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
+import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/Carriers.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
@@ -96,43 +99,60 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
     })
   )
 
-// Events are committed with their deliveries, whichever service commits them.
-const publishingStorage: Layer.Layer<Storage, never, Storage | Revisions | Workspaces> = Layer.effect(
+// Nobody seals with keys that are not those of the storage.
+const provenSeal = Layer.effect(
+  Seal,
+  Effect.gen(function* () {
+    const seal = yield* Seal
+    yield* SealKeyProof.prove(yield* Storage, seal)
+    return seal
+  })
+).pipe(Layer.provide(Seal.layer))
+
+// Events are committed with their deliveries, and bodies that can hold facts are sealed, whichever service commits them.
+const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return publishing(yield* Storage, yield* Revisions, yield* Workspaces)
+    return sealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
   })
 )
 
 /**
  * The whole core, on a storage.
  *
- * It runs no jobs of its own: add `worker` in a process that works.
+ * It runs no jobs of its own: add `worker` in a process that works. It fails where the seal keys are not those that the
+ * storage is sealed with.
  */
-export const layer: Layer.Layer<Services, never, Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography> =
-  Sandbox.layer.pipe(
-    Layer.provideMerge(Runner.layer),
-    Layer.provide(handlers),
-    Layer.provideMerge(
-      Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
-    ),
-    Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Access.layer,
-        Allowance.layer,
-        Answers.layer,
-        RequestLog.layer,
-        Retention.layer(kinds),
-        Waiters.layer
-      )
-    ),
-    Layer.provideMerge(Layer.mergeAll(Seal.layer, Ids.layer)),
-    Layer.provide(publishingStorage),
-    Layer.provideMerge(Revisions.layer),
-    Layer.provideMerge(Workspaces.layer),
-    Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters))
-  )
+export const layer: Layer.Layer<
+  Services,
+  SealKeyProof.SealKeysRefused | StorageUnavailable,
+  Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
+> = Sandbox.layer.pipe(
+  Layer.provideMerge(Runner.layer),
+  Layer.provide(handlers),
+  Layer.provideMerge(
+    Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
+  ),
+  Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Access.layer,
+      Allowance.layer,
+      Answers.layer,
+      RequestLog.layer,
+      Retention.layer(kinds),
+      Waiters.layer
+    )
+  ),
+  Layer.provideMerge(Ids.layer),
+  Layer.provide(storageOfServices),
+  Layer.provideMerge(provenSeal),
+  Layer.provideMerge(Revisions.layer),
+  Layer.provideMerge(Workspaces.layer),
+  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
+  // Calls see the same lines as the services that were made with them.
+  Layer.provideMerge(Layer.effect(Lines, Lines))
+)
 
 /** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)
@@ -175,10 +195,19 @@ export const isSigned = (purpose: string, text: string, signature: string): Effe
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
-/** Whether storage answers and has the schema that this program needs. */
-export const ready: Effect.Effect<boolean, never, Storage> = Effect.flatMap(Storage, (storage) => storage.ready).pipe(
-  Effect.match({ onFailure: () => false, onSuccess: () => true })
-)
+/**
+ * Whether storage answers and has the schema that this program needs, and nothing stored was sealed with a key that this
+ * process does not have. Otherwise a sentence that says what is wrong.
+ */
+export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
+  const seal = yield* Seal
+  if (yield* seal.isMissingKey) return missing_key
+  yield* Effect.flatMap(Storage, (storage) => storage.ready)
+  return true
+}).pipe(Effect.catchTag("StorageUnavailable", () => Effect.succeed("Storage cannot be reached now.")))
+
+const missing_key =
+  "Something is sealed with a key that this host does not have: start it again with every seal key in use."
 
 /** The environments in which a carrier of this host can be asked. */
 export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(

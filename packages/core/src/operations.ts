@@ -8,7 +8,8 @@ import { catalogue, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { Line } from "./lines/Line.ts"
+import { Lines, named } from "./lines/Lines.ts"
+import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
 import * as Disclosure from "./quoting/Disclosure.ts"
@@ -50,10 +51,11 @@ export const getCapabilities = Operation.make({
   authority: { callers: everyone },
   cost: { read: 1 },
   idempotent: false,
-  input: Schema.Struct({ line: Line }),
+  input: Schema.Struct({ line: LineName }),
   output: Capabilities.CapabilitiesAnswer,
   errors: [],
-  run: Effect.fnUntraced(function* ({ caller, revision }, { line }) {
+  run: Effect.fnUntraced(function* ({ caller, revision }, input) {
+    const line = yield* Effect.fromResult(named(yield* Lines, input.line))
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
     const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
@@ -84,7 +86,7 @@ export const startQuoteRequest = Operation.make({
   input: StartInput,
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
-    Effect.succeed(Starting.validateRest(input, refused, caller, moment)),
+    Effect.map(Lines, (lines) => Starting.validateRest(input, refused, caller, moment, lines)),
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],

@@ -14,6 +14,7 @@ const textCrypto: TextCrypto.TextCrypto["Service"] = {
     const mac = createSecretKey(keys.mac)
     return Effect.succeed({
       encrypt: (nonce, purpose, text) => Effect.sync(() => encrypt(aead, nonce, purpose, text)),
+      encryptSync: (nonce, purpose, text) => encrypt(aead, nonce, purpose, text),
       decrypt: (purpose, sealed) => Effect.sync(() => decrypt(aead, purpose, sealed)),
       sign: (text) => Effect.sync(() => createHmac("sha256", mac).update(text).digest("base64url"))
     })

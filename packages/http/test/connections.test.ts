@@ -15,6 +15,26 @@ const post = (keys: Keys, ...headers: ReadonlyArray<string>): string =>
 const eventually = (isTrue: () => boolean) =>
   Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(3_000), Effect.orDie)
 
+describe("connections", () => {
+  it.live("are never more than the host allows: one more is closed, and let in when another has gone", () =>
+    Effect.gen(function* () {
+      const { keys, port } = yield* start({ connections: 2 })
+      const get = head(keys, "GET /v1/things/thing_1")
+      const answered = (wire: Wire.Wire) => Effect.andThen(wire.write(get), wire.until(/\}$/))
+      const first = yield* Scope.make()
+      yield* answered(yield* Scope.provide(Wire.open(port), first))
+      const second = yield* Wire.open(port)
+      yield* answered(second)
+      const third = yield* Wire.open(port)
+      assert.strictEqual(yield* third.closed, "")
+      yield* Scope.close(first, Exit.void)
+      const again = Wire.exchange(port, head(keys, "GET /health/live", "Connection: close"))
+      const answer = yield* Effect.repeat(again, { until: (text) => text !== "" })
+      assert.strictEqual(Wire.parse(answer).status, 200)
+    }).pipe(Effect.scoped)
+  )
+})
+
 describe("large bodies", () => {
   it.live("are refused by their announced length before they are sent", () =>
     Effect.gen(function* () {

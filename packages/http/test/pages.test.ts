@@ -149,6 +149,11 @@ describe("other routes", () => {
       const { send: ask } = yield* start({ environments: Effect.succeed(["sandbox"]) })
       const details = yield* ask("GET", "/health/ready", { key: null })
       assert.deepStrictEqual(JSON.parse(details.text), { status: "ready", environments: ["sandbox"] })
+      const why = yield* start({ ready: Effect.succeed("Something is missing.") })
+      assert.strictEqual(
+        JSON.parse((yield* why.send("GET", "/health/ready", { key: null })).text).error.message,
+        "Something is missing."
+      )
     })
   )
 

@@ -1,4 +1,4 @@
-import { type ApiError, type Caller, Json } from "@quotewire/core"
+import { type ApiError, type Caller, Json, standardLines } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
@@ -28,9 +28,10 @@ export interface Server<R> {
   readonly answer: (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>
 }
 
+const insured = standardLines.map(({ name, insures }) => `${insures} (${name})`).join(", ")
+
 /** What the server tells a model of itself before the first call. */
-export const instructions =
-  "Insurance price quotes for cars (personal_auto), rented homes (renters) and pets (pet). Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown."
+export const instructions = `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
 
 /** A server of these tools. */
 export const make = <R>({ tools, version }: Settings<R>): Server<R> => {

@@ -1,3 +1,4 @@
+import { standardLines } from "@quotewire/core"
 import type { Definition } from "./OperationTool.ts"
 import * as Summary from "./Summary.ts"
 import type { Annotations, Listener } from "./Tool.ts"
@@ -23,6 +24,10 @@ const pageNotes = {
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "The read_handle that start_quote_request returned for this request."
 
+/** The names of some of the lines that ship. */
+const linesWhere = (holds: (line: (typeof standardLines)[number]) => boolean): string =>
+  standardLines.flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
+
 const getCapabilities: Definition = {
   name: "get_capabilities",
   title: "See what an insurance line offers",
@@ -35,7 +40,7 @@ const getCapabilities: Definition = {
     ].join(" "),
   annotations: reads,
   arguments: asSent,
-  notes: { line: "personal_auto (cars), renters (a rented home), or pet (dogs and cats)." },
+  notes: { line: `One of ${standardLines.map(({ name, insures }) => `${name} (${insures})`).join(", ")}.` },
   summarize: Summary.capabilities
 }
 
@@ -64,8 +69,7 @@ const startQuoteRequest: Definition = {
       "Your own ID of this start, a new UUID for each. To repeat a call that got no answer, send the same request_key and the same input: it gives the same request, not a second one.",
     application: "The facts, shaped by required_facts_schema of get_capabilities for this line.",
     consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
-    credit_disclosure_receipt_id:
-      "personal_auto only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.",
+    credit_disclosure_receipt_id: `${linesWhere((line) => line.takes_credit_disclosure)} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
     contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
     quote_disclosure_version: "quote_disclosure.version of get_capabilities, as the person has read it.",
@@ -123,7 +127,7 @@ const getQuote: Definition = {
   name: "get_quote",
   title: "Read a quote",
   description: () =>
-    "Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. On renters quotes the premium includes the fees; on other lines that is unknown. A quote is an offer of a price, not coverage and not a market comparison. null means unknown.",
+    `Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. On quotes of ${linesWhere((line) => line.premium_includes_fees)} the premium includes the fees; on other lines that is unknown. A quote is an offer of a price, not coverage and not a market comparison. null means unknown.`,
   annotations: reads,
   arguments: ofRequest,
   notes: {

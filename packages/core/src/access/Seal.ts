@@ -3,6 +3,7 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import { inBlocks } from "../concurrency/RandomPool.ts"
+import { StorageUnavailable } from "../storage/Storage.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
 /** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */
@@ -34,8 +35,19 @@ export class Seal extends Context.Service<
   {
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
-    /** Decrypts what `seal` made for the same purpose; null where it is altered, or its key is gone. */
-    readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null>
+    /** The same, put off until it is asked for where the platform can encrypt at once: it may never be. */
+    readonly sealLater: (purpose: string, text: string) => Effect.Effect<() => string>
+    /**
+     * Decrypts what `seal` made for the same purpose; null where it was altered, which is logged.
+     *
+     * Text sealed with a key that is not in the settings is logged and fails as storage that cannot be reached: a host
+     * with the right keys can still read it, so nothing is decided without it. From then on `isMissingKey` is true.
+     */
+    readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
+    /** The public names of the keys in the settings, newest first. They tell nothing of the keys. */
+    readonly key_names: readonly [string, ...Array<string>]
+    /** Whether this process has met text sealed with a key that it does not have. */
+    readonly isMissingKey: Effect.Effect<boolean>
     /** A keyed hash of text: the key's name, a dot, and 32 bytes in base64url. */
     readonly mac: (purpose: string, text: string) => Effect.Effect<string>
     /** The same hash by the key that an older hash names: equal texts give equal hashes. Null where that key is gone. */
@@ -58,21 +70,37 @@ export class Seal extends Context.Service<
       const draw = inBlocks(yield* SecureRandom.SecureRandom)
       const { keys } = yield* SealKeys
       const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, crypto, Redacted.value(key)))
-      const newest = rings[0]
+      const [newest, ...older] = rings
       if (newest === undefined) return yield* Effect.die("Seal needs a key")
+      let isMissingKey = false
       const ringNamed = (text: string) => rings.find(({ prefix }) => text.startsWith(prefix))
       const macBy = ({ prefix, crypto }: Ring, purpose: string, text: string) =>
         Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
+      const seal = (purpose: string, text: string) =>
+        Effect.suspend(() =>
+          Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
+        )
+      const { encryptSync } = newest.crypto
       return Seal.of({
-        seal: (purpose, text) =>
-          Effect.suspend(() =>
-            Effect.map(newest.crypto.encrypt(draw(nonce_bytes), purpose, text), (sealed) => newest.prefix + sealed)
-          ),
+        seal,
+        sealLater: (purpose, text) =>
+          encryptSync === null
+            ? Effect.map(seal(purpose, text), (sealed) => () => sealed)
+            : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text)),
         open: (purpose, sealed) => {
           const ring = ringNamed(sealed)
-          if (ring === undefined) return Effect.succeed(null)
-          return ring.crypto.decrypt(purpose, sealed.slice(ring.prefix.length))
+          if (ring !== undefined) {
+            return Effect.tap(ring.crypto.decrypt(purpose, sealed.slice(ring.prefix.length)), (text) =>
+              text === null ? logAltered(purpose) : Effect.void
+            )
+          }
+          const key_name = keyNamed.exec(sealed)?.[1]
+          if (key_name === undefined) return Effect.as(logAltered(purpose), null)
+          isMissingKey = true
+          return Effect.andThen(logMissingKey(purpose, key_name), Effect.fail(tryAnotherHost))
         },
+        key_names: [nameOf(newest), ...older.map(nameOf)],
+        isMissingKey: Effect.sync(() => isMissingKey),
         mac: (purpose, text) => macBy(newest, purpose, text),
         macLike: (older, purpose, text) => {
           const ring = ringNamed(older)
@@ -90,6 +118,23 @@ interface Ring {
   readonly crypto: KeyedTextCrypto
 }
 
+const nameOf = ({ prefix }: Ring): string => prefix.slice(0, -1)
+
+/** What is sealed begins with the name of its key: six bytes in base64url. */
+const keyNamed = /^([A-Za-z0-9_-]{8})\./
+
+const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
+
+// A purpose names a kind and an identifier, never a fact.
+const logAltered = (sealed: string) =>
+  Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
+
+const logMissingKey = (sealed: string, key_name: string) =>
+  Effect.annotateLogs(Effect.logError("Sealed with a key that is not among the seal keys of this host"), {
+    sealed,
+    key_name
+  })
+
 /** One key for each use, derived from the seal key, and a public name for it. */
 const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: TextCrypto["Service"], bytes: Uint8Array) {
   const root = yield* Mac.key(Mac.hmacSha256, bytes)
@@ -97,9 +142,14 @@ const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: Tex
   const name = (yield* derive("name")).subarray(0, 6)
   const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
   const keyed = yield* Fault.withoutMessages(() => crypto.keyed(keys))
+  const { encryptSync } = keyed
   const ring: Ring = {
     prefix: `${Base64Url.encode(name)}.`,
     crypto: {
+      encryptSync:
+        encryptSync === null
+          ? null
+          : (nonce, purpose, text) => Fault.withoutMessage(() => encryptSync(nonce, purpose, text)),
       encrypt: (nonce, purpose, text) => Fault.withoutMessages(() => keyed.encrypt(nonce, purpose, text)),
       decrypt: (purpose, sealed) => Fault.withoutMessages(() => keyed.decrypt(purpose, sealed)),
       sign: (text) => Fault.withoutMessages(() => keyed.sign(text))

@@ -6,6 +6,8 @@ import { Base64, Base64Url } from "effect/encoding"
 export interface KeyedTextCrypto {
   /** AES-256-GCM, bound to the purpose: the base64 of nonce, ciphertext and tag. */
   readonly encrypt: (nonce: Uint8Array, purpose: string, text: string) => Effect.Effect<string>
+  /** The same, at once; null where the platform's ciphers take turns with other work, as those of WebCrypto do. */
+  readonly encryptSync: ((nonce: Uint8Array, purpose: string, text: string) => string) | null
   /** The text behind what `encrypt` wrote, letter for letter, for the same purpose; else null. */
   readonly decrypt: (purpose: string, sealed: string) => Effect.Effect<string | null>
   /** HMAC with SHA-256, in base64url without padding. */
@@ -33,6 +35,7 @@ export class TextCrypto extends Context.Service<
         keyed: (keys) =>
           Effect.zipWith(Aead.key(Aead.aes256Gcm, keys.aead), Mac.key(Mac.hmacSha256, keys.mac), (aeadKey, macKey) => ({
             ...cipher(aead, aeadKey),
+            encryptSync: null,
             sign: (text: string) => Effect.map(Effect.orDie(mac.sign(macKey, bytesOf(text))), Base64Url.encode)
           })).pipe(Effect.orDie)
       })

@@ -1,7 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { Assumption, Scalar } from "../lines/Assumption.ts"
-import type { Line } from "../lines/Line.ts"
 import { Money } from "../wire/Money.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
@@ -103,6 +102,7 @@ export const CarrierOffer = Schema.Struct({
 })
 export type CarrierOffer = typeof CarrierOffer.Type
 
+/** What a carrier wants to know. Its words are stored and shown as they are: they must not repeat a fact. */
 const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,
@@ -151,7 +151,8 @@ export type CarrierRefresh = typeof CarrierRefresh.Type
 
 /** One question to one carrier. */
 export interface CarrierAsk<Facts = unknown> {
-  readonly line: Line
+  /** The name of the line. */
+  readonly line: string
   readonly environment: Environment
   /** The facts that the adapter declared, assumed ones filled in. */
   readonly facts: Facts
@@ -202,7 +203,8 @@ export interface CarrierLine {
 export interface CarrierAdapter {
   readonly carrier: CarrierName & { readonly registry_ids: ReadonlyArray<string> }
   readonly environments: ReadonlyArray<Environment>
-  readonly lines: { readonly [L in Line]?: CarrierLine }
+  /** What it offers for each line, by name. */
+  readonly lines: Readonly<Record<string, CarrierLine>>
   /** Hosts to which a person may be handed over. */
   readonly handoff_hosts: ReadonlyArray<string>
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
@@ -221,7 +223,7 @@ export interface CarrierSimulation {
   /** How long this try takes until its answer, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number
   /** Whether the carrier is asked in this scenario whatever its own rules say. */
-  readonly asksAnyway: (scenario: ScenarioName, line: Line) => boolean
+  readonly asksAnyway: (scenario: ScenarioName, line: string) => boolean
   /** The callback that the carrier would send for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }

@@ -1,7 +1,6 @@
 import { Clock, Effect, Random } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import type { Line } from "../lines/Line.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
@@ -20,7 +19,7 @@ export type Asked =
 /** Asks carriers, each within its own limits: a slow one holds nobody else up. */
 export interface Asking {
   /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
-  readonly isOpen: (carrier_id: string, line: Line, real_now: number) => boolean
+  readonly isOpen: (carrier_id: string, line: string, real_now: number) => boolean
   /**
    * Asks once, within the carrier's time-out and the deadline; it never waits for room. `begin` comes right before the ask
    * of a carrier that is not simulated, and answers whether the ask may be made.
@@ -67,7 +66,7 @@ const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
 /** The asks of one process, with their circuit breakers. */
 export const make: Effect.Effect<Asking> = Effect.sync(() => {
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
-  const keyOf = (carrier_id: string, line: Line) => `${carrier_id} ${line}`
+  const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
 
   /** What counts against the carrier's limits while it runs. */

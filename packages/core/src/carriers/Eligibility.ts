@@ -1,7 +1,5 @@
 import type { Environment } from "../access/Caller.ts"
-import type { Application } from "../lines/Application.ts"
-import * as Applications from "../lines/Application.ts"
-import type { Line } from "../lines/Line.ts"
+import { type Assumed, missingOf } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
 import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
@@ -16,7 +14,7 @@ export interface Candidate {
 export const candidates = (
   adapters: ReadonlyArray<CarrierAdapter>,
   environment: Environment,
-  line: Line
+  line: string
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
@@ -29,18 +27,15 @@ export const candidates = (
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
-/** `commonNeeds` of every environment and line. */
-export type CommonNeeds = { readonly [E in Environment]: { readonly [L in Line]: ReadonlyArray<string> } }
+/** `commonNeeds` of every environment, by line. */
+export type CommonNeeds = { readonly [E in Environment]: ReadonlyMap<string, ReadonlyArray<string>> }
 
 /** Works out `commonNeeds` for every environment and line: the carriers of a host do not change while it runs. */
-export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>): CommonNeeds => {
-  const needs = (environment: Environment, line: Line) => commonNeeds(candidates(adapters, environment, line))
-  const ofLines = (environment: Environment) => ({
-    personal_auto: needs(environment, "personal_auto"),
-    renters: needs(environment, "renters"),
-    pet: needs(environment, "pet")
-  })
-  return { sandbox: ofLines("sandbox"), live: ofLines("live") }
+export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Iterable<string>): CommonNeeds => {
+  const names = [...lines]
+  const needsIn = (environment: Environment) =>
+    new Map(names.map((line) => [line, commonNeeds(candidates(adapters, environment, line))]))
+  return { sandbox: needsIn("sandbox"), live: needsIn("live") }
 }
 
 /** Why a carrier is not asked, and the facts that would unlock it. */
@@ -52,7 +47,7 @@ export interface Unasked {
 /** Decides whether a carrier is asked; null where it is. */
 export const whyNot = (
   candidate: Candidate,
-  application: Application,
+  assumed: Assumed,
   options: {
     readonly scenario: ScenarioName | null
     readonly credit_disclosed: boolean
@@ -64,14 +59,13 @@ export const whyNot = (
     reason,
     missing_facts
   })
-  if (options.scenario !== null && adapter.simulation?.asksAnyway(options.scenario, application.line) === true) {
+  if (options.scenario !== null && adapter.simulation?.asksAnyway(options.scenario, assumed.line) === true) {
     return null
   }
-  const state = Applications.stateOf(application)
-  if (!line.states.includes(state)) return because("state_not_served")
-  const missing_facts = Applications.missingOf(application, line.needs)
+  if (!line.states.includes(assumed.state)) return because("state_not_served")
+  const missing_facts = missingOf(assumed, line.needs)
   if (missing_facts.length > 0) return because("facts_missing", missing_facts)
-  if (line.uses_credit && !options.credit_disclosed && State.get(state).credit_use !== "prohibited") {
+  if (line.uses_credit && !options.credit_disclosed && State.get(assumed.state).credit_use !== "prohibited") {
     return because("credit_disclosure_missing", ["credit_disclosure_receipt_id"])
   }
   return options.circuit_open ? because("circuit_open") : null

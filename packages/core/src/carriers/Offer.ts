@@ -1,6 +1,6 @@
 import { DateTime, Option, Result } from "effect"
 import type { Line } from "../lines/Line.ts"
-import * as State from "../lines/State.ts"
+import type * as State from "../lines/State.ts"
 import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
@@ -86,8 +86,7 @@ const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> 
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability below the state's minimum cannot be sold, so an offer of it has been misread.
-  const minimum: { readonly [fact: string]: number } =
-    context.line === "personal_auto" ? { ...State.get(context.state).liability_minimum } : {}
+  const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
   return subjects.flatMap(({ coverages, subject_id }, index) => [
     ...rule(
       context.subject_ids.has(subject_id),

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
-import { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/standard.ts"
 import catalogueFile from "./data/scenarios.json" with { type: "json" }
 
 /** A named outcome that a sandbox can play. */
 export const Scenario = Schema.Struct({
   name: Schema.String,
   description: Schema.String,
-  lines: Schema.Array(Line)
+  lines: Schema.Array(LineName)
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
 
@@ -51,15 +51,19 @@ export const catalogue = {
   )
 }
 
-const namesOfLine = (line: Line) => all_names.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
-const names: { readonly [L in Line]: ReadonlyArray<ScenarioName> } = {
-  personal_auto: namesOfLine("personal_auto"),
-  renters: namesOfLine("renters"),
-  pet: namesOfLine("pet")
-}
+// Each list is made once: starts look names up.
+const namesByLine = new Map(
+  catalogue.scenarios
+    .flatMap(({ lines }) => lines)
+    .map((line): [string, ReadonlyArray<ScenarioName>] => [
+      line,
+      all_names.filter((name) => catalogueFile.scenarios[name].lines.includes(line))
+    ])
+)
 
 /** The names of the scenarios that a line can play; of all lines where none is given. */
-export const namesOf = (line?: Line): ReadonlyArray<ScenarioName> => (line === undefined ? all_names : names[line])
+export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
+  line === undefined ? all_names : (namesByLine.get(line) ?? [])
 
 /** The scenario that a stored record names; null where it names none, or one that the catalogue has not any more. */
 export const named = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/standard.ts"
 import type { NewEvent } from "../storage/Change.ts"
 import { EventId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
@@ -38,7 +38,7 @@ export const Event = Schema.Struct({
   type: Schema.String.annotate({ description: `One of ${types.join(", ")}; new types can appear at any time` }),
   occurred_at: Timestamp,
   environment: Environment,
-  line: Line,
+  line: LineName,
   resource: Schema.Struct({
     type: Schema.Literals(["quote_request", "quote"]),
     id: Schema.String,
@@ -60,7 +60,7 @@ export const record = (options: {
   readonly type: EventType
   readonly at: number
   readonly environment: Environment
-  readonly line: Line
+  readonly line: LineName
   readonly resource: Event["resource"]
 }): NewEvent => {
   const event: Event = {

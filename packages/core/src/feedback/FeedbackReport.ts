@@ -68,6 +68,7 @@ export type KeptReport = typeof KeptReport.Type
 export const kind = Kind.make({
   name: "feedback",
   schema: KeptReport,
+  sealed: true,
   survives_reset: true,
   kept_for: { period: "feedback", clock: "workspace" },
   listing: ({ report }) => ({ status: report.status })

@@ -12,3 +12,28 @@ export const Assumption = Schema.Struct({
   label: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "Assumption" })
 export type Assumption = typeof Assumption.Type
+
+/** `T` with the named members always there. */
+export type With<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
+
+/** Collects what is assumed while facts are completed. Paths are below `application`. */
+export class Assumptions {
+  readonly #made: Array<Assumption> = []
+
+  /** The fact as sent, or else the assumed one, which is noted. */
+  fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
+    if (sent !== undefined) return sent
+    this.note(path, value, label, source)
+    return value
+  }
+
+  /** Notes that a value was assumed. */
+  note(path: string, value: Scalar, label: string, source = "service_default"): void {
+    this.#made.push({ path: `application.${path}`, value, source, label })
+  }
+
+  /** What was assumed, sorted by path. */
+  sorted(): ReadonlyArray<Assumption> {
+    return this.#made.sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+}

@@ -1,9 +1,135 @@
-import { Schema } from "effect"
+import { type JsonSchema, Option, Predicate, Result, Schema } from "effect"
+import { type Application, type Assumed, reader } from "./Application.ts"
+import { Assumptions } from "./Assumption.ts"
+import { asRequired, factsOf, firstOf, jsonSchemaOf, type RequiredFact } from "./FactSchema.ts"
+import type { Draft, Problems, Rules } from "./Rules.ts"
+import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
+import type { Subject } from "./Subject.ts"
 
-/** The insurance lines, in the order in which they are listed (api.md, What the service does). */
-export const lines = ["personal_auto", "renters", "pet"] as const
+/** The codes that quotes of a line use today. These lists can grow: readers ignore codes that they do not know. */
+export interface Codes {
+  readonly coverage_codes: ReadonlyArray<string>
+  readonly subject_kinds: ReadonlyArray<string>
+  readonly billing_cycles: ReadonlyArray<string>
+  readonly fee_codes: ReadonlyArray<string>
+}
+
+/** What the law of a state says about a line. */
+export interface StateLaw {
+  /** The least limits that can be sold. */
+  readonly liability_minimum?: LiabilityMinimum
+  readonly credit_use?: CreditUse
+}
+
+/** What there is to know about a line besides its facts. */
+export interface Traits<Name extends string = string> {
+  /** As it travels: `personal_auto`. */
+  readonly name: Name
+  /** What it insures, as in "Insurance for rented homes". */
+  readonly insures: string
+  readonly codes: Codes
+  /** The keys of the texts that go with this line and no other. */
+  readonly disclosures: ReadonlyArray<string>
+  /** What the law of a state says; nothing where it says nothing. */
+  readonly lawOf: (state: StateCode) => StateLaw
+  /** Whether carriers may use credit information where the person has read the credit disclosure. */
+  readonly takes_credit_disclosure: boolean
+  /** Whether a premium includes all fees; otherwise that is unknown. */
+  readonly premium_includes_fees: boolean
+  /** Whether the feed tells of every quote; otherwise of quote requests only. */
+  readonly tells_of_quotes: boolean
+}
+
+/** What a line is made from. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones filled in. */
+export interface Definition<Name extends string, Sent extends object, Complete extends object> extends Traits<Name> {
+  /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
+  readonly facts_version: string
+  readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
+  readonly rules: Rules<Sent>
+  /** Completes facts and notes what it assumes. */
+  readonly assume: (facts: Sent, today: string, made: Assumptions) => Complete
+  readonly stateOf: (facts: Sent) => StateCode
+  readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
+}
 
 /** An insurance line. */
-export const Line = Schema.Literals(lines).annotate({ description: "Insurance line" })
-/** An insurance line. */
-export type Line = typeof Line.Type
+export interface Line<Name extends string = string> extends Traits<Name> {
+  /** The JSON Schema (2020-12) of `application`. */
+  readonly facts_schema: JsonSchema.JsonSchema
+  /**
+   * The facts without which there is no price.
+   *
+   * Where one of several will do (a VIN, or model year, make and model), those that are price facts are listed.
+   */
+  readonly required_facts: ReadonlyArray<RequiredFact>
+  /** The paths of all facts that a price is made from, from `application`, with 0 for the first of a list. */
+  readonly price_paths: ReadonlyArray<string>
+  /** The optional facts that identify a person, with `*` for every item of a list. */
+  readonly identifying_paths: ReadonlyArray<string>
+  /** A fact that carriers need beyond the required ones, as it is listed. */
+  readonly neededFact: (need: string) => RequiredFact
+  /**
+   * Reads the facts that a caller sent.
+   *
+   * Every problem is found, at its path from `application`; `refusalOf` makes the refusal of them. `today` is the workspace's day, `YYYY-MM-DD`.
+   */
+  readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
+  /** Completes facts that were read before with what may be assumed; null where they do not fit the line any more. */
+  readonly complete: (facts: unknown, today: string) => Assumed | null
+}
+
+/** Makes a line. */
+export const make = <const Name extends string, Sent extends object, Complete extends object>(
+  definition: Definition<Name, Sent, Complete>
+): Line<Name> => {
+  const { facts_version, facts, rules, assume, stateOf, subjectsOf, ...traits } = definition
+  const line = definition.name
+  const all = factsOf(facts)
+  const read = reader(facts, rules)
+  const decode = Schema.decodeUnknownOption(facts)
+  return {
+    ...traits,
+    facts_schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: `application.${line}.${facts_version}`,
+      ...jsonSchemaOf(facts)
+    },
+    required_facts: all
+      .filter(({ required, tier }) => required && (tier === null || tier === "price"))
+      .map((fact) => asRequired(fact, "price")),
+    price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
+    identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
+    neededFact: (need) => {
+      const fact = all.find(({ path }) => path === need)
+      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null, required: false }, "offer")
+    },
+    read: (input, today) => Result.map(read(input, today), (facts) => ({ line, facts })),
+    complete: (sent, today) =>
+      Option.getOrNull(
+        Option.map(decode(sent), (facts) => {
+          const made = new Assumptions()
+          const complete = assume(facts, today, made)
+          const assumptions = made.sorted()
+          return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(complete) }
+        })
+      )
+  }
+}
+
+/**
+ * The facts that a carrier may see: those that a price is made from, and those that its adapter declared (`needs`).
+ *
+ * A carrier never learns who the person is unless it has said that it needs to: names, street, e-mail and phone stay here.
+ */
+export const disclosed = (line: Line, assumed: Assumed, needs: ReadonlyArray<string>): object => {
+  const facts = structuredClone(assumed.facts)
+  for (const path of line.identifying_paths) if (!needs.includes(path)) remove(facts, path.split("."))
+  return facts
+}
+
+const remove = (value: unknown, [name, ...rest]: ReadonlyArray<string>): void => {
+  if (name === undefined || !Predicate.isObjectOrArray(value)) return
+  if (name === "*" && Array.isArray(value)) for (const item of value) remove(item, rest)
+  else if (rest.length === 0) Reflect.deleteProperty(value, name)
+  else remove(Reflect.get(value, name), rest)
+}

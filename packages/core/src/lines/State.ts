@@ -2,17 +2,68 @@ import { Record, Schema } from "effect"
 import statesFile from "./data/states.json" with { type: "json" }
 import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
 import zip3File from "./data/zip3.json" with { type: "json" }
-import type { StateCode } from "./facts.types.ts"
 
-export type { StateCode }
+/** The USPS codes of the states that are served, in the order of their names: the fifty states and DC. */
+export const stateCodes = [
+  "AL",
+  "AK",
+  "AZ",
+  "AR",
+  "CA",
+  "CO",
+  "CT",
+  "DE",
+  "DC",
+  "FL",
+  "GA",
+  "HI",
+  "ID",
+  "IL",
+  "IN",
+  "IA",
+  "KS",
+  "KY",
+  "LA",
+  "ME",
+  "MD",
+  "MA",
+  "MI",
+  "MN",
+  "MS",
+  "MO",
+  "MT",
+  "NE",
+  "NV",
+  "NH",
+  "NJ",
+  "NM",
+  "NY",
+  "NC",
+  "ND",
+  "OH",
+  "OK",
+  "OR",
+  "PA",
+  "RI",
+  "SC",
+  "SD",
+  "TN",
+  "TX",
+  "UT",
+  "VT",
+  "VA",
+  "WA",
+  "WV",
+  "WI",
+  "WY"
+] as const
+/** The USPS code of a state that is served. */
+export type StateCode = (typeof stateCodes)[number]
 
-/** Whether a text is the USPS code of a state that is served. */
-export const isStateCode = (text: string): text is StateCode => Object.hasOwn(statesFile.states, text)
+/** The codes of all states that are served, in the order of the alphabet. */
+export const servedStates: ReadonlyArray<StateCode> = stateCodes.toSorted()
 
-/** The codes of all states that are served, the fifty states and DC, in the order of the alphabet. */
-export const servedStates: ReadonlyArray<StateCode> = Object.keys(statesFile.states).filter(isStateCode)
-
-const Code = Schema.Literals(servedStates)
+const Code = Schema.Literals(stateCodes)
 const Range = Schema.Tuple([Schema.Int, Schema.Int])
 
 const Row = Schema.Struct({

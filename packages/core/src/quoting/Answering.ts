@@ -5,9 +5,9 @@ import * as BrokenRule from "../carriers/BrokenRule.ts"
 import type { CarrierAsk, CarrierOffer, CarrierReply } from "../carriers/Carrier.ts"
 import type { Candidate } from "../carriers/Eligibility.ts"
 import * as Offer from "../carriers/Offer.ts"
-import { stateOf } from "../lines/Application.ts"
-import type { Assumed } from "../lines/Assume.ts"
-import { subjectsOf } from "../lines/Subject.ts"
+import type { Assumed } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
+import type { LineName } from "../lines/standard.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { JobKind, NewJob } from "../storage/Job.ts"
 import type { Ids, QuoteId, WorkspaceId } from "../wire/Ids.ts"
@@ -21,6 +21,7 @@ import { storedRequest } from "./StoredRecords.ts"
 export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
+  readonly line: Line<LineName>
   readonly candidate: Candidate
   readonly assumed: Assumed
   readonly ask: CarrierAsk
@@ -81,9 +82,9 @@ const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answ
 
 const checkOffer = (awaited: PendingAsk, offer: CarrierOffer, now: number) =>
   Offer.check(offer, {
-    line: awaited.request.line,
-    state: stateOf(awaited.assumed),
-    subject_ids: new Set(subjectsOf(awaited.assumed).map((subject) => subject.subject_id)),
+    line: awaited.line,
+    state: awaited.assumed.state,
+    subject_ids: new Set(awaited.assumed.subjects.map((subject) => subject.subject_id)),
     handoff_hosts: awaited.candidate.adapter.handoff_hosts,
     now
   })
@@ -170,7 +171,7 @@ const quoted = Effect.fnUntraced(function* (
       quote,
       offer,
       carrier_id: awaited.candidate.adapter.carrier.id,
-      line: awaited.request.line,
+      line: awaited.line,
       created_at: now,
       at: now,
       ordered: awaited.ordered
@@ -199,7 +200,7 @@ export const originOf = Effect.fnUntraced(function* (
   return {
     id,
     environment: awaited.request.environment,
-    line: awaited.request.line,
+    line: awaited.line,
     quote_request_id: awaited.request.id,
     application_id: awaited.request.application_id,
     carrier: awaited.candidate.adapter.carrier,

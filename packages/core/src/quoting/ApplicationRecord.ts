@@ -1,10 +1,11 @@
 import { Effect, Schema } from "effect"
 import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
-import type { Application } from "../lines/Application.ts"
-import { type Assumed, assume } from "../lines/Assume.ts"
+import type { Application, Assumed } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
+import type { StorageUnavailable } from "../storage/Storage.ts"
 import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { QuoteConsent } from "./Consent.ts"
@@ -38,10 +39,14 @@ const purpose = (id: ApplicationId) => `application ${id}`
 export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Application): Effect.Effect<string> =>
   sealer.seal(purpose(id), JSON.stringify(application))
 
-/** Opens the facts of an application and fills in the assumed ones; null where they cannot be read any more. */
-export const open = (sealer: Seal["Service"], record: ApplicationRecord): Effect.Effect<Assumed | null> =>
+/** Opens the facts of an application and fills in the assumed ones; null where they were altered. */
+export const open = (
+  sealer: Seal["Service"],
+  line: Line,
+  record: ApplicationRecord
+): Effect.Effect<Assumed | null, StorageUnavailable> =>
   Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
-    text === null ? null : assume(Json.decode(Json.fromText<Application>(text)), record.assumed_on)
+    text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
   )
 
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */

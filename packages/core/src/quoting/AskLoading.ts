@@ -3,8 +3,10 @@ import type { Seal } from "../access/Seal.ts"
 import { askTokens } from "../access/Token.ts"
 import type { CarrierAdapter, CarrierAsk } from "../carriers/Carrier.ts"
 import { type Candidate, candidates } from "../carriers/Eligibility.ts"
-import type { Assumed } from "../lines/Assume.ts"
-import { disclosed } from "../lines/Disclosed.ts"
+import type { Assumed } from "../lines/Application.ts"
+import { disclosed, type Line } from "../lines/Line.ts"
+import type { LineSet } from "../lines/Lines.ts"
+import type { LineName } from "../lines/standard.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
 import { toMillis } from "../wire/Timestamp.ts"
@@ -18,12 +20,14 @@ export interface Sources {
   readonly storage: Storage["Service"]
   readonly seal: Seal["Service"]
   readonly adapters: ReadonlyArray<CarrierAdapter>
+  readonly lines: LineSet
 }
 
 /** A request with its facts opened. */
 export interface OpenedRequest {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest
+  readonly line: Line<LineName>
   readonly assumed: Assumed
   readonly credit_disclosed: boolean
 }
@@ -40,6 +44,8 @@ export const openRequest = Effect.fnUntraced(function* (
   workspace_id: WorkspaceId,
   request: QuoteRequest
 ) {
+  const line = sources.lines.get(request.line)
+  if (line === undefined) return null
   const stored = yield* sources.storage.get({
     workspace_id,
     kind: ApplicationRecord.kind.name,
@@ -47,9 +53,9 @@ export const openRequest = Effect.fnUntraced(function* (
   })
   if (Option.isNone(stored)) return null
   const record = ApplicationRecord.kind.value(stored.value)
-  const assumed = yield* ApplicationRecord.open(sources.seal, record)
+  const assumed = yield* ApplicationRecord.open(sources.seal, line, record)
   if (assumed === null) return null
-  const opened: OpenedRequest = { workspace_id, request, assumed, credit_disclosed: record.credit_disclosed }
+  const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }
   return opened
 })
 
@@ -64,7 +70,7 @@ export const askFor = Effect.fnUntraced(function* (
   const ask: CarrierAsk = {
     line: request.line,
     environment: request.environment,
-    facts: disclosed(assumed, candidate.line.needs),
+    facts: disclosed(opened.line, assumed, candidate.line.needs),
     assumptions: assumed.assumptions,
     credit_disclosed: opened.credit_disclosed,
     idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(sources.seal, workspace_id, request.id),
@@ -100,6 +106,7 @@ export const loadAsk = Effect.fnUntraced(function* (
   const awaited: PendingAsk = {
     workspace_id,
     request,
+    line: opened.line,
     candidate,
     assumed: opened.assumed,
     ask: yield* askFor(sources, opened, candidate, {

@@ -3,17 +3,17 @@ import { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import { type Candidate, candidates, commonNeeds } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { neededFact, requiredFacts, requiring, schemaOf } from "../lines/Application.ts"
-import { codesOf } from "../lines/Codes.ts"
-import { Line } from "../lines/Line.ts"
+import { requiring } from "../lines/FactSchema.ts"
+import type { Line } from "../lines/Line.ts"
 import * as State from "../lines/State.ts"
+import { LineName } from "../lines/standard.ts"
 import { dollars, Money } from "../wire/Money.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { collect_ms } from "./QuoteRequest.ts"
 
 /** What a line offers a caller (api.md, GET /v1/capabilities). */
 export const Capabilities = Schema.Struct({
-  line: Line,
+  line: LineName,
   environment: Environment,
   revision: Schema.String,
   states: Schema.Array(
@@ -64,53 +64,51 @@ export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
 /** What a line offers in an environment, given the carriers of the host, told in a revision. */
 export const of = (
-  line: Line,
+  line: Line<LineName>,
   environment: Environment,
   adapters: ReadonlyArray<CarrierAdapter>,
   revision: string
 ): typeof Capabilities.Encoded => {
-  const offered = candidates(adapters, environment, line)
-  const codes = codesOf(line)
+  const offered = candidates(adapters, environment, line.name)
   const needs = commonNeeds(offered)
   return {
-    line,
+    line: line.name,
     environment,
     revision,
     states: State.servedStates.map((code) => stateOf(line, code, offered)),
-    required_facts: [...requiredFacts(line), ...needs.map((need) => neededFact(line, need))],
-    required_facts_schema: { ...requiring(schemaOf(line), needs) },
+    required_facts: [...line.required_facts, ...needs.map(line.neededFact)],
+    required_facts_schema: requiring(line.facts_schema, needs),
     actions: ["continue_on_carrier_site", "request_assistance"],
     consents: consentsOf(line, offered),
     disclosures: Disclosure.keysOf(line, environment),
-    ...codes,
+    ...line.codes,
     // From the acceptance: a sandbox request waits a second before it is collected.
     deadline_seconds: (collect_ms[environment] + Scenario.queue_ms[environment]) / 1_000,
-    ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line) })
+    ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line.name) })
   }
 }
 
 const stateOf = (line: Line, code: State.StateCode, offered: ReadonlyArray<Candidate>) => {
   const carriers = offered.filter((candidate) => candidate.line.states.includes(code)).length
-  const state = State.get(code)
-  const minimum = state.liability_minimum
+  const { liability_minimum: minimum, credit_use } = line.lawOf(code)
   return {
     code,
     available: carriers > 0,
     carriers,
-    ...(line === "personal_auto" && {
+    ...(minimum !== undefined && {
       liability_minimum: {
         bodily_injury_per_person: dollars(minimum.bodily_injury_per_person_usd),
         bodily_injury_per_accident: dollars(minimum.bodily_injury_per_accident_usd),
         property_damage: dollars(minimum.property_damage_usd)
-      },
-      credit_use: state.credit_use
-    })
+      }
+    }),
+    ...(credit_use !== undefined && { credit_use })
   }
 }
 
 const consentsOf = (line: Line, offered: ReadonlyArray<Candidate>) => [
   { field: "consent_receipt_id", required: true },
-  ...(line === "personal_auto"
+  ...(line.takes_credit_disclosure
     ? [
         {
           field: "credit_disclosure_receipt_id",

@@ -5,6 +5,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import * as BrokenRule from "../carriers/BrokenRule.ts"
 import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../carriers/Carrier.ts"
 import * as Asking from "../carriers/CarrierClient.ts"
+import { Lines } from "../lines/Lines.ts"
 import type { JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
@@ -38,7 +39,7 @@ export class Carriers extends Context.Service<
         const seal = yield* Seal
         const means: Means = {
           storage,
-          sources: { storage, seal, adapters: yield* CarrierAdapters },
+          sources: { storage, seal, adapters: yield* CarrierAdapters, lines: yield* Lines },
           naming: { ids: yield* Ids, seal, base_url: yield* PublicUrl },
           workspaces: yield* Workspaces,
           asking: yield* Asking.make
@@ -236,7 +237,7 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
   const found = yield* logged(awaited, asking.look(awaited.candidate, awaited.ask, offer_ref))
   if (found.kind === "unavailable") return yield* finish(means, job)
   if (found.kind === "withdrawn") {
-    return yield* finish(means, job, deactivation(naming.ids, stored.value, "withdrawn_by_carrier", at))
+    return yield* finish(means, job, deactivation(naming.ids, awaited.line, stored.value, "withdrawn_by_carrier", at))
   }
   const refreshed = { ...found.offer, reason: found.reason }
   const checked = yield* logged(awaited, checkRefreshed(awaited, refreshed, at))
@@ -246,7 +247,7 @@ const refresh = Effect.fnUntraced(function* (means: Means, job: ClaimedJob, at: 
     quote: Quote.fromOffer(checked, origin, quote.version + 1),
     offer: checked,
     carrier_id,
-    line: awaited.request.line,
+    line: awaited.line,
     created_at: stored.value.created_at,
     at,
     ordered: awaited.ordered

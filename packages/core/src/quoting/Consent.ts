@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
+import { standardLines } from "../lines/standard.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { type FieldError, together, type WrongFields } from "../wire/FieldError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
@@ -27,13 +28,15 @@ export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
+const credit_lines = standardLines.filter((line) => line.takes_credit_disclosure).map(({ name }) => name)
+
 /** The fields of a start that carry consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
   }),
   credit_disclosure_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
-    description: "personal_auto only: the person has read the credit disclosure."
+    description: `${credit_lines.join(", ")} only: the person has read the credit disclosure.`
   }),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
@@ -126,8 +129,11 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   if (consents.consent_receipt_id === undefined) {
     errors.push({ path: "consent_receipt_id", message: not_asked })
   }
-  if (consents.credit_disclosure_receipt_id !== undefined && line !== "personal_auto") {
-    errors.push({ path: "credit_disclosure_receipt_id", message: "Is for personal_auto only." })
+  if (consents.credit_disclosure_receipt_id !== undefined && !line.takes_credit_disclosure) {
+    errors.push({
+      path: "credit_disclosure_receipt_id",
+      message: "Is not for this line, which has no credit disclosure. Leave it out."
+    })
   }
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }

@@ -11,12 +11,6 @@ export interface DisclosureKey {
 /** The version of all disclosure texts. */
 export const version = "2026-09-26"
 
-const byLine: { readonly [L in Line]: ReadonlyArray<string> } = {
-  personal_auto: ["auto_state_minimum", "credit_information_use", "credit_not_used"],
-  renters: ["renters_not_flood_quake"],
-  pet: ["pet_preexisting", "pet_waiting_period", "pet_wellness_not_insurance", "pet_free_look"]
-}
-
 const byEnvironment: { readonly [E in Environment]: ReadonlyArray<string> } = {
   sandbox: ["sandbox_notice"],
   live: ["license_and_producer", "ca_privacy_notice", "glba_privacy_notice"]
@@ -29,7 +23,7 @@ export const keysOf = (line: Line, environment: Environment): ReadonlyArray<Disc
     "not_market_comparison",
     "who_receives_facts",
     "premium_whole_term",
-    ...byLine[line],
+    ...line.disclosures,
     ...byEnvironment[environment]
   ].map((key) => ({ key, version }))
 

@@ -119,8 +119,7 @@ const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
   const label = "Per month of cover, for comparing offers; not an instalment amount."
-  // A renters premium includes its fees (api.md, Price rule 3); of other lines nothing is known.
-  return { amount: cents(month), label: line === "renters" ? label : `${label} Fees, if any, may be extra.` }
+  return { amount: cents(month), label: line.premium_includes_fees ? label : `${label} Fees, if any, may be extra.` }
 }
 
 const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): ReadonlyArray<NextAction> => {

@@ -1,7 +1,8 @@
-import { Schema } from "effect"
 import type { CarrierOffer } from "../carriers/Carrier.ts"
 import * as Event from "../events/Event.ts"
-import { Line } from "../lines/Line.ts"
+import type { Line } from "../lines/Line.ts"
+import type { LineSet } from "../lines/Lines.ts"
+import type { LineName } from "../lines/standard.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
@@ -24,15 +25,15 @@ export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEv
     resource: { type: "quote_request", id: step.request.id, version: step.request.version }
   })
 
-/** The event that tells of a quote's version; none on the `pet` line, which sends request events only (api.md, Events). */
+/** The event that tells of a quote's version; none on a line that tells of quote requests only (api.md, Events). */
 const quoteEvents = (
   ids: Ids["Service"],
   type: "quote.created" | "quote.updated" | "quote.expired",
   quote: Quote.Quote,
-  line: Line,
+  line: Line<LineName>,
   at: number
 ): ReadonlyArray<NewEvent> =>
-  line === "pet"
+  !line.tells_of_quotes
     ? []
     : [
         Event.record({
@@ -40,7 +41,7 @@ const quoteEvents = (
           type,
           at,
           environment: quote.environment,
-          line,
+          line: line.name,
           resource: { type: "quote", id: quote.id, version: quote.version }
         })
       ]
@@ -50,7 +51,7 @@ export interface Offered {
   readonly quote: Quote.Quote
   readonly offer: CarrierOffer
   readonly carrier_id: string
-  readonly line: Line
+  readonly line: Line<LineName>
   readonly created_at: number
   readonly at: number
   /** Whether the timers of this workspace are told in order. */
@@ -68,7 +69,7 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
-  const stored = storedQuote(quote, made.line, made.created_at, at)
+  const stored = storedQuote(quote, made.line.name, made.created_at, at)
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
@@ -86,23 +87,22 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
 /** Takes a quote out of offer: its last version, and the event that tells of it. */
 export const deactivation = (
   ids: Ids["Service"],
+  line: Line<LineName>,
   stored: StoredRecord,
   reason: "expired" | "withdrawn_by_carrier",
   at: number
 ): Part => {
   const quote = Quote.deactivate(quotes.value(stored), reason)
-  const line = lineOf(stored)
   return {
-    writes: [storedQuote(quote, line, stored.created_at, at)],
+    writes: [storedQuote(quote, line.name, stored.created_at, at)],
     events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
     jobs: []
   }
 }
 
 /** The line of a stored quote, which always has one. */
-export const lineOf = (stored: StoredRecord): Line => {
-  if (!isLine(stored.line)) throw new Error(`Quote ${stored.id} is stored without its line`)
-  return stored.line
+export const lineOf = (lines: LineSet, stored: StoredRecord): Line<LineName> => {
+  const line = lines.get(stored.line ?? "")
+  if (line === undefined) throw new Error(`Quote ${stored.id} is stored with a line that this host does not offer`)
+  return line
 }
-
-const isLine = Schema.is(Line)

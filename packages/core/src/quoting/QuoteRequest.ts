@@ -9,7 +9,7 @@ import {
   silenceReasons
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/standard.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, second_ms, Timestamp } from "../wire/Timestamp.ts"
 
@@ -63,7 +63,7 @@ export const QuoteRequest = Schema.Struct({
   id: QuoteRequestId,
   version: Schema.Int,
   environment: Environment,
-  line: Line,
+  line: LineName,
   status: Schema.Literals(statuses),
   status_details: Schema.Struct({ reason: Schema.String, message: Schema.String }),
   application_id: ApplicationId,
@@ -104,7 +104,7 @@ export const start = (options: {
   readonly id: QuoteRequestId
   readonly application_id: ApplicationId
   readonly environment: Environment
-  readonly line: Line
+  readonly line: LineName
   readonly scenario: Scenario.ScenarioName | null
   readonly at: number
 }): Step => ({

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/standard.ts"
 import { QuoteRequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
 import { pageFields } from "../wire/Page.ts"
@@ -30,7 +30,7 @@ export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(Schema.Literals(statuses)),
-  line: Schema.optionalKey(Line),
+  line: Schema.optionalKey(LineName),
   created_after: Schema.optionalKey(OffsetDateTime),
   created_before: Schema.optionalKey(OffsetDateTime),
   updated_since: Schema.optionalKey(OffsetDateTime)

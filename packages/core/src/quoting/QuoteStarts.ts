@@ -7,6 +7,7 @@ import { fingerprintLike } from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { type CommonNeeds, needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
+import { type LineSet, Lines, named } from "../lines/Lines.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
@@ -48,11 +49,13 @@ export class QuoteStarts extends Context.Service<
       QuoteStarts,
       Effect.gen(function* () {
         const seal = yield* Seal
+        const lines = yield* Lines
         const means: Means = {
           storage: yield* Storage,
           workspaces: yield* Workspaces,
-          needs: needsOfAll(yield* CarrierAdapters),
+          needs: needsOfAll(yield* CarrierAdapters, lines.keys()),
           seal,
+          lines,
           ids: yield* Ids,
           disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
         }
@@ -67,6 +70,7 @@ export class QuoteStarts extends Context.Service<
 interface Means {
   /** The facts that every carrier of an environment needs for a line. */
   readonly needs: CommonNeeds
+  readonly lines: LineSet
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly seal: Seal["Service"]
@@ -94,7 +98,9 @@ const start = (means: Means, call: Call, input: StartInput) =>
 const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
 
 const check = (means: Means, { caller, moment }: Call, input: StartInput) =>
-  Starting.check(input, caller, moment, means.disclosure, means.needs[caller.environment][input.line])
+  Result.flatMap(named(means.lines, input.line), (line) =>
+    Starting.check(input, line, caller, moment, means.disclosure, means.needs[caller.environment].get(line.name) ?? [])
+  )
 
 const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
   Effect.flatMap(fingerprintLike(means.seal, null, Json.canonical(call.sent)), (fingerprint) =>

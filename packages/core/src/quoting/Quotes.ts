@@ -3,6 +3,7 @@ import { Seal } from "../access/Seal.ts"
 import { goTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
+import { Lines } from "../lines/Lines.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
@@ -11,7 +12,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import type * as Quote from "./Quote.ts"
-import { deactivation } from "./QuoteChange.ts"
+import { deactivation, lineOf } from "./QuoteChange.ts"
 import { mayRead } from "./readAuthority.ts"
 import { newestAt, offers, quoteRequests, quotes } from "./StoredRecords.ts"
 
@@ -41,6 +42,7 @@ export class Quotes extends Context.Service<
       const seal = yield* Seal
       const ids = yield* Ids
       const workspaces = yield* Workspaces
+      const lines = yield* Lines
 
       const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
         const request = yield* storage.get({
@@ -83,7 +85,7 @@ export class Quotes extends Context.Service<
         const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: quotes.name, id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-            ? deactivation(ids, stored.value, "expired", at)
+            ? deactivation(ids, lineOf(lines, stored.value), stored.value, "expired", at)
             : {}
         yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
       })

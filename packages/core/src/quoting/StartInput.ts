@@ -1,19 +1,19 @@
 import { Schema } from "effect"
-import { schemaOf } from "../lines/Application.ts"
-import { Line, lines } from "../lines/Line.ts"
+import type { Line } from "../lines/Line.ts"
+import { LineName, standardLines } from "../lines/standard.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
 /** The schema of a line's facts inside another document, where it is named by its place. */
 const factsSchema = (line: Line) => {
-  const { $schema: _dialect, $id: _id, ...schema } = schemaOf(line)
-  return { title: line, ...schema }
+  const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
+  return { title: line.name, ...schema }
 }
 
 /** The input of a start (api.md, start_quote_request). Consents and facts are checked by rules of their own. */
 export const StartInput = Schema.Struct({
-  line: Line,
+  line: LineName,
   ...Consent.fields,
   scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
   request_key: Schema.String.check(
@@ -23,7 +23,7 @@ export const StartInput = Schema.Struct({
   }),
   application: Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
-    jsonSchema: { anyOf: lines.map(factsSchema) }
+    jsonSchema: { anyOf: standardLines.map(factsSchema) }
   })
 })
 export type StartInput = typeof StartInput.Type

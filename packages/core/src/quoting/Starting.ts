@@ -2,7 +2,10 @@ import { Option, Predicate, Result, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import * as Application from "../lines/Application.ts"
+import { type Application, missingOf, type Refusal, refusalOf } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
+import type { LineSet } from "../lines/Lines.ts"
+import type { Problems } from "../lines/Rules.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { countOf, together } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
@@ -13,12 +16,10 @@ import { StartInput } from "./StartInput.ts"
 /** A start whose every field has been found right. */
 export interface CheckedStart {
   readonly input: StartInput
-  readonly application: Application.Application
+  readonly application: Application
   /** The outcome to play; null where the carriers' own rules decide. */
   readonly scenario: Scenario.ScenarioName | null
 }
-
-type Refusal = Application.Refusal
 
 /**
  * Checks a start: consents, scenario, facts.
@@ -28,19 +29,20 @@ type Refusal = Application.Refusal
  */
 export const check = (
   input: StartInput,
+  line: Line,
   caller: Caller,
   moment: Moment,
   disclosure: Consent.Disclosure,
   needs: ReadonlyArray<string>
 ): Result.Result<CheckedStart, Refusal> => {
   const scenario = scenarioOf(input, caller, moment)
-  const scripted = refusalOf(scenario, input)
+  const scripted = scriptedRefusal(scenario, line)
   if (scripted !== null) return Result.fail(scripted)
-  const application = Application.read(input.line, input.application, fromMillis(moment.now).slice(0, 10))
-  const wrong = wrongFields(input, application, caller, disclosure)
+  const application = line.read(input.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(input, line, application, caller, disclosure)
   if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
-  return Result.flatMap(Result.mapError(application, Application.refusalOf), (facts) => {
-    const missing = Application.missingOf(facts, needs)
+  return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
+    const missing = missingOf(facts, needs)
     return missing.length > 0
       ? Result.fail(
           ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
@@ -51,24 +53,25 @@ export const check = (
 
 const wrongFields = (
   input: StartInput,
-  application: Result.Result<Application.Application, Application.Problems>,
+  line: Line,
+  application: Result.Result<Application, Problems>,
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ApiError.WrongFields =>
   together(
-    Consent.check(input, caller.kind, input.line, disclosure),
+    Consent.check(input, caller.kind, line, disclosure),
     checkScenario(input, caller),
     checkKey(input, caller),
-    Result.isFailure(application) ? { found: application.failure.invalid, more: application.failure.more } : []
+    Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
 /** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
-const stand_in = {
-  line: "personal_auto",
+const standIn = (lines: LineSet) => ({
+  line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
   request_key: "stand-in",
   application: {}
-}
+})
 
 /** What can be judged only once the line is known. */
 const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
@@ -80,7 +83,8 @@ export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
   caller: Caller,
-  moment: Moment
+  moment: Moment,
+  lines: LineSet
 ): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels mean nothing without the consent that they need.
@@ -88,15 +92,15 @@ export const validateRest = (
   if (names.has("line")) for (const name of of_line) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
   // Only the known fields are looked for: there may be thousands of others.
-  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && Object.hasOwn(sent, name))
+  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
-    ...Object.fromEntries(Object.entries(stand_in).filter(([name]) => names.has(name)))
+    ...Object.fromEntries(Object.entries(standIn(lines)).filter(([name]) => names.has(name)))
   })
-  if (Option.isNone(rest)) return together()
-  const { application, line } = rest.value
-  const facts = Application.read(line, application, fromMillis(moment.now).slice(0, 10))
-  const wrong = wrongFields(rest.value, facts, caller, Disclosure)
+  const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
+  if (Option.isNone(rest) || line === undefined) return together()
+  const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(rest.value, line, facts, caller, Disclosure)
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 
@@ -126,11 +130,9 @@ const playable = (scenario: string | null, { line }: StartInput): Scenario.Scena
   Scenario.namesOf(line).find((name) => name === scenario) ?? null
 
 /** The refusals that scenarios play whatever is sent. */
-const refusalOf = (scenario: Scenario.ScenarioName | null, input: StartInput): Refusal | null => {
+const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
-    return ApiError.needsInformation(
-      Application.priceTierPaths(input.line).map((path) => ({ path, message: "This fact is required." }))
-    )
+    return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
   }
   if (scenario === "consent_refused") {
     return Consent.refused

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { Line } from "../lines/Line.ts"
+import type { LineName } from "../lines/standard.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { QuoteRequestId } from "../wire/Ids.ts"
@@ -31,6 +31,7 @@ export const storedRequest = (request: QuoteRequest): StoredRecord =>
 export const quotes = Kind.make({
   name: "quote",
   schema: Quote,
+  sealed: true,
   keeps_history: true,
   wakes: "parent",
   listing: ({ availability, quote_request_id, status }) => ({
@@ -41,7 +42,7 @@ export const quotes = Kind.make({
 })
 
 /** A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds. */
-export const storedQuote = (quote: Quote, line: Line, created_at: number, at: number): StoredRecord =>
+export const storedQuote = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
   quotes.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
 
 /**
@@ -71,7 +72,7 @@ export const OfferRecord = Schema.Struct({
 export type OfferRecord = typeof OfferRecord.Type
 
 /** The private sides of quotes in storage, under the ids of their quotes. */
-export const offers = Kind.make({ name: "offer", schema: OfferRecord })
+export const offers = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
 /** The private side of a quote as storage keeps it. */
 export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>

@@ -14,6 +14,9 @@ export interface Rated {
   readonly assumptions: ReadonlyArray<Assumption>
 }
 
+/** What a fictional carrier says of every price that it may still change. */
+export const subject_to_review = ["Price is subject to the carrier's review."]
+
 /** A cover with a limit in whole US dollars. */
 export const limited = (code: string, usd: number): CoverageItem => ({
   code,

@@ -1,5 +1,5 @@
-import { type Line, lines } from "../lines/Line.ts"
-import { plans } from "../rating/RatePlan.ts"
+import type { Rating } from "../rating/Rating.ts"
+import { ratings } from "../rating/ratings.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import type { Part } from "./script.ts"
 
@@ -11,17 +11,6 @@ export interface FictionalCarrier {
   readonly brand: string
   readonly mode: "sync" | "poll" | "callback"
   readonly uses_credit: boolean
-}
-
-interface Planned {
-  readonly name: string
-  readonly latency: number
-}
-
-const planned: { readonly [L in Line]: { readonly [carrier_id: string]: Planned } } = {
-  personal_auto: plans.auto.carriers,
-  renters: plans.renters.carriers,
-  pet: plans.pet.carriers
 }
 
 type Character = Omit<FictionalCarrier, "id" | "name">
@@ -42,28 +31,25 @@ const characters: { readonly [carrier_id: string]: Character } = {
 }
 
 /** The carriers of a line with their parts in its scenarios, the fastest first. */
-const lineupOf = (line: Line): ReadonlyArray<readonly [carrier_id: string, part: Part]> => {
-  const sorted = Object.entries(planned[line]).toSorted(([, a], [, b]) => a.latency - b.latency)
-  return sorted.map(([id, { latency }], position) => [
-    id,
-    { line, position, count: sorted.length, latency_ms: latency * second_ms }
-  ])
+const lineupOf = ({ line, carriers }: Rating): ReadonlyMap<string, Part> => {
+  const sorted = Object.entries(carriers).toSorted(([, a], [, b]) => a.latency - b.latency)
+  return new Map(
+    sorted.map(([id, { latency }], position) => [
+      id,
+      { line, position, count: sorted.length, latency_ms: latency * second_ms }
+    ])
+  )
 }
 
-const parts: { readonly [L in Line]: ReadonlyMap<string, Part> } = {
-  personal_auto: new Map(lineupOf("personal_auto")),
-  renters: new Map(lineupOf("renters")),
-  pet: new Map(lineupOf("pet"))
-}
+const parts = new Map(Array.from(ratings, ([line, rating]) => [line, lineupOf(rating)]))
 
 /** The part of a carrier in the scenarios of a line; undefined where it does not offer the line. */
-export const partOf = (carrier_id: string, line: Line): Part | undefined => parts[line].get(carrier_id)
+export const partOf = (carrier_id: string, line: string): Part | undefined => parts.get(line)?.get(carrier_id)
+
+const nameOf = (carrier_id: string): string | undefined =>
+  [...ratings.values()].map(({ carriers }) => carriers[carrier_id]?.name).find((name) => name !== undefined)
 
 /** Every fictional carrier once, in the order of the lines and of their latencies. */
 export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).map(
-  ([id, character]) => ({
-    id,
-    name: lines.map((line) => planned[line][id]?.name).find((name) => name !== undefined) ?? character.brand,
-    ...character
-  })
+  ([id, character]) => ({ id, name: nameOf(id) ?? character.brand, ...character })
 )

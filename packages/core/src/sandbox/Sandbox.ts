@@ -3,7 +3,8 @@ import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { Revisions } from "../calls/Revisions.ts"
-import { deactivation } from "../quoting/QuoteChange.ts"
+import { type LineSet, Lines } from "../lines/Lines.ts"
+import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
 import { quotes } from "../quoting/StoredRecords.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
@@ -51,6 +52,7 @@ export class Sandbox extends Context.Service<
         const retention = yield* Retention
         const revisions = yield* Revisions
         const ids = yield* Ids
+        const lines = yield* Lines
 
         const answer = (
           control: Control,
@@ -105,7 +107,7 @@ export class Sandbox extends Context.Service<
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
           const { now } = yield* workspaces.moment(workspace_id)
-          yield* expireQuotes(storage, ids, workspace_id, now)
+          yield* expireQuotes(storage, ids, lines, workspace_id, now)
           const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
             ...workspace,
             quotes_expired_at: now
@@ -137,6 +139,7 @@ export class Sandbox extends Context.Service<
 const expireQuotes = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   ids: Ids["Service"],
+  lines: LineSet,
   workspace_id: WorkspaceId,
   now: number
 ) {
@@ -144,7 +147,7 @@ const expireQuotes = Effect.fnUntraced(function* (
   const expire = Effect.fnUntraced(function* (id: string) {
     const quote = yield* storage.get({ workspace_id, kind: quotes.name, id })
     if (Option.isNone(quote) || quote.value.status !== "active") return
-    const change = Change.make(workspace_id, deactivation(ids, quote.value, "expired", now))
+    const change = Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", now))
     yield* commit(storage, change)
   })
   yield* eachPage(storage, { workspace_id, kind: quotes.name, status: "active", order: "oldest", limit: 100 }, (page) =>

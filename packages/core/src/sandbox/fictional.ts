@@ -1,21 +1,13 @@
 import { Effect } from "effect"
 import { Mac } from "effect/crypto"
-import type {
-  CarrierAdapter,
-  CarrierAsk,
-  CarrierLine,
-  CarrierRefresh,
-  CarrierReply,
-  DeclineReason
-} from "../carriers/Carrier.ts"
+import type { CarrierAdapter, CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "../carriers/Carrier.ts"
 import { type SignedCallbacks, signedCallbacks } from "../carriers/SignedCallbacks.ts"
-import { type Line, lines } from "../lines/Line.ts"
-import { servedStates } from "../lines/State.ts"
 import { mul } from "../rating/RatePlan.ts"
-import { statesOf } from "../rating/underwriting.ts"
+import { type Rating, statesOf } from "../rating/Rating.ts"
+import { ratings } from "../rating/ratings.ts"
 import { cents } from "../wire/Money.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import { declineOf, handoffHost, offerOf, offerRefOf } from "./fictionalOffer.ts"
+import { handoffHost, offerOf, offerRefOf } from "./fictionalOffer.ts"
 import { type FictionalCarrier, fictionalCarrierList, partOf } from "./Lineup.ts"
 import {
   asksAnyway,
@@ -34,37 +26,12 @@ const retry_after_ms = 10 * second_ms
 const rate_per_minute = 1_000_000
 const max_concurrent = 1_000
 
-type Questions = Extract<CarrierReply, { readonly kind: "question" }>["questions"]
-
-const questions: { readonly [L in Line]: Questions } = {
-  personal_auto: [
-    {
-      path: "application.drivers.0.license_state",
-      label: "Which state issued the first driver's license?",
-      allowed_values: servedStates
-    }
-  ],
-  renters: [{ path: "application.dwelling.year_built", label: "In which year was the building built?" }],
-  pet: [
-    {
-      path: "application.pets.0.spayed_neutered",
-      label: "Has the first pet been spayed or neutered?",
-      allowed_values: ["true", "false"]
-    }
-  ]
-}
-
-const scripted_declines: { readonly [L in Line]: DeclineReason } = {
-  personal_auto: "risk_outside_guidelines",
-  renters: "property_not_eligible",
-  pet: "breed_not_eligible"
-}
-
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 /** A carrier in one ask: who it is, what it does, and when its answer is ready; null: never. */
 interface Play {
   readonly carrier: FictionalCarrier
+  readonly rating: Rating
   readonly part: Part
   readonly script: Script
   readonly ask: CarrierAsk
@@ -74,15 +41,16 @@ interface Play {
 
 const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   const part = partOf(carrier.id, ask.line)
-  if (part === undefined) return null
+  const rating = ratings.get(ask.line)
+  if (part === undefined || rating === undefined) return null
   const script = scriptOf(ask.scenario, part)
   const origin = ask.asked_at - start_ms
-  return { carrier, part, script, ask, origin, ready_at: script.at_ms === null ? null : origin + script.at_ms }
+  return { carrier, rating, part, script, ask, origin, ready_at: script.at_ms === null ? null : origin + script.at_ms }
 }
 
 const offers = (play: Play): CarrierReply => {
-  const { ask, carrier, part } = play
-  const offer = offerOf(carrier, part, ask, ask.now)
+  const { ask, carrier, rating, part } = play
+  const offer = offerOf(carrier, rating, part, ask, ask.now)
   if (offer === null) return unreadable
   const change = changeOf(ask.scenario, part)
   if (change === null) return { kind: "offers", offers: [offer] }
@@ -92,17 +60,17 @@ const offers = (play: Play): CarrierReply => {
 
 /** The answer itself, at the time at which it is ready. */
 const answer = (play: Play): CarrierReply => {
-  const { ask, carrier } = play
+  const { ask, carrier, rating } = play
   switch (play.script.act) {
     case "decline":
-      return { kind: "declined", reason: scripted_declines[ask.line] }
+      return { kind: "declined", reason: rating.scripted_decline }
     case "question":
-      return { kind: "question", questions: questions[ask.line] }
+      return { kind: "question", questions: rating.questions }
     case "error":
     case "silent":
       return { kind: "unavailable", reason: "carrier_error", retry_after_ms }
     case "rules": {
-      const reason = declineOf(carrier.id, ask)
+      const reason = rating.decline(carrier.id, ask)
       return reason === null ? offers(play) : { kind: "declined", reason }
     }
     case "quote":
@@ -138,8 +106,8 @@ const latency = (play: Play | null): number => {
 
 /** The offer looked at again: it stands as it was made, unless the scenario changes it. */
 const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
-  const { ask, carrier, part } = play
-  const offer = offerOf(carrier, part, ask, play.ready_at ?? ask.now)
+  const { ask, carrier, rating, part } = play
+  const offer = offerOf(carrier, rating, part, ask, play.ready_at ?? ask.now)
   if (offer === null || offer_ref !== offerRefOf(ask)) return { kind: "withdrawn" }
   const change = changeOf(ask.scenario, part)
   if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
@@ -150,8 +118,8 @@ const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
-const lineOf = (carrier: FictionalCarrier, line: Line, part: Part): CarrierLine => ({
-  states: statesOf(carrier.id, line),
+const lineOf = (carrier: FictionalCarrier, rating: Rating, part: Part): CarrierLine => ({
+  states: statesOf(rating, carrier.id),
   needs: [],
   uses_credit: carrier.uses_credit,
   mode: carrier.mode,
@@ -165,9 +133,9 @@ const lineOf = (carrier: FictionalCarrier, line: Line, part: Part): CarrierLine 
 
 const linesOf = (carrier: FictionalCarrier): CarrierAdapter["lines"] =>
   Object.fromEntries(
-    lines.flatMap((line) => {
+    Array.from(ratings).flatMap(([line, rating]) => {
       const part = partOf(carrier.id, line)
-      return part === undefined ? [] : [[line, lineOf(carrier, line, part)]]
+      return part === undefined ? [] : [[line, lineOf(carrier, rating, part)]]
     })
   )
 

@@ -1,5 +1,4 @@
 import type { ScenarioName } from "../carriers/Scenario.ts"
-import type { Line } from "../lines/Line.ts"
 import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
 /*
@@ -15,7 +14,8 @@ export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent
 
 /** A carrier among those of a line. */
 export interface Part {
-  readonly line: Line
+  /** The name of the line. */
+  readonly line: string
   /** Its place in the order of the carriers' latencies, from 0. */
   readonly position: number
   /** How many carriers the line has. */
@@ -40,6 +40,9 @@ const slowly = ({ position, count }: Part): number => {
   return slow_first_ms + share - (share % second_ms)
 }
 
+// Where a line has more carriers than this, one of them declines when another is silent.
+const few_carriers = 3
+
 const silent: Script = { act: "silent", at_ms: null }
 
 /** What a carrier does in a scenario; null stands for the natural rules. */
@@ -56,7 +59,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
       return at("decline")
     case "some_carriers_silent":
       if (is_last) return silent
-      return at(part.line === "personal_auto" && part.position === 2 ? "decline" : "quote")
+      return at(part.count > few_carriers && part.position === 2 ? "decline" : "quote")
     case "incomplete_no_quotes":
       return is_first ? at("decline") : silent
     case "all_carriers_silent":

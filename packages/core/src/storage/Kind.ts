@@ -15,6 +15,11 @@ export interface Traits {
   readonly survives_reset: boolean
   /** After which period its records are erased, and by which clock it is counted; null keeps them. */
   readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
+  /**
+   * Whether its bodies are sealed at rest, since they can hold facts about a person: labels, words and links of carriers,
+   * texts of reports. Bodies of other kinds hold no facts, or seal them by themselves.
+   */
+  readonly sealed: boolean
   /** Whether the records that name one of these as their parent are erased with it. */
   readonly erases_children: boolean
   /** Whose readers a write wakes: those who wait for the record, for its parent, or nobody. */
@@ -62,6 +67,7 @@ export const make = <const Name extends string, A extends object>(
     keeps_history: options.keeps_history ?? false,
     survives_reset: options.survives_reset ?? false,
     kept_for: options.kept_for ?? null,
+    sealed: options.sealed ?? false,
     erases_children: options.erases_children ?? false,
     wakes: options.wakes ?? null,
     record: (value, position) => record({ kind: name, ...position, body: JSON.stringify(value), ...listing(value) }),

@@ -1,9 +1,9 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import * as Access from "../access/Access.ts"
 import { AllowanceLimits, type Limits, noLimits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { Organization } from "../access/Organization.ts"
-import { SealKeys } from "../access/Seal.ts"
+import { key_bytes, SealKeys } from "../access/Seal.ts"
 import type * as FinishedCall from "../calls/FinishedCall.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
@@ -66,13 +66,14 @@ export class World extends Context.Service<
     options: WorldOptions = {}
   ): Layer.Layer<World | Services | Storage, E, R> =>
     Layer.effect(World, makeWorld).pipe(
-      Layer.provideMerge(layer),
+      Layer.provideMerge(Layer.orDie(layer)),
       Layer.provideMerge(storage),
       Layer.provide(
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
+      // The same by default for all: worlds on one storage are hosts of one service.
+      Layer.provide(options.seal_keys ?? Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(key_bytes))] })),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)
     )

@@ -34,7 +34,7 @@ const cutterOf = (ast: SchemaAST.AST): Cutter => {
       return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : asItIs
     case "Arrays": {
       const [item] = ast.rest
-      return item === undefined || ast.elements.length > 0 ? asItIs : listCutter(item)
+      return item === undefined || ast.elements.length > 0 ? asItIs : listCutter(item, boundOf(ast))
     }
     default:
       return asItIs
@@ -63,12 +63,17 @@ const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   }
 }
 
-/** Keeps the items of a long list up to the hundredth wrong one. */
-const listCutter = (item: SchemaAST.AST): Cutter => {
+/** How many items of a list are looked at (`max_items`): a longer list is wrong whatever they are. */
+export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
+  checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
+
+/** Keeps the items of a long list up to the hundredth wrong one; of a list with a bound one more than that. */
+const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const isRight = judge(item)
   const cut = cutterOf(item)
   return (value, count) => {
     if (!Array.isArray(value)) return value
+    if (bound !== undefined) return value.slice(0, bound + 1).map((one) => cut(one, count))
     const wrong = value.length > max_named ? whereNot(value, isRight) : []
     const last = wrong[max_named - 1]
     const kept = last === undefined ? value : value.slice(0, last + 1)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Exit, Layer, Logger, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { Access } from "../../src/access/Access.ts"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
@@ -9,7 +9,7 @@ import { Seal, SealKeys } from "../../src/access/Seal.ts"
 import type * as Operation from "../../src/calls/Operation.ts"
 import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { verifyWebhook } from "../../src/index.ts"
-import { layer, sandboxCarriers } from "../../src/layer.ts"
+import { layer, ready, sandboxCarriers } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
@@ -40,7 +40,9 @@ describe("a seal", () => {
       assert.notStrictEqual(yield* seal.seal("facts", "Ada Lovelace"), sealed)
       for (let i = 0; i < sealed.length - 1; i++) {
         const altered = sealed.slice(0, i) + (sealed.charAt(i) === "A" ? "B" : "A") + sealed.slice(i + 1)
-        assert.isNull(yield* seal.open("facts", altered), `altered at ${i}`)
+        // Where the name of the key is altered, it is that of a key which is not here.
+        const opened = yield* Effect.catch(seal.open("facts", altered), () => Effect.succeed(null))
+        assert.isNull(opened, `altered at ${i}`)
       }
       for (const none of ["", ".", "x", sealed.slice(0, 20)]) assert.isNull(yield* seal.open("facts", none))
     }).pipe(Effect.provide(sealWith(keys(newKey))))
@@ -69,7 +71,9 @@ describe("a seal", () => {
         Effect.gen(function* () {
           const seal = yield* Seal
           assert.strictEqual(yield* seal.open("p", rotated), "text")
-          assert.isNull(yield* seal.open("p", before.sealed))
+          assert.isFalse(yield* seal.isMissingKey)
+          assert.strictEqual((yield* Effect.flip(seal.open("p", before.sealed)))._tag, "StorageUnavailable")
+          assert.isTrue(yield* seal.isMissingKey)
           assert.isNull(yield* seal.macLike(before.mac, "p", "text"))
         }),
         sealWith(keys(newKey))
@@ -173,6 +177,7 @@ describe("a rotation of the seal keys", () => {
         }),
         service(storage, keys(oldKey))
       )
+      yield* Effect.provide(Effect.void, service(storage, keys(newKey, oldKey)))
       yield* Effect.provide(
         Effect.gen(function* () {
           yield* call(operations.selectScenario, server, { scenario: "zero_quotes" }, once)
@@ -206,8 +211,86 @@ describe("a rotation of the seal keys", () => {
       const { headers, body } = told.sent[0]?.request ?? assert.fail("nothing was sent")
       const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
       assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
-      yield* Effect.provide(Effect.andThen(start(server), runDue), service(storage, keys(newKey), told.layer))
+      // The delivery waits for a host that has the key.
+      const without = Effect.andThen(start(server), Effect.flip(runDue))
+      yield* Effect.provide(without, service(storage, keys(newKey), told.layer))
       assert.lengthOf(told.sent, 1)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.provide(runDue, service(storage, keys(newKey, oldKey), told.layer))
+      assert.lengthOf(told.sent, 2)
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+})
+
+describe("a service with other seal keys than its storage's", () => {
+  const starting = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>) =>
+    Effect.provide(Effect.void, service(storage, settings))
+
+  it.effect("does not start, and leaves everything as it was", () =>
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      yield* starting(storage, keys(oldKey))
+      const refused = yield* Effect.flip(starting(storage, keys(newKey)))
+      assert.strictEqual(refused._tag, "SealKeysRefused")
+      assert.match(refused.message, /seal keys/)
+      yield* starting(storage, keys(oldKey))
+      yield* starting(storage, keys(newKey, oldKey))
+      // The new key has sealed since: whoever has the old one alone could not open that.
+      assert.strictEqual((yield* Effect.flip(starting(storage, keys(oldKey))))._tag, "SealKeysRefused")
+      yield* starting(storage, keys(newKey))
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect("starts at the same time as others with the same keys; of those with different keys one starts", () =>
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const settings = [keys(oldKey), keys(newKey), keys(oldKey), keys(newKey)]
+      const started = yield* Effect.forEach(settings, (each) => Effect.exit(starting(storage, each)), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(started.filter(Exit.isSuccess).length, 2)
+      assert.strictEqual(Exit.isSuccess(started[0] ?? Exit.void), Exit.isSuccess(started[2] ?? Exit.void))
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+
+  it.effect("is not ready once it has met what it cannot open, logs what that is, and ends no request", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const storage = yield* Storage
+      const logged: Array<unknown> = []
+      const logger = Logger.layer([
+        Logger.make(({ message, fiber }) => {
+          logged.push([message, fiber.getRef(References.CurrentLogAnnotations)])
+        })
+      ])
+      yield* Effect.gen(function* () {
+        // A host that runs with the old key while another one has begun to seal with a new one.
+        const old = yield* Layer.build(service(storage, keys(oldKey)))
+        const both = yield* Layer.build(service(storage, keys(newKey, oldKey)))
+        assert.strictEqual(yield* Effect.provide(ready, old), true)
+        const { server, started } = yield* Effect.provide(
+          Effect.gen(function* () {
+            const access = yield* Access
+            const { id } = yield* access.createOrganization("A test")
+            const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
+            return { server: key, started: yield* call(operations.startQuoteRequest, key, startOf()) }
+          }),
+          both
+        )
+        const lost = yield* Effect.flip(Effect.provide(runDue, old))
+        assert.strictEqual(lost._tag, "StorageUnavailable")
+        assert.match(`${yield* Effect.provide(ready, old)}`, /seal key/)
+        const text = JSON.stringify(logged)
+        assert.include(text, started.application_id)
+        assert.notInclude(text, "10001")
+        const read = Effect.provide(call(operations.getQuoteRequest, server, { id: started.id, wait_seconds: 0 }), both)
+        assert.strictEqual((yield* read).quote_request.status_details.reason, "queued")
+        yield* TestClock.adjust("1 minute")
+        yield* Effect.provide(runDue, both)
+        assert.notStrictEqual((yield* read).quote_request.status_details.reason, "queued")
+        assert.notStrictEqual((yield* read).quote_request.status_details.reason, "could_not_start")
+        assert.strictEqual(yield* Effect.provide(ready, both), true)
+      }).pipe(Effect.scoped, Effect.provide(logger))
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 })

@@ -55,6 +55,26 @@ describe("an input", () => {
     ])
   })
 
+  it("has the fields of a missing object named, and the choices of a boolean", () => {
+    const nested = reader(Schema.Struct({ place: Schema.Struct({ name: Schema.String, open: Schema.Boolean }) }))
+    const result = nested({})
+    assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
+      { path: "place.name", message: "This field is required." },
+      { path: "place.open", message: "This field is required.", allowed_values: ["true", "false"] }
+    ])
+  })
+
+  it("has a field that is undefined taken as absent", () => {
+    assert.deepStrictEqual(
+      Result.getOrThrow(read({ name: "n", count: undefined, parts: [{ size: 1, x: undefined }] })),
+      {
+        name: "n",
+        parts: [{ size: 1 }]
+      }
+    )
+    assert.deepStrictEqual(errorsOf({ name: undefined }), [{ path: "name", message: "This field is required." }])
+  })
+
   it("says of a number what it should be, whether it is too large, broken or text", () => {
     const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
     const messageOf = (count: unknown) => {

@@ -1,14 +1,15 @@
 import { NodeCrypto } from "@quotewire/http"
 import { Effect, Layer, Redacted } from "effect"
 import { AllowanceLimits, noLimits } from "../../src/access/Allowance.ts"
-import { SealKeys } from "../../src/access/Seal.ts"
+import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import type { Served } from "../../src/calls/Revision.ts"
 import { ServedRevisions } from "../../src/calls/ServedRevisions.ts"
 import { layer, sandboxCarriers } from "../../src/layer.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 
-const seal_keys = Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(32).fill(7))] })
+// That of a world, whose storage it shares.
+const seal_keys = Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(key_bytes))] })
 
 /** Runs a body on a release of the core that serves these revisions, from the storage that all releases share. */
 export const release = (served: Served) => {

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Clock, Deferred, Effect, Fiber, Layer, Result, Schema } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Redacted, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/Limits.ts"
+import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import { type AnswerOf, type Client, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
@@ -40,6 +41,29 @@ const around = (change: (storage: Storage["Service"]) => Partial<Storage["Servic
     Storage,
     Effect.map(Storage, (storage) => ({ ...storage, ...change(storage) }))
   ).pipe(Layer.provide(MemoryStorage.layer))
+
+describe("an embedded service on a storage that stays", () => {
+  it.live("does not start with other seal keys than those of before, nor with keys of its own", () =>
+    Effect.gen(function* () {
+      const kept = yield* Layer.build(MemoryStorage.layer)
+      const storage = Layer.succeedContext(kept)
+      const keyOf = (byte: number) => Redacted.make(new Uint8Array(key_bytes).fill(byte))
+      const withKeys = (...keys: [number, ...ReadonlyArray<number>]) => {
+        const [newest, ...older] = keys
+        return { storage, seal_keys: Layer.succeed(SealKeys, { keys: [keyOf(newest), ...older.map(keyOf)] }) }
+      }
+      const first = yield* embedded(withKeys(1))
+      yield* Effect.promise(() => first.ready)
+      for (const options of [withKeys(2), { storage }]) {
+        const { ready, createOrganization } = yield* embedded(options)
+        assert.match(`${yield* rejection(ready)}`, /seal keys/)
+        assert.match(`${yield* rejection(createOrganization("Acme"))}`, /seal keys/)
+      }
+      const { ready } = yield* embedded(withKeys(2, 1))
+      yield* Effect.promise(() => ready)
+    })
+  )
+})
 
 describe("an embedded service", () => {
   it.live("starts at once, and looks for due work before anybody calls", () =>

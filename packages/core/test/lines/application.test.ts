@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Application from "../../src/lines/Application.ts"
-import type { Line } from "../../src/lines/Line.ts"
-import { subjectsOf } from "../../src/lines/Subject.ts"
+import { Schema } from "effect"
+import { type Application, missingOf } from "../../src/lines/Application.ts"
+import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
+import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/line.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import {
   accepted,
   allowedAt,
@@ -11,6 +13,7 @@ import {
   errorsOf,
   invalid,
   invalidPaths,
+  lineNamed,
   missingPaths,
   pets,
   renters,
@@ -20,8 +23,14 @@ import {
   withVehicle
 } from "./applications.ts"
 
+const completed = ({ line, facts }: Application) => {
+  const name = lineNames.find((name) => name === line) ?? assert.fail(line)
+  return lineNamed(name).complete(facts, "2026-11-20") ?? assert.fail(line)
+}
+const subjectsOf = (application: Application) => completed(application).subjects
+
 describe("the smallest applications", () => {
-  it.each<readonly [Line, unknown]>([
+  it.each<readonly [LineName, unknown]>([
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]
@@ -138,8 +147,8 @@ describe("malformed facts", () => {
   it("are refused at the path of an unknown field, without allowed values", () => {
     const input = { ...auto, drivers: [{ ...driver, ssn: "078-05-1120" }], note: 1 }
     assert.deepStrictEqual(invalid("personal_auto", input), [
-      { path: "application.drivers.0.ssn", message: "This field is not known." },
-      { path: "application.note", message: "This field is not known." }
+      { path: "application.note", message: "This field is not known." },
+      { path: "application.drivers.0.ssn", message: "This field is not known." }
     ])
     assert.deepStrictEqual(invalidPaths("renters", JSON.parse('{"__proto__":{"dwelling":1}}')), [
       "application.__proto__"
@@ -218,23 +227,23 @@ describe("malformed facts", () => {
 
 describe("what is asked of callers and carriers", () => {
   it("lists the required facts of a line with labels", () => {
-    assert.deepStrictEqual(Application.requiredFacts("personal_auto")[1], {
+    assert.deepStrictEqual(lineNamed("personal_auto").required_facts[1], {
       path: "garaging_address.zip",
       label: "ZIP code where the car is kept",
       tier: "price",
       pii: "indirect"
     })
     assert.deepStrictEqual(
-      Application.requiredFacts("renters").map((fact) => fact.path),
+      lineNamed("renters").required_facts.map((fact) => fact.path),
       ["dwelling.address.state", "dwelling.address.zip", "dwelling.type"]
     )
     for (const line of ["personal_auto", "renters", "pet"] as const) {
-      for (const fact of Application.requiredFacts(line)) assert.notStrictEqual(fact.label, fact.path)
+      for (const fact of lineNamed(line).required_facts) assert.notStrictEqual(fact.label, fact.path)
     }
   })
 
   it("lists the price facts of a line", () => {
-    assert.deepStrictEqual(Application.priceTierPaths("personal_auto"), [
+    assert.deepStrictEqual(lineNamed("personal_auto").price_paths, [
       "application.garaging_address.state",
       "application.garaging_address.zip",
       "application.drivers.0.date_of_birth",
@@ -260,7 +269,7 @@ describe("what is asked of callers and carriers", () => {
       "drivers.*.first_name",
       "prior_insurance.status"
     ]
-    assert.deepStrictEqual(Application.missingOf(application, needs), [
+    assert.deepStrictEqual(missingOf(application, needs), [
       "application.applicant.phone",
       "application.vehicles.0.vin",
       "application.drivers.0.first_name",
@@ -270,15 +279,20 @@ describe("what is asked of callers and carriers", () => {
 
   it("tells the state of each line", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
-    assert.deepStrictEqual(places.map(Application.stateOf), ["TX", "NY", "TX"])
+    assert.deepStrictEqual(
+      places.map((place) => completed(place).state),
+      ["TX", "NY", "TX"]
+    )
   })
 
   it("names the subjects without a street or a VIN", () => {
-    const cars = accepted("personal_auto", { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] })
-    assert.deepStrictEqual(subjectsOf(cars), [
+    const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
+    assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },
       { subject_id: "vehicle-2", kind: "vehicle", label: null }
     ])
+    // The year of a VIN is known once the facts are completed.
+    assert.strictEqual(subjectsOf(accepted("personal_auto", cars))[1]?.label, "2003")
     const address = { line1: "12 Main Street", city: "New York", ...renters.dwelling.address }
     const home = accepted("renters", { dwelling: { ...renters.dwelling, address } })
     assert.deepStrictEqual(subjectsOf(home), [

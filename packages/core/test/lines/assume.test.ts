@@ -1,53 +1,61 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
-import * as Application from "../../src/lines/Application.ts"
-import * as Assume from "../../src/lines/Assume.ts"
-import type { JsonSchema } from "../../src/lines/JsonSchemaCheck.ts"
-import type { Line } from "../../src/lines/Line.ts"
+import { type JsonSchema, Predicate, Result, Schema } from "effect"
+import { Assumptions } from "../../src/lines/Assumption.ts"
+import { assume as completeAuto } from "../../src/lines/personal_auto/assume.ts"
+import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
+import type { LineName } from "../../src/lines/standard.ts"
+import { lineNamed } from "./applications.ts"
 
 const today = "2026-11-20"
 
 const driver = { relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }
 const vehicle = { model_year: 2019, make: "Honda", model: "Civic" }
 const auto = { garaging_address: { state: "TX", zip: "75201" }, drivers: [driver], vehicles: [vehicle] }
-const smallest: { readonly [L in Line]: unknown } = {
+const smallest: { readonly [L in LineName]: unknown } = {
   personal_auto: auto,
   renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
   pet: { residence: { state: "TX", zip: "78701" }, pets: [{ species: "cat", breed: "Persian", age_years: 2 }] }
 }
 
-const assume = (line: Line, input: unknown) =>
-  Assume.assume(Result.getOrThrow(Application.parse(line, input, today)), today)
+const assume = (name: LineName, input: unknown) => {
+  const line = lineNamed(name)
+  return line.complete(Result.getOrThrow(line.read(input, today)).facts, today) ?? assert.fail()
+}
 
 const assumeAuto = (input: unknown) => {
-  const assumed = assume("personal_auto", input)
-  if (assumed.line !== "personal_auto") assert.fail()
-  return assumed
+  const { assumptions } = assume("personal_auto", input)
+  const facts = completeAuto(Schema.decodeUnknownSync(PersonalAuto)(input), today, new Assumptions())
+  return { facts, assumptions }
 }
 
-const assumptionAt = (line: Line, input: unknown, path: string) =>
+const assumptionAt = (line: LineName, input: unknown, path: string) =>
   assume(line, input).assumptions.find((assumption) => assumption.path === `application.${path}`)
 
-/** What the schemas let the service assume, by path with 0 for the first of a list. */
-const assumable = (schema: JsonSchema, path: string): ReadonlyArray<readonly [string, JsonSchema["x-assume"]]> => {
+/** What a schema lets the service assume, by path with 0 for the first of a list. */
+const assumable = (schema: unknown, path: string): ReadonlyArray<readonly [string, unknown]> => {
+  if (!isSchema(schema)) return []
   if (schema["x-assume"] !== undefined) return [[path, schema["x-assume"]]]
   if (schema.items !== undefined) return assumable(schema.items, `${path}.0`)
-  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
-    member === undefined ? [] : assumable(member, path === "" ? name : `${path}.${name}`)
+  return Object.entries(isSchema(schema.properties) ? schema.properties : {}).flatMap(([name, member]) =>
+    assumable(member, path === "" ? name : `${path}.${name}`)
   )
 }
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
 describe("assume", () => {
-  it.each<Line>(["personal_auto", "renters", "pet"])("fills in every fact that the schema of %s allows", (line) => {
+  it.each<LineName>(["personal_auto", "renters", "pet"])("fills in every fact that the schema of %s allows", (line) => {
     const { assumptions } = assume(line, smallest[line])
     const values = new Map(assumptions.map(({ path, value }) => [path, value]))
-    for (const [path, rule] of assumable(Application.schemaOf(line), "")) {
+    const rules = assumable(lineNamed(line).facts_schema, "")
+    assert.isNotEmpty(rules)
+    for (const [path, rule] of rules) {
       const value = values.get(`application.${path}`)
-      if (rule?.value === "tomorrow") assert.strictEqual(value, "2026-11-21", path)
-      else if (Array.isArray(rule?.value)) assert.strictEqual(value, "none", path)
-      else if (rule?.from === "garaging_address.state") assert.strictEqual(value, "TX", path)
-      else if (rule?.formula === "max(0, age - 16)") assert.strictEqual(value, 19, path)
-      else assert.strictEqual(value, rule?.value, path)
+      const said = isSchema(rule) ? rule : {}
+      if (said.value === "tomorrow") assert.strictEqual(value, "2026-11-21", path)
+      else if (Array.isArray(said.value)) assert.strictEqual(value, "none", path)
+      else if (said.from === "garaging_address.state") assert.strictEqual(value, "TX", path)
+      else if (said.formula === "max(0, age - 16)") assert.strictEqual(value, 19, path)
+      else assert.strictEqual<unknown>(value, said.value, path)
     }
   })
 

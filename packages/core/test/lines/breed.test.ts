@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Breed from "../../src/lines/Breed.ts"
-import breeds from "../../src/lines/data/breeds.json" with { type: "json" }
+import * as Breed from "../../src/lines/pet/Breed.ts"
+import breeds from "../../src/lines/pet/data/breeds.json" with { type: "json" }
 
 const groupsOf = (species: Breed.Species) => Object.entries(breeds[species])
 

@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
+import { Seal } from "../../src/access/Seal.ts"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
-import { lines } from "../../src/lines/Line.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../../src/wire/Ids.ts"
+import { lineNamed } from "../lines/applications.ts"
 import { type Character, carriers, offer, offers, prompt } from "./carriers.ts"
 import {
   advance,
@@ -41,11 +43,13 @@ const stored = (id: string) =>
     const { organization } = yield* World
     const storage = yield* Storage
     const record = yield* storage.get({ workspace_id: organization.workspaces.sandbox, kind: "quote", id })
-    return record._tag === "Some" ? record.value.body : assert.fail("no record")
+    if (record._tag === "None") return assert.fail("no record")
+    const body = yield* (yield* Seal).open(`quote ${id} ${record.value.version}`, record.value.body)
+    return body ?? assert.fail("cannot be opened")
   })
 
 describe("a quote", () => {
-  for (const line of lines) {
+  for (const line of lineNames) {
     story(
       `${line}: reads as expired from its very moment on, in the words in which it will be stored`,
       Effect.gen(function* () {
@@ -333,7 +337,7 @@ describe("a carrier that looks at its offer again", () => {
 const origin: Quote.Origin = {
   id: QuoteId.make(`qt_${"0".repeat(26)}`),
   environment: "live",
-  line: "personal_auto",
+  line: lineNamed("personal_auto"),
   quote_request_id: QuoteRequestId.make(`qreq_${"0".repeat(26)}`),
   application_id: ApplicationId.make(`app_${"0".repeat(26)}`),
   carrier: { id: "c", name: "C", registry_ids: [] },
@@ -361,8 +365,8 @@ describe("a quote's comparison", () => {
   })
 
   it("says that fees may be extra, except on a renters quote, whose premium includes them", () => {
-    const labelOf = (line: Quote.Origin["line"]) =>
-      Quote.fromOffer(offer(), { ...origin, line }).price.comparison?.label
+    const labelOf = (line: LineName) =>
+      Quote.fromOffer(offer(), { ...origin, line: lineNamed(line) }).price.comparison?.label
     assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")
     for (const line of ["personal_auto", "pet"] as const) {
       assert.match(labelOf(line) ?? "", /\. Fees, if any, may be extra\.$/)

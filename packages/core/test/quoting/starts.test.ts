@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { priceTierPaths } from "../../src/lines/Application.ts"
-import { lines } from "../../src/lines/Line.ts"
+import { lineNames } from "../../src/lines/standard.ts"
+import { lineNamed } from "../lines/applications.ts"
 import { prompt } from "./carriers.ts"
 import {
   advance,
@@ -257,13 +257,13 @@ describe("the scenario of a start", () => {
     })
   )
 
-  for (const line of lines) {
+  for (const line of lineNames) {
     story(
       `needs_information, ${line}: names every fact that a price needs, and starts nothing`,
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
         assert.strictEqual(error._tag, "needs_information")
-        assert.deepStrictEqual(pathsOf(error), priceTierPaths(line))
+        assert.deepStrictEqual(pathsOf(error), lineNamed(line).price_paths)
         assert.isNotEmpty(pathsOf(error))
         assert.lengthOf(yield* feed(), 0)
       })

@@ -7,7 +7,7 @@ import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
 import type { Served } from "../../src/calls/Revision.ts"
 import { ServedRevisions } from "../../src/calls/ServedRevisions.ts"
 import type { Services } from "../../src/layer.ts"
-import type { Line } from "../../src/lines/Line.ts"
+import type { LineName } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage } from "../../src/storage/Storage.ts"
@@ -56,7 +56,7 @@ export const story = (name: string, body: InWorld<unknown>, options: StoryOption
   )
 
 /** The input of a start, with another request_key each time unless told. */
-export const startOf = (changes: { readonly line?: Line; readonly [field: string]: unknown } = {}) => {
+export const startOf = (changes: { readonly line?: LineName; readonly [field: string]: unknown } = {}) => {
   const line = changes.line ?? "renters"
   return {
     line,

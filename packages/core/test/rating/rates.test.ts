@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isStateCode, servedStates, get as stateOf } from "../../src/lines/State.ts"
-import { plans } from "../../src/rating/RatePlan.ts"
-import { rateAuto } from "../../src/rating/rateAuto.ts"
-import { ratePet } from "../../src/rating/ratePet.ts"
-import { contentsFactor, rateRenters } from "../../src/rating/rateRenters.ts"
-import { segmentOf } from "../../src/rating/VehicleSegment.ts"
+import { servedStates, get as stateOf } from "../../src/lines/State.ts"
+import { plan as autoPlan } from "../../src/rating/personal_auto/plan.ts"
+import { rateAuto } from "../../src/rating/personal_auto/rate.ts"
+import { segmentOf } from "../../src/rating/personal_auto/VehicleSegment.ts"
+import { plan as petPlan } from "../../src/rating/pet/plan.ts"
+import { ratePet } from "../../src/rating/pet/rate.ts"
+import { plan as rentersPlan } from "../../src/rating/renters/plan.ts"
+import { contentsFactor, rateRenters } from "../../src/rating/renters/rate.ts"
 import golden from "../golden.json" with { type: "json" }
 import { assumed, autoFacts, dated, petFacts, reference, rentersFacts, today, zipOf } from "../sandbox/support.ts"
 
@@ -24,14 +26,14 @@ const prices = (line: string, application: unknown): Prices => {
   }
   if (line === "personal_auto") {
     const facts = autoFacts(application)
-    return all(plans.auto.carriers, (id) => rateAuto(facts, known(plans.auto.carriers[id]), today))
+    return all(autoPlan.carriers, (id) => rateAuto(facts, known(autoPlan.carriers[id]), today))
   }
   if (line === "renters") {
     const facts = rentersFacts(application)
-    return all(plans.renters.carriers, (id) => rateRenters(facts, known(plans.renters.carriers[id])))
+    return all(rentersPlan.carriers, (id) => rateRenters(facts, known(rentersPlan.carriers[id])))
   }
   const facts = petFacts(application)
-  return all(plans.pet.carriers, (id) => ratePet(facts, known(plans.pet.carriers[id]), today))
+  return all(petPlan.carriers, (id) => ratePet(facts, known(petPlan.carriers[id]), today))
 }
 
 const yearly = (line: string, application: unknown): ReadonlyArray<number> =>
@@ -138,7 +140,7 @@ describe("prices", () => {
     ["NJ", "08701", 1_034, 1_407]
   ])("for the state's minimum in %s lie in the published range", (state, zip, lowest, highest) => {
     const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
-    const territory = plans.auto.territory_bp[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? 0
+    const territory = autoPlan.territory_bp[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? 0
     const dollars = yearly("personal_auto", facts).map((usd) => usd * (10_000 / territory))
     // The published figures are for a place whose territory factor is 1.00.
     assert.approximately(Math.min(...dollars), lowest, 2)
@@ -172,12 +174,12 @@ describe("prices over all states", () => {
     })
   }
   it("covers 51 states", () => {
-    assert.lengthOf(servedStates.filter(isStateCode), 51)
+    assert.lengthOf(servedStates, 51)
   })
 })
 
 describe("covers of a car policy", () => {
-  const [pinecrest] = Object.values(plans.auto.carriers)
+  const [pinecrest] = Object.values(autoPlan.carriers)
   if (pinecrest === undefined) throw new Error("no carrier")
   const rated = (changes: object) => rateAuto(autoFacts(auto(changes)), pinecrest, today)
   const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)

@@ -1,10 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { servedStates } from "../../src/lines/State.ts"
-import { plans } from "../../src/rating/RatePlan.ts"
-import { ratePet } from "../../src/rating/ratePet.ts"
-import { accidentOnlyFrom, declineAuto, declinePet, declineRenters, statesOf } from "../../src/rating/underwriting.ts"
+import { plan as autoPlan } from "../../src/rating/personal_auto/plan.ts"
+import { declineAuto } from "../../src/rating/personal_auto/underwriting.ts"
+import { plan as petPlan } from "../../src/rating/pet/plan.ts"
+import { ratePet } from "../../src/rating/pet/rate.ts"
+import { accidentOnlyFrom, declinePet } from "../../src/rating/pet/underwriting.ts"
+import { plan as rentersPlan } from "../../src/rating/renters/plan.ts"
+import { declineRenters } from "../../src/rating/renters/underwriting.ts"
 import { addDays } from "../../src/wire/CalendarDate.ts"
-import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, today } from "../sandbox/support.ts"
+import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, servedBy, today } from "../sandbox/support.ts"
 
 const [self] = reference.personal_auto.drivers
 const [accord] = reference.personal_auto.vehicles
@@ -14,9 +18,9 @@ const incidents = (...types: ReadonlyArray<string>) =>
   driver({ incidents: types.map((type) => ({ type, month: monthsAgo(12) })) })
 const prior = (status: string) => ({ ...reference.personal_auto, prior_insurance: { status } })
 
-const auto_ids = Object.keys(plans.auto.carriers)
-const renters_ids = Object.keys(plans.renters.carriers)
-const pet_ids = Object.keys(plans.pet.carriers)
+const auto_ids = Object.keys(autoPlan.carriers)
+const renters_ids = Object.keys(rentersPlan.carriers)
+const pet_ids = Object.keys(petPlan.carriers)
 
 const declines = (ids: ReadonlyArray<string>, of: (id: string) => string | null) =>
   Object.fromEntries(
@@ -144,7 +148,7 @@ describe("a pet insurer declines", () => {
   })
 
   it("nothing at whiskerwell for age: it covers old pets for accidents only, and says so", () => {
-    const plan = plans.pet.carriers.sbx_whiskerwell
+    const plan = petPlan.carriers.sbx_whiskerwell
     assert.isDefined(plan)
     if (plan === undefined) return
     const from = accidentOnlyFrom("sbx_whiskerwell")
@@ -179,10 +183,10 @@ describe("states", () => {
   const without = (left_out: ReadonlyArray<string>) => servedStates.filter((state) => !left_out.includes(state))
 
   it("are all but those that a carrier leaves out", () => {
-    assert.deepStrictEqual(statesOf("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
-    assert.deepStrictEqual(statesOf("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
-    assert.deepStrictEqual(statesOf("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))
-    assert.lengthOf(statesOf("sbx_harborline", "renters"), 51)
+    assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
+    assert.deepStrictEqual(servedBy("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
+    assert.deepStrictEqual(servedBy("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))
+    assert.lengthOf(servedBy("sbx_harborline", "renters"), 51)
   })
 
   it("each have at least two carriers that quote a clean risk, without credit information", () => {
@@ -195,7 +199,7 @@ describe("states", () => {
     }
     for (const state of servedStates) {
       for (const line of ["personal_auto", "renters", "pet"] as const) {
-        const serving = clean[line].filter((id) => statesOf(id, line).includes(state))
+        const serving = clean[line].filter((id) => servedBy(id, line).includes(state))
         assert.isAtLeast(serving.length, 2, `${line} ${state}`)
       }
     }

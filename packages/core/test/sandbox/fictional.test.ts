@@ -4,10 +4,10 @@ import * as fc from "fast-check"
 import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "../../src/carriers/Carrier.ts"
 import { check } from "../../src/carriers/Offer.ts"
 import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
-import { type Line, lines } from "../../src/lines/Line.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
-import { statesOf } from "../../src/rating/underwriting.ts"
-import { askFor, carriers, carriersOf, reference, requested_at, zipOf } from "./support.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNamed } from "../lines/applications.ts"
+import { askFor, carriers, carriersOf, reference, requested_at, servedBy, zipOf } from "./support.ts"
 
 const all = Effect.runSync(carriers)
 
@@ -34,9 +34,9 @@ describe("the fictional carriers", () => {
     for (const adapter of all) {
       assert.deepStrictEqual(adapter.environments, ["sandbox"])
       assert.deepStrictEqual(adapter.carrier.registry_ids, [adapter.carrier.id.replace("sbx_", "sandbox:")])
-      for (const line of lines) {
+      for (const line of lineNames) {
         const offered = adapter.lines[line]
-        if (offered !== undefined) assert.deepStrictEqual(offered.states, statesOf(adapter.carrier.id, line))
+        if (offered !== undefined) assert.deepStrictEqual(offered.states, servedBy(adapter.carrier.id, line))
       }
     }
     assert.strictEqual(meridian?.lines.personal_auto?.mode, "callback")
@@ -231,7 +231,7 @@ const pet = fc.record({
 type Place = { readonly state: StateCode; readonly zip: string }
 
 /** An application for a place. The first driver is the caller. */
-const inPlace = (line: Line, application: object, { state, zip }: Place): object => {
+const inPlace = (line: LineName, application: object, { state, zip }: Place): object => {
   const address = { state, zip, line1: `1 ${secret} Road` }
   if (line === "pet") return { ...application, residence: address }
   if (line === "renters") {
@@ -253,11 +253,11 @@ const texas: ReadonlyArray<Place> = [751, 754, 752, 750, 753]
   .toSorted((a, b) => ((7 * a + 3) % 5) - ((7 * b + 3) % 5))
   .map((zip3) => ({ state: "TX", zip: `${zip3}01` }))
 
-const askOf = (line: Line, application: object, at: Place): CarrierAsk =>
+const askOf = (line: LineName, application: object, at: Place): CarrierAsk =>
   askFor(line, inPlace(line, application, at), { scenario: "quotes_ready" })
 
 describe("every offer, whatever the facts", () => {
-  const cases: ReadonlyArray<readonly [Line, fc.Arbitrary<object>]> = [
+  const cases: ReadonlyArray<readonly [LineName, fc.Arbitrary<object>]> = [
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pet]
@@ -291,7 +291,7 @@ describe("every offer, whatever the facts", () => {
             const premium = offer.premium?.amount_minor ?? 0
             assert.isTrue(Number.isSafeInteger(premium) && premium > 0)
             const checked = check(offer, {
-              line,
+              line: lineNamed(line),
               state: asked.at.state,
               subject_ids: new Set(offer.subjects.map((subject) => subject.subject_id)),
               handoff_hosts: adapter.handoff_hosts,

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { catalogue, named } from "../../src/carriers/Scenario.ts"
-import { type Line, lines } from "../../src/lines/Line.ts"
+import { type LineName, lineNames } from "../../src/lines/standard.ts"
 import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import timelines from "../scenarios.json" with { type: "json" }
 import { askFor, carriers, carriersOf, reference, requested_at } from "./support.ts"
@@ -64,7 +64,7 @@ const words: { readonly [kind in CarrierReply["kind"]]: string } = {
 const start = (rows: ReadonlyArray<Row>, scenario: string): number =>
   scenario === "waits_in_queue" ? 300 : (rows[1]?.t ?? 1)
 
-const playAll = Effect.fnUntraced(function* (line: Line, scenario: string, start_s: number) {
+const playAll = Effect.fnUntraced(function* (line: LineName, scenario: string, start_s: number) {
   const ask = askFor(line, reference[line], { scenario: named(scenario), asked_at: requested_at + start_s * second_ms })
   const all = carriersOf(yield* carriers, line)
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))
@@ -73,7 +73,7 @@ const playAll = Effect.fnUntraced(function* (line: Line, scenario: string, start
 describe("scenario", () => {
   for (const [scenario, byLine] of Object.entries(timelines.scenarios)) {
     if (scenario === "cannot_start") continue
-    for (const line of lines) {
+    for (const line of lineNames) {
       const rows: ReadonlyArray<Row> = byLine[line]
       it.effect(`${scenario}, ${line}: carriers answer as the timeline says`, () =>
         Effect.gen(function* () {
@@ -95,7 +95,7 @@ describe("scenario", () => {
 
   it.effect("late_answer: the last carrier answers after 90 seconds", () =>
     Effect.gen(function* () {
-      for (const line of lines) {
+      for (const line of lineNames) {
         const heard = yield* playAll(line, "late_answer", 1)
         assert.strictEqual(heard.at(-1)?.[1]?.at_ms, 90 * second_ms)
         assert.strictEqual(heard.at(-1)?.[1]?.reply.kind, "offers")
@@ -105,7 +105,7 @@ describe("scenario", () => {
 
   it.effect("quote_expires_soon: offers end when the timeline says", () =>
     Effect.gen(function* () {
-      for (const line of lines) {
+      for (const line of lineNames) {
         const rows: ReadonlyArray<Row> = timelines.scenarios.quote_expires_soon[line]
         const heard = yield* playAll(line, "quote_expires_soon", 1)
         const actual = heard.map(([{ carrier }, said]) => {
@@ -122,7 +122,7 @@ describe("scenario", () => {
 
   it.effect("price_update and quote_withdrawn: the first offer changes 600 seconds after the start, no other", () =>
     Effect.gen(function* () {
-      for (const line of lines) {
+      for (const line of lineNames) {
         for (const scenario of ["price_update", "quote_withdrawn"]) {
           const heard = yield* playAll(line, scenario, 1)
           for (const [index, [carrier, said]] of heard.entries()) {
@@ -152,7 +152,7 @@ describe("scenario", () => {
 
   it.effect("price_unknown and expiry_unknown: what is unknown is null", () =>
     Effect.gen(function* () {
-      for (const line of lines) {
+      for (const line of lineNames) {
         for (const [index, [, said]] of (yield* playAll(line, "price_unknown", 1)).entries()) {
           const offer = said?.reply.kind === "offers" ? said.reply.offers[0] : undefined
           const known = [offer?.premium, offer?.term_months, offer?.billing_cycle, offer?.handoff_url]

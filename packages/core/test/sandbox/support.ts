@@ -1,41 +1,42 @@
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import type { CarrierAdapter, CarrierAsk } from "../../src/carriers/Carrier.ts"
-import { parse } from "../../src/lines/Application.ts"
-import { type Assumed, assume } from "../../src/lines/Assume.ts"
+import type { Assumed } from "../../src/lines/Application.ts"
+import { Assumptions } from "../../src/lines/Assumption.ts"
 import zip3File from "../../src/lines/data/zip3.json" with { type: "json" }
-import type { PersonalAutoFacts, PetFacts, RentersFacts } from "../../src/lines/Facts.ts"
-import type { Line } from "../../src/lines/Line.ts"
+import { assume as assumeAuto, type PersonalAutoFacts } from "../../src/lines/personal_auto/assume.ts"
+import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
+import { assume as assumePet, type PetFacts } from "../../src/lines/pet/assume.ts"
+import { Pet } from "../../src/lines/pet/facts.ts"
+import { assume as assumeRenters, type RentersFacts } from "../../src/lines/renters/assume.ts"
+import { Renters } from "../../src/lines/renters/facts.ts"
+import type { LineName } from "../../src/lines/standard.ts"
 import { dayOf } from "../../src/rating/calendar.ts"
+import { statesOf } from "../../src/rating/Rating.ts"
+import { ratings } from "../../src/rating/ratings.ts"
 import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
 import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
+import { lineNamed } from "../lines/applications.ts"
 
 /** When every quote request of these tests was made. */
 export const requested_at = toMillis("2026-11-20T12:00:00.000Z")
 export const today = dayOf(requested_at)
 
 /** Facts as the engine has them: read, checked and completed. */
-export const assumed = (line: Line, application: unknown): Assumed =>
-  assume(
-    Result.getOrThrowWith(parse(line, application, today), (refusal) => new Error(JSON.stringify(refusal))),
-    today
-  )
+export const assumed = (name: LineName, application: unknown): Assumed => {
+  const line = lineNamed(name)
+  const read = Result.getOrThrowWith(line.read(application, today), (refusal) => new Error(JSON.stringify(refusal)))
+  const complete = line.complete(read.facts, today)
+  if (complete === null) throw new Error("cannot be completed")
+  return complete
+}
 
-export const autoFacts = (application: unknown): PersonalAutoFacts => {
-  const made = assumed("personal_auto", application)
-  if (made.line !== "personal_auto") throw new Error("not a car")
-  return made.facts
-}
-export const rentersFacts = (application: unknown): RentersFacts => {
-  const made = assumed("renters", application)
-  if (made.line !== "renters") throw new Error("not a home")
-  return made.facts
-}
-export const petFacts = (application: unknown): PetFacts => {
-  const made = assumed("pet", application)
-  if (made.line !== "pet") throw new Error("not a pet")
-  return made.facts
-}
+export const autoFacts = (application: unknown): PersonalAutoFacts =>
+  assumeAuto(Schema.decodeUnknownSync(PersonalAuto)(application), today, new Assumptions())
+export const rentersFacts = (application: unknown): RentersFacts =>
+  assumeRenters(Schema.decodeUnknownSync(Renters)(application), today, new Assumptions())
+export const petFacts = (application: unknown): PetFacts =>
+  assumePet(Schema.decodeUnknownSync(Pet)(application), today, new Assumptions())
 
 const year = Number(today.slice(0, 4))
 const monthsAgo = (months: number): string => {
@@ -78,7 +79,7 @@ export const zipOf = (state: string): string => {
 }
 
 /** An ask for an application, made one second after its start. */
-export const askFor = (line: Line, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
+export const askFor = (line: LineName, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
   const asked_at = parts.asked_at ?? requested_at + second_ms
   const { facts, assumptions } = assumed(line, application)
   return {
@@ -98,13 +99,19 @@ export const askFor = (line: Line, application: unknown, parts: Partial<CarrierA
   }
 }
 
+/** The states in which a fictional carrier offers a line. */
+export const servedBy = (carrier_id: string, line: LineName): ReadonlyArray<string> => {
+  const rating = ratings.get(line)
+  return rating === undefined ? [] : statesOf(rating, carrier_id)
+}
+
 const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
 /** The fictional carriers with real signatures. */
 export const carriers: Effect.Effect<ReadonlyArray<CarrierAdapter>> = fictionalCarriers.pipe(Effect.provide(MacLive))
 
 /** The carriers of a line, in the order in which they usually answer. */
-export const carriersOf = (all: ReadonlyArray<CarrierAdapter>, line: Line): ReadonlyArray<CarrierAdapter> =>
+export const carriersOf = (all: ReadonlyArray<CarrierAdapter>, line: string): ReadonlyArray<CarrierAdapter> =>
   all
     .filter((adapter) => adapter.lines[line] !== undefined)
     .toSorted((a, b) => (a.lines[line]?.typical_ms ?? 0) - (b.lines[line]?.typical_ms ?? 0))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { namesOf } from "../../src/carriers/Scenario.ts"
-import { lines } from "../../src/lines/Line.ts"
+import { lineNames } from "../../src/lines/standard.ts"
 import {
   advance,
   beginning,
@@ -36,7 +36,7 @@ const anonymous = (value: unknown): unknown => {
   )
 }
 
-const scenarios = (line: (typeof lines)[number]) =>
+const scenarios = (line: (typeof lineNames)[number]) =>
   namesOf(line).filter(
     (name) =>
       !["needs_information", "consent_refused", "rate_limited", "service_unavailable", "internal_error"].includes(name)
@@ -45,7 +45,7 @@ const scenarios = (line: (typeof lines)[number]) =>
 /** Every scenario of every line, started at once; afterwards all that can be read of it. */
 const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
-    const inputs = lines.flatMap((line) =>
+    const inputs = lineNames.flatMap((line) =>
       [undefined, ...scenarios(line)].map((scenario, i) => ({
         line,
         request_key: `${line}-${i}`,

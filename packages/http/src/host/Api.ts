@@ -14,7 +14,7 @@ export interface Settings<R> {
   /** Routes beside the operations: `Go.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Whether storage can be reached and its migrations are current; always so where it is left out. */
-  readonly ready?: Effect.Effect<boolean, never, R>
+  readonly ready?: Effect.Effect<boolean | string, never, R>
   /** The environments in which carriers can be asked, such as `Quotewire.environments`; not told where it is left out. */
   readonly environments?: Effect.Effect<ReadonlyArray<string>, never, R>
   /** The address that callers use: http or https, without query, user and password. It may have a path. */

@@ -7,10 +7,10 @@ import * as Route from "./Route.ts"
  * What a process supervisor and a load balancer ask.
  *
  * `/health/live` answers as long as the process does; `/health/ready` asks `ready`, and refuses with
- * `service_unavailable` while it says no. `environments` are those in which carriers can be asked: without `live` in them, live calls get no quotes.
+ * `service_unavailable` unless it says true: a sentence that says why not becomes the message. `environments` are those in which carriers can be asked: without `live` in them, live calls get no quotes.
  */
 export const routes = <R>(
-  ready: Effect.Effect<boolean, never, R>,
+  ready: Effect.Effect<boolean | string, never, R>,
   environments: Effect.Effect<ReadonlyArray<string>, never, R> | null
 ): ReadonlyArray<Route.Route<R>> => {
   const details =
@@ -19,7 +19,7 @@ export const routes = <R>(
     Route.make("GET", "/health/live", () => Effect.succeed(says({ status: "live" }))),
     Route.make("GET", "/health/ready", () =>
       Effect.flatMap(ready, (isReady) =>
-        isReady ? Effect.map(details, (more) => says({ status: "ready", ...more })) : notReady
+        isReady === true ? Effect.map(details, (more) => says({ status: "ready", ...more })) : notReady(isReady)
       )
     )
   ]
@@ -31,4 +31,5 @@ const says = (state: { readonly status: string }): Answer => ({
   body: JSON.stringify(state)
 })
 
-const notReady = Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5 }))
+const notReady = (why: string | false) =>
+  Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds: 5, ...(why !== false && { message: why }) }))

@@ -24,6 +24,11 @@ export interface Settings {
   readonly drain_ms?: number
   /** Time in milliseconds within which a request must have arrived; 30,000 where it is left out. */
   readonly request_timeout_ms?: number
+  /**
+   * The most connections that callers may hold at once; one more is closed unanswered. 10,000 where it is left out. One
+   * that is idle is closed after 75 seconds.
+   */
+  readonly connections?: number
 }
 
 /** A server that is bound to its address. */
@@ -84,6 +89,7 @@ const bind = (settings: Settings) =>
       // Longer than a load balancer keeps an idle connection: it must be the one that closes.
       keepAliveTimeout: 75_000
     })
+    server.maxConnections = settings.connections ?? 10_000
     const onError = (error: Error) => resume(Effect.fail(error))
     server.once("error", onError)
     server.listen(settings.port, settings.host ?? "127.0.0.1", () => {

@@ -12,6 +12,7 @@ export const services = Quotewire.layer.pipe(
   Layer.provide(Layer.succeed(Allowance.AllowanceLimits, Allowance.noLimits)),
   Layer.provide(WebhookSender.WebhookSender.layerOff),
   Layer.provide(NodeCrypto.layer),
+  Layer.orDie,
   Layer.merge(Notes.layer)
 )
 

@@ -1,9 +1,10 @@
-import { Cause, Effect, Exit, FiberSet, Option, type Scope } from "effect"
+import { Cause, Effect, Exit, Option, type Scope } from "effect"
 import { keepNewest } from "../../concurrency/BoundedMap.ts"
+import * as Batcher from "../../storage/Batcher.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { retryOnConflict } from "../../storage/retryOnConflict.ts"
-import type { LeaseLost, Storage, StorageUnavailable, VersionConflict } from "../../storage/Storage.ts"
+import { type LeaseLost, type Storage, StorageUnavailable, type VersionConflict } from "../../storage/Storage.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import { loadDelivery, loadHealth, loadSubscription } from "../subscriptions/SubscriptionStore.ts"
@@ -22,101 +23,56 @@ export type Write = (outcome: Outcome) => Effect.Effect<void, Refused>
 
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
-interface Waiting {
-  readonly outcome: Outcome
-  readonly resume: (written: Effect.Effect<void, Refused>) => void
-}
-
 /** So many outcomes go into one change. */
 const max_together = 32
-
+/** More than the lanes of an endpoint let be under way: a bound that is never reached. */
+const max_waiting = 1_000
+/** As long as a lease: then the job comes due again. */
+const max_wait_ms = 30_000
 /** A batch that is overtaken so often by other processes is written one by one. */
 const max_races = 20
 
 /**
- * Writes outcomes: one at a time while an endpoint has one at a time, and else those together that came while another
- * write of the same endpoint was under way. Nobody ever waits for company.
+ * Writes outcomes, those of one endpoint together that come while another write of it is under way.
  *
- * Each writes into the health of its endpoint, which is one record: side by side, all but one would lose the race. How many
- * wait is bounded by the lanes of the endpoint. An outcome whose caller gives up before it is sent is forgotten: its job
- * comes due again.
+ * Each writes into the health of its endpoint, which is one record: side by side, all but one would lose the race. An
+ * outcome whose caller gives up before it is sent is forgotten: its job comes due again.
  */
 export const make = Effect.fnUntraced(function* (storage: StorageService): Effect.fn.Return<Write, never, Scope.Scope> {
-  // Who writes for others is a fiber of its own, so that nobody's end takes the outcomes of others with it.
-  const run = yield* FiberSet.makeRuntime()
-  const means: Means = { storage, conclude: concluding(storage) }
-  const lines = new Map<string, Array<Waiting>>()
+  const conclude = concluding(storage)
 
-  const goOn = (name: string, line: Array<Waiting>) =>
-    Effect.sync(() => {
-      if (line.length > 0) run(drain(name, line))
-      else lines.delete(name)
-    })
+  /** Concludes over whatever stands there now. */
+  const concludeAnew = Effect.fnUntraced(function* (outcome: Outcome) {
+    const { job, subscription_id, delivery } = outcome
+    const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
+    if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
+    // A reset has erased it.
+    yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
+  })
 
-  const drain = (name: string, line: Array<Waiting>): Effect.Effect<void> =>
-    Effect.gen(function* () {
-      while (line.length > 0) {
-        const batch = line.splice(0, max_together)
-        yield* Effect.onInterrupt(writeAll(means, batch), () => Effect.sync(() => answer(batch, Effect.interrupt)))
-      }
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          lines.delete(name)
-          answer(line, Effect.interrupt)
-        })
-      )
-    )
+  /** What has been sent is never sent again because somebody else was faster in writing. */
+  const writeOne = (outcome: Outcome): Effect.Effect<void, Refused> =>
+    Effect.catchTag(conclude([outcome]), "VersionConflict", () => retryOnConflict(concludeAnew(outcome)))
 
-  const wait = (line: Array<Waiting>, outcome: Outcome) =>
-    Effect.callback<void, Refused>((resume) => {
-      const waiting: Waiting = { outcome, resume }
-      line.push(waiting)
-      return Effect.sync(() => {
-        const place = line.indexOf(waiting)
-        if (place >= 0) line.splice(place, 1)
-      })
-    })
+  /** Writes a batch as one change; if that is refused, each by itself, so that one does not fail its neighbours. */
+  const send = Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>) {
+    if (outcomes.length > 1) {
+      const together = yield* Effect.exit(Effect.retry(conclude(outcomes), { times: max_races, while: isRace }))
+      if (!isRefused(together)) return outcomes.map(() => together)
+    }
+    return yield* Effect.forEach(outcomes, (outcome) => Effect.exit(writeOne(outcome)))
+  })
 
-  return (outcome) =>
-    Effect.uninterruptibleMask((restore) => {
-      const name = nameOf(outcome)
-      const line = lines.get(name)
-      if (line !== undefined) return restore(wait(line, outcome))
-      const begun: Array<Waiting> = []
-      lines.set(name, begun)
-      return Effect.ensuring(restore(writeOne(means, outcome)), goOn(name, begun))
-    })
+  const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
+  return yield* Batcher.make<Outcome, void, Refused>({
+    ...{ send, unavailable, max_waiting, max_wait_ms },
+    max_batch: max_together,
+    queueOf: nameOf
+  })
 })
-
-/** What the functions below work with. */
-interface Means {
-  readonly storage: StorageService
-  /** Writes outcomes of one endpoint as one change. */
-  readonly conclude: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, Refused>
-}
 
 /** Names the endpoint. */
 const nameOf = ({ job, subscription_id }: Outcome): string => `${job.workspace_id} ${subscription_id}`
-
-const answer = (batch: ReadonlyArray<Waiting>, written: Effect.Effect<void, Refused>): void => {
-  for (const { resume } of batch) resume(written)
-}
-
-/** What has been sent is never sent again because somebody else was faster in writing. */
-const writeOne = (means: Means, outcome: Outcome): Effect.Effect<void, Refused> =>
-  Effect.catchTag(means.conclude([outcome]), "VersionConflict", () => retryOnConflict(concludeAnew(means, outcome)))
-
-/** Writes a batch as one change; where that is refused, each by itself, so that one does not fail its neighbours. */
-const writeAll = Effect.fnUntraced(function* (means: Means, batch: ReadonlyArray<Waiting>) {
-  if (batch.length > 1) {
-    const outcomes = batch.map(({ outcome }) => outcome)
-    const decided = Effect.retry(means.conclude(outcomes), { times: max_races, while: isRace })
-    const together = yield* Effect.exit(decided)
-    if (!isRefused(together)) return answer(batch, together)
-  }
-  for (const waiting of batch) answer([waiting], yield* Effect.exit(writeOne(means, waiting.outcome)))
-})
 
 /** Whether another process has written to the same endpoint at the same moment: nothing that is wrong with any of these. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
@@ -124,15 +80,6 @@ const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && 
 /** Whether one of several may be to blame: that storage is away says nothing of any. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
-
-/** Concludes over whatever stands there now. */
-const concludeAnew = Effect.fnUntraced(function* ({ storage, conclude }: Means, outcome: Outcome) {
-  const { job, subscription_id, delivery } = outcome
-  const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
-  if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
-  // A reset has erased it.
-  yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
-})
 
 /** An endpoint as this process has last written it. */
 interface Written {
@@ -153,7 +100,7 @@ const max_remembered = 10_000
  * writes to it: the version rule tells if one of them is not so any more. An endpoint of a sandbox is read each time, as a
  * reset lets the versions of its health begin anew.
  */
-const concluding = (storage: StorageService): Means["conclude"] => {
+const concluding = (storage: StorageService) => {
   const remembered = new Map<string, Written>()
 
   const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: Outcome) {
@@ -165,7 +112,7 @@ const concluding = (storage: StorageService): Means["conclude"] => {
     return endpoint
   })
 
-  return Effect.fnUntraced(function* (outcomes) {
+  return Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>) {
     const [first] = outcomes
     if (first === undefined) return
     const name = nameOf(first)

@@ -1,0 +1,178 @@
+import { Schema, SchemaIssue } from "effect"
+import { isCalendarDate } from "../wire/CalendarDate.ts"
+import { textUpTo } from "../wire/Input.ts"
+import type { JsonValue } from "../wire/Json.ts"
+
+/*
+ * The words that the facts of a line are written with. The Schema made of them checks what callers send, gives the
+ * TypeScript types, and is served as JSON Schema.
+ */
+
+/** What there is to know about a fact besides its form. All but the label is served in the JSON Schema. */
+export interface About {
+  /** What to ask a person for. Every fact that can be required has one. */
+  readonly label?: string
+  readonly description?: string
+  /** `direct` identifies a person, `indirect` does so with other facts, `sensitive` is about a person's conduct. */
+  readonly "x-pii"?: "direct" | "indirect" | "sensitive"
+  /** `price`: a price is made from it. `offer`: carriers may need it for an offer. */
+  readonly "x-tier"?: "price" | "offer"
+  /** What stands in for the fact where it is not sent. */
+  readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }
+}
+
+/** One of the listed values. */
+export const choice = <const Values extends ReadonlyArray<string | number>>(values: Values, about: About = {}) =>
+  Schema.Literals(values).annotate({ ...about })
+
+/** One of the listed values, or null. */
+export const choiceOrNull = <const Values extends ReadonlyArray<string | number>>(values: Values, about: About = {}) =>
+  Schema.NullOr(Schema.Literals(values)).annotate({ ...about })
+
+/** True or false. */
+export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about })
+
+/** A whole number between two bounds, in steps where they are given. */
+export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
+  const { step = 1, ...rest } = about
+  const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0
+  return Schema.Finite.check(
+    Schema.makeFilter(fits, {
+      expected: `a whole number from ${minimum} to ${maximum}${step === 1 ? "" : ` in steps of ${step}`}`,
+      toJsonSchema: () => ({ type: "integer", minimum, maximum, ...(step > 1 && { multipleOf: step }) })
+    })
+  ).annotate({ ...rest })
+}
+
+/** Text between two lengths. */
+export const text = (length: { readonly min?: number; readonly max: number }, about: About = {}) =>
+  textUpTo(length.max, length.min).annotate({ ...about })
+
+/** Text of a form, and what the form is, as in "a month, YYYY-MM". */
+export const textLike = (form: RegExp, expected: string, about: About = {}) =>
+  Schema.String.check(Schema.isPattern(form, { expected })).annotate({ ...about })
+
+/** A person's first or last name. */
+export const personName = (about: About) =>
+  textUpTo(60, 1)
+    .check(
+      Schema.isPattern(/^[^0-9<>{}[\]\\/]+$/u, {
+        expected: "a name without digits, brackets and slashes",
+        // Not every reader takes a "[" that is not escaped.
+        toJsonSchema: () => ({ pattern: "^[^0-9<>{}\\[\\]\\\\/]+$" })
+      })
+    )
+    .annotate({ ...about })
+
+/** A day of the calendar, `YYYY-MM-DD`. */
+export const day = (about: About) =>
+  Schema.String.check(
+    Schema.makeFilter(isCalendarDate, {
+      expected: "a day of the calendar, YYYY-MM-DD",
+      toJsonSchema: () => ({ format: "date", pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" })
+    })
+  ).annotate({ ...about })
+
+/** A month of the calendar, `YYYY-MM`. */
+export const month = (about: About) => textLike(/^[0-9]{4}-(0[1-9]|1[0-2])$/u, "a month, YYYY-MM", about)
+
+const address = /^[^\s@<>()",;:\\]+@[^\s@.<>()",;:\\]+(?:\.[^\s@.<>()",;:\\]+)+$/u
+
+/** An e-mail address. */
+export const email = (about: About) =>
+  textUpTo(254)
+    .check(
+      Schema.makeFilter((sent) => address.test(sent), {
+        expected: "an e-mail address",
+        toJsonSchema: () => ({ format: "email" })
+      })
+    )
+    .annotate({ ...about })
+
+/** A list of at least and at most so many items. What is missing from a list that is too short is its first item. */
+export const listOf = <Item extends Schema.Top>(
+  item: Item,
+  items: { readonly min?: number; readonly max: number },
+  about: About = {}
+) => {
+  const { min = 0, max } = items
+  return Schema.Array(item)
+    .check(
+      Schema.makeFilter(
+        (list) => {
+          if (list.length > max) return `Must have at most ${max} items`
+          return list.length < min ? { path: [0], issue: new SchemaIssue.MissingKey(undefined) } : undefined
+        },
+        { reads_keys: true, max_items: max, toJsonSchema: () => ({ ...(min > 0 && { minItems: min }), maxItems: max }) }
+      )
+    )
+    .annotate({ ...about })
+}
+
+type Name<Facts> = keyof Facts & string
+
+const missing = (name: string, because?: string) => ({
+  path: [name],
+  issue: new SchemaIssue.MissingKey(because === undefined ? undefined : { because })
+})
+
+/** The facts of an object where all those of one group at least must be sent. */
+export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<ReadonlyArray<Name<Facts>>>) => {
+  const because = `Send ${groups.map(listed).join(", or ")}.`
+  return Schema.makeFilter<Facts>(
+    (facts) =>
+      groups.some((group) => group.every((name) => facts[name] !== undefined))
+        ? undefined
+        : groups.flat().flatMap((name) => (facts[name] === undefined ? [missing(name, because)] : [])),
+    {
+      reads_keys: true,
+      can_require: groups.flat(),
+      toJsonSchema: () => ({ anyOf: groups.map((required) => ({ required })) })
+    }
+  )
+}
+
+/** Where the first fact is sent, the others must be, too. */
+export const goesWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
+  Schema.makeFilter<Facts>(
+    (facts) =>
+      facts[first] === undefined
+        ? undefined
+        : others.flatMap((name) => (facts[name] === undefined ? [missing(name, `It goes with ${first}.`)] : [])),
+    { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
+  )
+
+/** Where all these facts have one of the values listed for them, another fact must be sent. */
+export const requiredWhen = <Facts extends object>(
+  values: Readonly<Record<string, ReadonlyArray<unknown>>>,
+  required: Name<Facts>
+) => {
+  const conditions = Object.entries(values)
+  const member = (facts: object, name: string): unknown => Reflect.get(facts, name)
+  return Schema.makeFilter<Facts>(
+    (facts) =>
+      facts[required] === undefined && conditions.every(([name, allowed]) => allowed.includes(member(facts, name)))
+        ? missing(required)
+        : undefined,
+    {
+      reads_keys: true,
+      toJsonSchema: () => ({
+        if: {
+          properties: Object.fromEntries(
+            conditions.map(([name, allowed]) => [
+              name,
+              allowed.length === 1 ? { const: allowed[0] } : { enum: allowed }
+            ])
+          ),
+          required: conditions.map(([name]) => name)
+        },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { required: [required] }
+      })
+    }
+  )
+}
+
+/** "vin", "model_year, make and model". */
+const listed = (names: ReadonlyArray<string>): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.slice(-1).join()}`

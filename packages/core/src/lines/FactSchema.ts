@@ -1,0 +1,131 @@
+import { type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
+
+/*
+ * What is read off the Schema of a line's facts: the JSON Schema that is served, and lists of facts. Paths are below
+ * `application`, with `*` for every item of a list.
+ */
+
+/** A fact without which no price can be made. */
+export interface RequiredFact {
+  /** With 0 for the first of a list, as in `drivers.0.date_of_birth`. */
+  readonly path: string
+  /** What to ask a person for. */
+  readonly label: string
+  readonly tier: string
+  /** `direct` identifies a person, `indirect` does with others; null: neither. */
+  readonly pii: string | null
+}
+
+/** A fact of a line. */
+export interface Fact {
+  readonly path: string
+  readonly label: string | null
+  readonly tier: string | null
+  readonly pii: string | null
+  /** Whether there is no price without it. What is required only in an optional object is not required. */
+  readonly required: boolean
+}
+
+/** All facts of a schema, in its order. */
+export const factsOf = (facts: Schema.Top): ReadonlyArray<Fact> => factsAt(facts.ast, [], true)
+
+const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, required: boolean): ReadonlyArray<Fact> => {
+  if (ast._tag === "Arrays") return ast.rest.flatMap((item) => factsAt(item, [...path, "*"], required))
+  if (ast._tag === "Objects") {
+    const oneOf = new Set((ast.checks ?? []).flatMap(({ annotations }) => annotations?.can_require ?? []))
+    return ast.propertySignatures.flatMap(({ name, type }) =>
+      factsAt(type, [...path, String(name)], required && (!SchemaAST.isOptional(type) || oneOf.has(name)))
+    )
+  }
+  const about = SchemaAST.resolve(ast)
+  const [label, tier, pii] = [about?.label, about?.["x-tier"], about?.["x-pii"]].map(textOrNull)
+  return [{ path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, required }]
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
+
+/** A path with 0 in place of every `*`. */
+export const firstOf = (path: string): string => path.replaceAll("*", "0")
+
+/** A fact as capabilities list it; `tier` where the fact has none. */
+export const asRequired = ({ path, label, tier, pii }: Fact, otherwise: "price" | "offer"): RequiredFact => ({
+  path: firstOf(path),
+  label: label ?? firstOf(path),
+  tier: tier ?? otherwise,
+  pii
+})
+
+/** The JSON Schema (2020-12) of facts, as it is served. */
+export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
+  plain(
+    Schema.toJsonSchemaDocument(facts, {
+      onExcessProperty: "error",
+      includeAnnotationKey: (key) => key.startsWith("x-")
+    }).schema
+  )
+
+/**
+ * A schema without needless nesting: parts of `allOf` stand beside what they add to, and choices are one list. An object
+ * always says what it requires, also where that is nothing.
+ */
+const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
+  const { allOf, anyOf, ...rest } = mapped(schema)
+  const choices = choicesOf(anyOf)
+  const whole: JsonSchema.JsonSchema = {
+    ...(rest.type === "object" && { required: [] }),
+    ...rest,
+    ...(choices !== null ? { enum: choices } : anyOf !== undefined && { anyOf })
+  }
+  const apart = schemasIn(allOf).filter((part) => {
+    const fits = !("if" in part) && Object.keys(part).every((key) => !Object.hasOwn(whole, key))
+    if (fits) Object.assign(whole, part)
+    return !fits
+  })
+  return apart.length === 0 ? whole : { ...whole, allOf: apart }
+}
+
+const mapped = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
+  Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (key === "properties" && Predicate.isObject(value)) {
+        return [key, Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainIn(member)]))]
+      }
+      return [key, key === "items" || key === "allOf" ? plainIn(value) : value]
+    })
+  )
+
+const plainIn = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plainIn)
+  return isSchema(value) ? plain(value) : value
+}
+
+const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
+
+const schemasIn = (value: unknown): ReadonlyArray<JsonSchema.JsonSchema> =>
+  Array.isArray(value) ? value.filter(isSchema) : []
+
+const choicesOf = (anyOf: unknown): ReadonlyArray<unknown> | null => {
+  const choices = schemasIn(anyOf).map((one): ReadonlyArray<unknown> | null =>
+    Array.isArray(one.enum) ? one.enum : one.type === "null" ? [null] : null
+  )
+  const listed = choices.filter((some) => some !== null)
+  return listed.length > 0 && listed.length === choices.length ? listed.flat() : null
+}
+
+/** A JSON Schema in which more facts are required. */
+export const requiring = (schema: JsonSchema.JsonSchema, paths: ReadonlyArray<string>): JsonSchema.JsonSchema =>
+  paths.reduce((whole, path) => requireAt(whole, path.split(".")), schema)
+
+const requireAt = (schema: JsonSchema.JsonSchema, [name, ...rest]: ReadonlyArray<string>): JsonSchema.JsonSchema => {
+  if (name === undefined) return schema
+  if (name === "*") return isSchema(schema.items) ? { ...schema, items: requireAt(schema.items, rest) } : schema
+  const properties = isSchema(schema.properties) ? schema.properties : {}
+  const member = properties[name]
+  if (!isSchema(member)) return schema
+  const required = Array.isArray(schema.required) ? schema.required : []
+  return {
+    ...schema,
+    properties: { ...properties, [name]: requireAt(member, rest) },
+    required: [...new Set([...required, name])]
+  }
+}

@@ -1,0 +1,99 @@
+import { Schema } from "effect"
+import { addDays } from "../wire/CalendarDate.ts"
+import type { Assumptions } from "./Assumption.ts"
+import * as Fact from "./Fact.ts"
+import type { Problems } from "./Rules.ts"
+import * as State from "./State.ts"
+
+/*
+ * What every line has: the facts about the applicant, an address, payment and start, their rules and assumptions.
+ */
+
+const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
+
+/** Who asks for the quote. */
+export const Applicant = Schema.Struct({
+  first_name: Schema.optionalKey(Fact.personName(identifying)),
+  last_name: Schema.optionalKey(Fact.personName(identifying)),
+  date_of_birth: Schema.optionalKey(Fact.day(identifying)),
+  email: Schema.optionalKey(Fact.email(identifying)),
+  phone: Schema.optionalKey(Fact.textLike(/^\+1[2-9][0-9]{9}$/u, "a US phone number: +1 and ten digits", identifying))
+})
+
+const zip = /^[0-9]{5}(-[0-9]{4})?$/u
+
+/** An address in a state that is served, with what its state and ZIP code are called in this line. */
+export const address = (labels: { readonly state: string; readonly zip: string }) =>
+  Schema.Struct({
+    line1: Schema.optionalKey(Fact.text({ min: 3, max: 100 }, identifying)),
+    line2: Schema.optionalKey(Fact.text({ max: 40 }, identifying)),
+    city: Schema.optionalKey(Fact.text({ min: 1, max: 60 }, { "x-pii": "indirect", "x-tier": "offer" })),
+    state: Fact.choice(State.stateCodes, { label: labels.state, "x-tier": "price" }),
+    zip: Fact.textLike(zip, "a ZIP code: five digits, or five, a hyphen and four", {
+      label: labels.zip,
+      "x-pii": "indirect",
+      "x-tier": "price"
+    })
+  })
+
+/** How the policy is paid, and when it starts. */
+export const policyFacts = {
+  billing_preference: Schema.optionalKey(Fact.choice(["pay_in_full", "monthly"], { "x-assume": { value: "monthly" } })),
+  effective_date: Schema.optionalKey(
+    Fact.day({
+      description: "Requested start date; 0 to 60 days ahead of today. Absent: tomorrow (assumed).",
+      "x-tier": "price",
+      "x-assume": { value: "tomorrow" }
+    })
+  )
+}
+
+/** The billing cycles that quotes of every line use. */
+export const billing_cycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
+
+/** How far ahead a policy can start, in days. */
+const max_days_ahead = 60
+
+/** The rules of the facts that every line has. `today` is the workspace's day, `YYYY-MM-DD`. */
+export const checkCommon = (
+  draft: { readonly applicant?: { readonly date_of_birth?: string }; readonly effective_date?: string },
+  today: string,
+  problems: Problems
+): void => {
+  const born = draft.applicant?.date_of_birth
+  if (born !== undefined && born > today) {
+    problems.refuse("application.applicant.date_of_birth", "Must not be in the future.")
+  }
+  const start = draft.effective_date
+  if (start !== undefined && (start < today || start > addDays(today, max_days_ahead))) {
+    problems.refuse("application.effective_date", `Must be today or at most ${max_days_ahead} days ahead.`)
+  }
+}
+
+/** The rule of an address: its ZIP code lies in its state. */
+export const checkAddress = (
+  address: { readonly state?: State.StateCode; readonly zip?: string } | undefined,
+  path: string,
+  problems: Problems
+): void => {
+  if (address?.zip === undefined) return
+  const state = State.stateOfZip(address.zip)
+  if (state === null) {
+    problems.refuse(`${path}.zip`, "Must be a ZIP code in one of the states in allowed_values.", State.servedStates)
+  } else if (address.state !== undefined && address.state !== state) {
+    problems.refuse(`${path}.zip`, "Must be a ZIP code in the state that was sent.")
+  }
+}
+
+/** How the policy is paid and when it starts, assumed where it was not sent: monthly, tomorrow. */
+export const completePolicy = (
+  facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
+  today: string,
+  made: Assumptions
+) => {
+  const tomorrow = addDays(today, 1)
+  return {
+    billing_preference: made.fill(facts.billing_preference, "billing_preference", "monthly", "Paid monthly"),
+    effective_date: made.fill(facts.effective_date, "effective_date", tomorrow, `Starts on ${tomorrow}`)
+  }
+}

@@ -1,0 +1,170 @@
+import { ageInYears } from "../../wire/CalendarDate.ts"
+import type { Assumptions, With } from "../Assumption.ts"
+import { completePolicy } from "../everyLine.ts"
+import * as State from "../State.ts"
+import type { PersonalAuto } from "./facts.ts"
+import { modelYear } from "./Vin.ts"
+
+type AutoDriver = PersonalAuto["drivers"][number]
+type AutoVehicle = PersonalAuto["vehicles"][number]
+type AutoCoverage = NonNullable<PersonalAuto["coverage"]>
+type PriorInsurance = NonNullable<PersonalAuto["prior_insurance"]>
+
+/** A driver. `date_of_birth` is `YYYY-MM-DD`. */
+export interface DriverFacts
+  extends With<AutoDriver, "license_state" | "years_licensed" | "sr22_required" | "incidents"> {}
+
+/**
+ * A vehicle.
+ *
+ * It has a VIN, or model year, make and model, or both; a model year that was not sent is read from the VIN where the
+ * VIN tells it. A deductible is in whole US dollars; null means that the cover is not wanted.
+ */
+export interface VehicleFacts
+  extends With<
+    AutoVehicle,
+    | "ownership"
+    | "primary_use"
+    | "annual_miles"
+    | "salvage_title"
+    | "comprehensive_deductible_usd"
+    | "collision_deductible_usd"
+  > {}
+
+/**
+ * The covers of a car policy.
+ *
+ * A limit that is absent is the one of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
+ */
+export interface AutoCoverageFacts extends With<AutoCoverage, "level" | "uninsured_motorist"> {}
+
+/** The insurance before this one. `months_continuous` is always there where `status` is `insured`. */
+export interface PriorInsuranceFacts extends PriorInsurance {}
+
+/** The complete facts of a car insurance application. */
+export interface PersonalAutoFacts
+  extends Omit<
+    With<PersonalAuto, "billing_preference" | "effective_date">,
+    "drivers" | "vehicles" | "coverage" | "prior_insurance"
+  > {
+  readonly drivers: ReadonlyArray<DriverFacts>
+  readonly vehicles: ReadonlyArray<VehicleFacts>
+  readonly coverage: AutoCoverageFacts
+  readonly prior_insurance: PriorInsuranceFacts
+}
+
+/**
+ * Completes the facts of car insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`.
+ *
+ * Without prior insurance facts, twelve months without a break are assumed. Where a level other than `standard` was
+ * sent, the covers that it decides are set as it decides and are no assumptions.
+ */
+export const assume = (facts: PersonalAuto, today: string, made: Assumptions): PersonalAutoFacts => {
+  const state = facts.garaging_address.state
+  return {
+    ...facts,
+    ...completePolicy(facts, today, made),
+    drivers: facts.drivers.map((driver, i) => driverFacts(driver, `drivers.${i}`, state, today, made)),
+    vehicles: facts.vehicles.map((vehicle, i) => vehicleFacts(vehicle, `vehicles.${i}`, facts.coverage, made)),
+    coverage: autoCoverage(facts.coverage, state, made),
+    prior_insurance: priorInsurance(facts.prior_insurance, made)
+  }
+}
+
+const usual_license_age = 16
+
+const driverFacts = (
+  driver: PersonalAuto["drivers"][number],
+  path: string,
+  state: State.StateCode,
+  today: string,
+  made: Assumptions
+): DriverFacts => {
+  // The usual age says nothing of who has no license yet.
+  const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
+  const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usual_license_age)
+  const since = unlicensed
+    ? "Not licensed yet"
+    : years === 0
+      ? "Licensed for less than a year"
+      : "Licensed since age 16"
+  const { incidents } = driver
+  if (incidents === undefined) {
+    made.note(`${path}.incidents`, "none", "No accidents or tickets in the last 3 years")
+  }
+  return {
+    ...driver,
+    license_state: made.fill(
+      driver.license_state,
+      `${path}.license_state`,
+      state,
+      `License from ${state}, where the car is kept`,
+      "derived"
+    ),
+    years_licensed: made.fill(driver.years_licensed, `${path}.years_licensed`, years, since, "derived"),
+    sr22_required: made.fill(driver.sr22_required, `${path}.sr22_required`, false, "No SR-22 filing required"),
+    incidents: incidents ?? []
+  }
+}
+
+const assumed_deductible_usd = 500
+
+const vehicleFacts = (
+  vehicle: PersonalAuto["vehicles"][number],
+  path: string,
+  coverage: PersonalAuto["coverage"],
+  made: Assumptions
+): VehicleFacts => {
+  const deductible = (name: "comprehensive" | "collision", label: string) => {
+    const sent = vehicle[`${name}_deductible_usd`]
+    if (sent !== undefined) return sent
+    if (coverage?.level === "state_minimum") return null
+    if (coverage?.level === "enhanced") return assumed_deductible_usd
+    return made.fill(sent, `${path}.${name}_deductible_usd`, assumed_deductible_usd, label)
+  }
+  const decoded = vehicle.model_year === undefined && vehicle.vin !== undefined ? modelYear(vehicle.vin) : null
+  if (decoded !== null) made.note(`${path}.model_year`, decoded, `Model year ${decoded}, from the VIN`, "derived")
+  return {
+    ...vehicle,
+    ...(decoded === null ? {} : { model_year: decoded }),
+    ownership: made.fill(vehicle.ownership, `${path}.ownership`, "owned", "Owned, without a loan or lease"),
+    primary_use: made.fill(vehicle.primary_use, `${path}.primary_use`, "commute", "Driven to work"),
+    annual_miles: made.fill(vehicle.annual_miles, `${path}.annual_miles`, 12_000, "12,000 miles a year"),
+    salvage_title: made.fill(vehicle.salvage_title, `${path}.salvage_title`, false, "No salvage title"),
+    comprehensive_deductible_usd: deductible("comprehensive", "Comprehensive cover with a $500 deductible"),
+    collision_deductible_usd: deductible("collision", "Collision cover with a $500 deductible")
+  }
+}
+
+const autoCoverage = (
+  coverage: PersonalAuto["coverage"],
+  state: State.StateCode,
+  made: Assumptions
+): AutoCoverageFacts => {
+  const level = made.fill(
+    coverage?.level,
+    "coverage.level",
+    "standard",
+    "Standard cover: $50,000 for each person, $100,000 for each accident, $50,000 for property"
+  )
+  const uninsured = (): boolean => {
+    const sent = coverage?.uninsured_motorist
+    if (sent !== undefined) return sent
+    if (level === "state_minimum") return State.get(state).uninsured_motorist_required
+    if (level === "enhanced") return true
+    return made.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist cover")
+  }
+  return { ...coverage, level, uninsured_motorist: uninsured() }
+}
+
+const continuous_months = 12
+
+const priorInsurance = (prior: PersonalAuto["prior_insurance"], made: Assumptions): PriorInsuranceFacts => {
+  if (prior === undefined) {
+    made.note("prior_insurance.status", "insured", "Insured for the last 12 months without a break")
+    return { status: "insured", months_continuous: continuous_months }
+  }
+  if (prior.status !== "insured" || prior.months_continuous !== undefined) return prior
+  made.note("prior_insurance.months_continuous", continuous_months, "Insured for 12 months without a break")
+  return { ...prior, months_continuous: continuous_months }
+}

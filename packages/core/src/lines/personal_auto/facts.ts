@@ -1,0 +1,131 @@
+import { Schema } from "effect"
+import { Applicant, address, policyFacts } from "../everyLine.ts"
+import * as Fact from "../Fact.ts"
+import { stateCodes } from "../State.ts"
+
+const person = { "x-pii": "direct", "x-tier": "offer" } as const
+
+const Incident = Schema.Struct({
+  type: Fact.choice(
+    [
+      "at_fault_accident",
+      "not_at_fault_accident",
+      "minor_violation",
+      "major_violation",
+      "comprehensive_claim",
+      "glass_claim"
+    ],
+    { label: "Kind of incident" }
+  ),
+  month: Fact.month({
+    label: "Month of the incident",
+    description: "Month it happened; only the last 36 months count"
+  })
+}).annotate({ "x-pii": "sensitive" })
+
+const relationships = ["self", "spouse", "child", "parent", "other_household"] as const
+
+/** What a driver other than the applicant can be to the applicant. */
+export const otherRelationships = relationships.filter((relationship) => relationship !== "self")
+
+const Driver = Schema.Struct({
+  relationship: Fact.choice(relationships, {
+    label: "Who the driver is to the applicant, the first one being the applicant"
+  }),
+  first_name: Schema.optionalKey(Fact.personName(person)),
+  last_name: Schema.optionalKey(Fact.personName(person)),
+  date_of_birth: Fact.day({ label: "Date of birth of the driver", "x-pii": "direct", "x-tier": "price" }),
+  license_status: Fact.choice(["valid", "permit", "expired", "suspended", "revoked", "foreign", "never_licensed"], {
+    label: "Status of the driver's license",
+    "x-tier": "price"
+  }),
+  license_state: Schema.optionalKey(Fact.choice(stateCodes, { "x-assume": { from: "garaging_address.state" } })),
+  years_licensed: Schema.optionalKey(Fact.wholeNumber(0, 84, { "x-assume": { formula: "max(0, age - 16)" } })),
+  marital_status: Schema.optionalKey(
+    Fact.choice(["single", "married", "domestic_partner", "divorced", "widowed", "separated"], { "x-pii": "indirect" })
+  ),
+  good_student: Schema.optionalKey(Fact.yesNo()),
+  sr22_required: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
+  incidents: Schema.optionalKey(Fact.listOf(Incident, { max: 10 }, { "x-assume": { value: [] } }))
+})
+
+const deductibles = [250, 500, 1000, 2000] as const
+
+const Vehicle = Schema.Struct({
+  vin: Schema.optionalKey(
+    Fact.textLike(/^[A-HJ-NPR-Z0-9]{17}$/u, "a VIN: 17 digits and capital letters without I, O and Q", {
+      label: "VIN of the vehicle",
+      "x-pii": "indirect",
+      "x-tier": "offer"
+    })
+  ),
+  model_year: Schema.optionalKey(
+    Fact.wholeNumber(1981, 2028, { label: "Model year of the vehicle", "x-tier": "price" })
+  ),
+  make: Schema.optionalKey(Fact.text({ min: 2, max: 40 }, { label: "Make of the vehicle", "x-tier": "price" })),
+  model: Schema.optionalKey(Fact.text({ min: 1, max: 60 }, { label: "Model of the vehicle", "x-tier": "price" })),
+  trim: Schema.optionalKey(Fact.text({ max: 80 })),
+  ownership: Schema.optionalKey(Fact.choice(["owned", "financed", "leased"], { "x-assume": { value: "owned" } })),
+  primary_use: Schema.optionalKey(
+    Fact.choice(["commute", "pleasure", "business", "farm", "rideshare"], { "x-assume": { value: "commute" } })
+  ),
+  annual_miles: Schema.optionalKey(Fact.wholeNumber(0, 100_000, { "x-assume": { value: 12_000 } })),
+  salvage_title: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
+  comprehensive_deductible_usd: Schema.optionalKey(
+    Fact.choiceOrNull(deductibles, {
+      description: "US dollars; null means not wanted",
+      "x-assume": { value: 500 }
+    })
+  ),
+  collision_deductible_usd: Schema.optionalKey(Fact.choiceOrNull(deductibles, { "x-assume": { value: 500 } }))
+}).check(Fact.oneGroupOf(["vin"], ["model_year", "make", "model"]))
+
+/** The liability limits that can be sent, in whole US dollars. */
+export const limits = {
+  bodily_injury_per_person_usd: [
+    15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000, 100_000, 250_000, 300_000, 500_000
+  ],
+  bodily_injury_per_accident_usd: [
+    30_000, 40_000, 50_000, 60_000, 65_000, 70_000, 80_000, 100_000, 300_000, 500_000, 1_000_000
+  ],
+  property_damage_usd: [5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000, 100_000, 250_000]
+} as const
+
+const Coverage = Schema.Struct({
+  level: Schema.optionalKey(
+    Fact.choice(["state_minimum", "standard", "enhanced"], { "x-assume": { value: "standard" } })
+  ),
+  bodily_injury_per_person_usd: Schema.optionalKey(
+    Fact.choice(limits.bodily_injury_per_person_usd, { label: "Bodily injury limit for each person" })
+  ),
+  bodily_injury_per_accident_usd: Schema.optionalKey(
+    Fact.choice(limits.bodily_injury_per_accident_usd, { label: "Bodily injury limit for each accident" })
+  ),
+  property_damage_usd: Schema.optionalKey(Fact.choice(limits.property_damage_usd, { label: "Property damage limit" })),
+  uninsured_motorist: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } })),
+  medical_payments_usd: Schema.optionalKey(Fact.choice([0, 1_000, 2_000, 5_000, 10_000]))
+}).check(
+  Fact.goesWith("bodily_injury_per_person_usd", "bodily_injury_per_accident_usd", "property_damage_usd"),
+  Fact.goesWith("bodily_injury_per_accident_usd", "bodily_injury_per_person_usd")
+)
+
+const PriorInsurance = Schema.Struct({
+  status: Fact.choice(["insured", "lapsed_under_30_days", "lapsed_over_30_days", "never_insured"], {
+    label: "Whether there is car insurance now"
+  }),
+  months_continuous: Schema.optionalKey(Fact.wholeNumber(0, 600)),
+  current_carrier: Schema.optionalKey(Fact.text({ max: 60 }))
+})
+
+/** The facts of car insurance, as a caller sends them. */
+export const PersonalAuto = Schema.Struct({
+  applicant: Schema.optionalKey(Applicant),
+  garaging_address: address({ state: "State where the car is kept", zip: "ZIP code where the car is kept" }),
+  residence_ownership: Schema.optionalKey(Fact.choice(["own", "rent", "other"])),
+  drivers: Fact.listOf(Driver, { min: 1, max: 6 }),
+  vehicles: Fact.listOf(Vehicle, { min: 1, max: 6 }),
+  coverage: Schema.optionalKey(Coverage),
+  prior_insurance: Schema.optionalKey(PriorInsurance),
+  ...policyFacts
+})
+export type PersonalAuto = typeof PersonalAuto.Type

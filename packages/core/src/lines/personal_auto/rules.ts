@@ -1,0 +1,73 @@
+import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
+import { checkAddress, checkCommon } from "../everyLine.ts"
+import type { Draft, Problems, Rules } from "../Rules.ts"
+import * as State from "../State.ts"
+import { limits, otherRelationships, type PersonalAuto } from "./facts.ts"
+import { hasRightCheckDigit } from "./Vin.ts"
+
+type DraftAuto = Draft<PersonalAuto>
+type DraftDriver = Draft<PersonalAuto["drivers"][number]>
+
+const least_driver_age = 14
+const greatest_driver_age = 110
+// Nobody is licensed before this age, whatever the state.
+const least_license_age = 13
+
+const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
+  const path = `application.drivers.${index}`
+  const { relationship, date_of_birth: born, license_status, years_licensed, incidents = [] } = driver
+  if (relationship !== undefined && (relationship === "self") !== (index === 0)) {
+    if (index === 0) problems.refuse(`${path}.relationship`, "The first driver must be the applicant.", ["self"])
+    else problems.refuse(`${path}.relationship`, "Only the first driver is the applicant.", otherRelationships)
+  }
+  const age = born === undefined ? null : ageInYears(born, today)
+  if (born !== undefined && born > today) {
+    problems.refuse(`${path}.date_of_birth`, "Must not be in the future.")
+  } else if (age !== null && (age < least_driver_age || age > greatest_driver_age)) {
+    const message = `A driver must be ${least_driver_age} to ${greatest_driver_age} years old.`
+    problems.refuse(`${path}.date_of_birth`, message)
+  } else if (age !== null && years_licensed !== undefined && years_licensed > age - least_license_age) {
+    problems.refuse(`${path}.years_licensed`, "Must be at most the driver's age less 13 years.")
+  }
+  if (license_status === "never_licensed" && years_licensed !== undefined && years_licensed > 0) {
+    problems.refuse(`${path}.years_licensed`, "Must be 0 for a driver who was never licensed.", ["0"])
+  }
+  for (const [i, incident] of incidents.entries()) {
+    if (incident.month !== undefined && incident.month > monthOf(today)) {
+      problems.refuse(`${path}.incidents.${i}.month`, "Must not be in the future.")
+    }
+  }
+}
+
+const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Problems): void => {
+  if (coverage === undefined) return
+  const minimum = garaging_address?.state === undefined ? null : State.get(garaging_address.state).liability_minimum
+  const per_person = coverage.bodily_injury_per_person_usd ?? 0
+  const check = (name: keyof typeof limits, floor: number, message: string): boolean => {
+    const limit = coverage[name]
+    if (limit === undefined || limit >= floor) return true
+    const enough = limits[name].filter((usd) => usd >= floor).map(String)
+    problems.refuse(`application.coverage.${name}`, message, enough)
+    return false
+  }
+  const too_low = "Must be at least the state's minimum."
+  check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, too_low)
+  check("property_damage_usd", minimum?.property_damage_usd ?? 0, too_low)
+  // One answer for both floors: what allowed_values offers must pass when it is sent.
+  const floor = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, per_person)
+  const least = "Must be at least the state's minimum and the limit for each person."
+  check("bodily_injury_per_accident_usd", floor, least)
+}
+
+/** The rules of car insurance. */
+export const rules: Rules<PersonalAuto> = (draft, today, problems) => {
+  checkCommon(draft, today, problems)
+  checkAddress(draft.garaging_address, "application.garaging_address", problems)
+  for (const [i, driver] of (draft.drivers ?? []).entries()) checkDriver(driver, i, today, problems)
+  for (const [i, vehicle] of (draft.vehicles ?? []).entries()) {
+    if (vehicle.vin !== undefined && !hasRightCheckDigit(vehicle.vin)) {
+      problems.refuse(`application.vehicles.${i}.vin`, "Must have a ninth character that fits the others.")
+    }
+  }
+  checkLimits(draft, problems)
+}

@@ -1,0 +1,165 @@
+import { Schema } from "effect"
+import breedsFile from "./data/breeds.json" with { type: "json" }
+import type { Pet } from "./facts.ts"
+
+type Animal = Pet["pets"][number]
+
+/** The species that are insured. */
+export type Species = Animal["species"]
+/** How big a dog is. */
+export type PetSize = NonNullable<Animal["size"]>
+
+/** The groups into which the rate plans sort breeds. */
+const breedGroups = [
+  "mixed_small",
+  "mixed_medium",
+  "mixed_large",
+  "purebred_small",
+  "purebred_medium",
+  "retriever",
+  "shepherd",
+  "giant",
+  "brachycephalic",
+  "domestic_cat",
+  "purebred_cat",
+  "large_purebred_cat",
+  "unknown"
+] as const
+/** A group of breeds that cost much the same to insure. */
+export type BreedGroup = (typeof breedGroups)[number]
+
+/** What a breed text can stand for besides a group: an animal of no one breed, or of one that nobody knows. */
+type Meaning = BreedGroup | "mixed"
+
+const Names = Schema.Record(Schema.String, Schema.Array(Schema.String))
+const Groups = Schema.Record(Schema.String, Names)
+const File = Schema.Struct({ dog: Groups, cat: Groups })
+const file = Schema.decodeUnknownSync(File)(breedsFile)
+const isBreedGroup = Schema.is(Schema.Literals(breedGroups))
+
+const mixed_texts = [
+  "mixed",
+  "mixed breed",
+  "mix",
+  "mutt",
+  "mongrel",
+  "crossbreed",
+  "cross breed",
+  "cross",
+  "mixed cat"
+]
+const unknown_texts = ["unknown", "unknown breed", "not known", "not sure", "other"]
+
+/** The letters and digits of a text, without case, accents, blanks and hyphens. */
+const keyOf = (text: string): string =>
+  text
+    .normalize("NFD")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "")
+
+/** How a breed text is known: its meaning by its key, and what near matches are drawn from. */
+interface Catalog {
+  readonly meanings: ReadonlyMap<string, Meaning>
+  readonly spellings: ReadonlyArray<{ readonly name: string; readonly pairs: ReadonlySet<string> }>
+}
+
+/** The pairs of neighbouring characters of a key: texts that share many of them look alike. */
+const pairsOf = (key: string): ReadonlySet<string> => {
+  const pairs = new Set<string>()
+  for (let i = 0; i + 1 < key.length; i++) pairs.add(key.slice(i, i + 2))
+  return pairs
+}
+
+const catalogOf = (groups: typeof Groups.Type): Catalog => {
+  const meanings = new Map<string, Meaning>()
+  const spellings: Array<{ name: string; pairs: ReadonlySet<string> }> = []
+  for (const [group, names] of Object.entries(groups)) {
+    if (!isBreedGroup(group)) throw new Error(`breeds.json names a group that no rate plan has: ${group}`)
+    for (const [name, aliases] of Object.entries(names)) {
+      for (const spelling of [name, ...aliases]) {
+        meanings.set(keyOf(spelling), group)
+        spellings.push({ name, pairs: pairsOf(keyOf(spelling)) })
+      }
+    }
+  }
+  for (const text of mixed_texts) meanings.set(keyOf(text), "mixed")
+  for (const text of unknown_texts) meanings.set(keyOf(text), "unknown")
+  return { meanings, spellings }
+}
+
+const catalogs: { readonly [S in Species]: Catalog } = { dog: catalogOf(file.dog), cat: catalogOf(file.cat) }
+
+// "Persian cat", "beagles", "lab mix" and "husky cross" say no more than their first word, or that two breeds met.
+const species_words = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
+const mix_words = /(?:mix|mixed|mixedbreed|cross)$/
+
+const meaningOf = (species: Species, text: string): Meaning | null => {
+  const { meanings } = catalogs[species]
+  const key = keyOf(text)
+  const plain = key.replace(species_words, "")
+  const known =
+    meanings.get(key) ??
+    meanings.get(plain) ??
+    meanings.get(key.replace(/s$/, "")) ??
+    meanings.get(plain.replace(/s$/, ""))
+  if (known !== undefined) return known
+  return plain !== "" && mix_words.test(plain) && meanings.has(plain.replace(mix_words, "")) ? "mixed" : null
+}
+
+const group_of_size: { readonly [S in PetSize]: BreedGroup } = {
+  small: "mixed_small",
+  medium: "mixed_medium",
+  large: "mixed_large",
+  giant: "giant"
+}
+
+/**
+ * The breed group of an animal; null where the text stands for no breed that is known.
+ *
+ * Case, blanks, hyphens, accents and a plural do not matter, and common names count (`frenchie`, `lab`, `DSH`). `mixed`
+ * and `unknown` always have a group: a mixed dog that of its size, `unknown` where the size is not known.
+ */
+export const groupOf = (species: Species, breed: string, size?: PetSize): BreedGroup | null => {
+  const meaning = meaningOf(species, breed)
+  if (meaning !== "mixed") return meaning
+  if (species === "cat") return "domestic_cat"
+  return size === undefined ? "unknown" : group_of_size[size]
+}
+
+/** The breed group of a pet whose breed has been accepted. */
+export const breedGroup = (pet: Pick<Animal, "species" | "breed" | "size">): BreedGroup =>
+  groupOf(pet.species, pet.breed, pet.size) ?? "unknown"
+
+/** Whether the size must be told besides the breed: it must for a dog whose breed is mixed or unknown. */
+export const needsSize = (species: Species, breed: string): boolean => {
+  if (species === "cat") return false
+  const meaning = meaningOf(species, breed)
+  return meaning === "mixed" || meaning === "unknown"
+}
+
+const always_accepted = ["mixed", "unknown"]
+const max_near_matches = 10
+const least_likeness = 0.3
+
+/** Twice the shared pairs over all pairs (Dice): 1 for the same pairs, 0 for none in common. */
+const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
+  let shared = 0
+  for (const pair of a) if (b.has(pair)) shared += 1
+  return (2 * shared) / Math.max(1, a.size + b.size)
+}
+
+/**
+ * Up to ten breed texts that are accepted, the most alike first, for a text that is not.
+ *
+ * `mixed` and `unknown` close the list, so that there is always a way on.
+ */
+export const nearMatches = (species: Species, breed: string): ReadonlyArray<string> => {
+  const pairs = pairsOf(keyOf(breed))
+  const best = new Map<string, number>()
+  for (const spelling of catalogs[species].spellings) {
+    const score = likeness(pairs, spelling.pairs)
+    if (score >= Math.max(least_likeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
+  }
+  const ranked = [...best].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([name]) => name)
+  return [...ranked.slice(0, max_near_matches - always_accepted.length), ...always_accepted]
+}

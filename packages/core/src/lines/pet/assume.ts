@@ -1,0 +1,51 @@
+import type { Assumptions, Scalar, With } from "../Assumption.ts"
+import { completePolicy } from "../everyLine.ts"
+import type { Pet } from "./facts.ts"
+
+type PetCoverage = NonNullable<Pet["coverage"]>
+
+/** A dog or cat: it has a `birth_month` (`YYYY-MM`) or `age_years`; where it has both, the month is the finer one. */
+export interface PetSubjectFacts extends With<Pet["pets"][number], "prior_conditions"> {}
+
+/** The covers of a pet policy, in whole US dollars and percent. */
+export interface PetCoverageFacts
+  extends With<PetCoverage, "plan" | "wellness" | "deductible_usd" | "reimbursement_percent" | "annual_limit_usd"> {}
+
+/** The complete facts of a pet insurance application. */
+export interface PetFacts extends Omit<With<Pet, "billing_preference" | "effective_date">, "pets" | "coverage"> {
+  readonly pets: ReadonlyArray<PetSubjectFacts>
+  readonly coverage: PetCoverageFacts
+}
+
+/** Completes the facts of pet insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`. */
+export const assume = (facts: Pet, today: string, made: Assumptions): PetFacts => {
+  const { coverage } = facts
+  const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
+    made.fill(sent, `coverage.${name}`, value, label)
+  return {
+    ...facts,
+    ...completePolicy(facts, today, made),
+    pets: facts.pets.map((pet, i) => ({
+      ...pet,
+      prior_conditions: made.fill(
+        pet.prior_conditions,
+        `pets.${i}.prior_conditions`,
+        "unknown",
+        "Not known whether there were health conditions before"
+      )
+    })),
+    coverage: {
+      ...coverage,
+      plan: cover(coverage?.plan, "plan", "accident_illness", "Accidents and illness"),
+      wellness: cover(coverage?.wellness, "wellness", false, "Without wellness cover"),
+      deductible_usd: cover(coverage?.deductible_usd, "deductible_usd", 500, "$500 deductible a year"),
+      reimbursement_percent: cover(
+        coverage?.reimbursement_percent,
+        "reimbursement_percent",
+        80,
+        "Pays 80% of eligible bills"
+      ),
+      annual_limit_usd: cover(coverage?.annual_limit_usd, "annual_limit_usd", 10_000, "Pays up to $10,000 a year")
+    }
+  }
+}

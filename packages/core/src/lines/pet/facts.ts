@@ -1,0 +1,59 @@
+import { Schema } from "effect"
+import { Applicant, address, policyFacts } from "../everyLine.ts"
+import * as Fact from "../Fact.ts"
+
+/** How big a dog can be. */
+export const sizes = ["small", "medium", "large", "giant"] as const
+
+/** What the size of a pet is called. */
+export const size_label = "Size of a dog of mixed or unknown breed"
+
+const Animal = Schema.Struct({
+  name: Schema.optionalKey(Fact.text({ min: 1, max: 40 }, { "x-pii": "indirect" })),
+  species: Fact.choice(["dog", "cat"], { label: "Dog or cat", "x-tier": "price" }),
+  breed: Fact.text(
+    { min: 2, max: 60 },
+    {
+      label: "Breed of the pet",
+      description: "Breed name or one of mixed, domestic_shorthair, domestic_longhair, unknown",
+      "x-tier": "price"
+    }
+  ),
+  size: Schema.optionalKey(Fact.choice(sizes, { label: size_label, description: "Needed for a mixed or unknown dog" })),
+  birth_month: Schema.optionalKey(Fact.month({ label: "Month of birth of the pet", "x-tier": "price" })),
+  age_years: Schema.optionalKey(Fact.wholeNumber(0, 25, { label: "Age of the pet in years", "x-tier": "price" })),
+  sex: Schema.optionalKey(Fact.choice(["female", "male", "unknown"])),
+  spayed_neutered: Schema.optionalKey(Fact.yesNo()),
+  microchipped: Schema.optionalKey(Fact.yesNo()),
+  prior_conditions: Schema.optionalKey(
+    Fact.choice(["none_known", "some", "unknown"], {
+      description: "Never asked for a diagnosis",
+      "x-assume": { value: "unknown" }
+    })
+  )
+}).check(
+  Fact.oneGroupOf(["birth_month"], ["age_years"]),
+  Fact.requiredWhen({ species: ["dog"], breed: ["mixed", "unknown"] }, "size")
+)
+
+const Coverage = Schema.Struct({
+  plan: Schema.optionalKey(
+    Fact.choice(["accident_only", "accident_illness"], { "x-assume": { value: "accident_illness" } })
+  ),
+  wellness: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: false } })),
+  deductible_usd: Schema.optionalKey(Fact.choice([100, 250, 500, 750, 1_000], { "x-assume": { value: 500 } })),
+  reimbursement_percent: Schema.optionalKey(Fact.choice([70, 80, 90, 100], { "x-assume": { value: 80 } })),
+  annual_limit_usd: Schema.optionalKey(
+    Fact.choice([5_000, 10_000, 15_000, "unlimited"], { "x-assume": { value: 10_000 } })
+  )
+})
+
+/** The facts of pet insurance, as a caller sends them. */
+export const Pet = Schema.Struct({
+  applicant: Schema.optionalKey(Applicant),
+  residence: address({ state: "State where the pet lives", zip: "ZIP code where the pet lives" }),
+  pets: Fact.listOf(Animal, { min: 1, max: 5 }),
+  coverage: Schema.optionalKey(Coverage),
+  ...policyFacts
+})
+export type Pet = typeof Pet.Type

@@ -1,0 +1,51 @@
+import { billing_cycles } from "../everyLine.ts"
+import * as Line from "../Line.ts"
+import { type Subject, subject } from "../Subject.ts"
+import { assume } from "./assume.ts"
+import { Pet } from "./facts.ts"
+import { rules } from "./rules.ts"
+
+const petLabel = (pet: Pet["pets"][number]): string => {
+  if (pet.name !== undefined) return pet.name
+  const species = pet.species === "dog" ? "Dog" : "Cat"
+  const breed = pet.breed.replaceAll("_", " ")
+  if (pet.age_years === undefined) return `${species}, ${breed}, born ${pet.birth_month}`
+  return `${species}, ${breed}, ${pet.age_years} ${pet.age_years === 1 ? "year" : "years"}`
+}
+
+/** The pets of pet insurance. */
+export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
+  facts.pets.map((pet, i) => subject("pet", i, petLabel(pet)))
+
+/** Pet insurance. */
+export const pet = Line.make({
+  name: "pet",
+  insures: "dogs and cats",
+  facts_version: "2026-09-26",
+  facts: Pet,
+  rules,
+  assume,
+  stateOf: (facts) => facts.residence.state,
+  subjectsOf,
+  lawOf: () => ({}),
+  disclosures: ["pet_preexisting", "pet_waiting_period", "pet_wellness_not_insurance", "pet_free_look"],
+  takes_credit_disclosure: false,
+  premium_includes_fees: false,
+  tells_of_quotes: false,
+  codes: {
+    coverage_codes: [
+      "accident",
+      "illness",
+      "wellness",
+      "exam_fees",
+      "prescription",
+      "dental_illness",
+      "behavioral",
+      "rehabilitation",
+      "hereditary_conditions"
+    ],
+    subject_kinds: ["pet"],
+    billing_cycles,
+    fee_codes: ["policy_fee", "installment_fee", "enrollment_fee", "broker_fee", "electronic_payment_fee"]
+  }
+})

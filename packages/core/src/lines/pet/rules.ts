@@ -1,0 +1,28 @@
+import { monthOf } from "../../wire/CalendarDate.ts"
+import { checkAddress, checkCommon } from "../everyLine.ts"
+import type { Draft, Problems, Rules } from "../Rules.ts"
+import * as Breed from "./Breed.ts"
+import { type Pet, size_label, sizes } from "./facts.ts"
+
+const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string, problems: Problems): void => {
+  const path = `application.pets.${index}`
+  if (pet.birth_month !== undefined && pet.birth_month > monthOf(today)) {
+    problems.refuse(`${path}.birth_month`, "Must not be in the future.")
+  }
+  if (pet.species === undefined || pet.breed === undefined) return
+  if (Breed.groupOf(pet.species, pet.breed, pet.size) === null) {
+    const message = "Must be the name of a breed that is known, mixed or unknown."
+    problems.refuse(`${path}.breed`, message, Breed.nearMatches(pet.species, pet.breed))
+  }
+  // The schema asks for the size after the very words "mixed" and "unknown"; other words can mean the same.
+  if (pet.size === undefined && Breed.needsSize(pet.species, pet.breed)) {
+    problems.require(`${path}.size`, `Required: ${size_label}.`, sizes)
+  }
+}
+
+/** The rules of pet insurance. */
+export const rules: Rules<Pet> = (draft, today, problems) => {
+  checkCommon(draft, today, problems)
+  checkAddress(draft.residence, "application.residence", problems)
+  for (const [i, pet] of (draft.pets ?? []).entries()) checkPet(pet, i, today, problems)
+}

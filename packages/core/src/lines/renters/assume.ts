@@ -1,0 +1,86 @@
+import type { Assumptions, Scalar, With } from "../Assumption.ts"
+import { completePolicy } from "../everyLine.ts"
+import type { Renters } from "./facts.ts"
+
+type RentersCoverage = NonNullable<Renters["coverage"]>
+type Household = NonNullable<Renters["household"]>
+
+/** A rented home. */
+export interface DwellingFacts extends With<Renters["dwelling"], "short_term_rental" | "student_housing"> {}
+
+/** The covers of a renters policy, in whole US dollars. */
+export interface RentersCoverageFacts
+  extends With<
+    RentersCoverage,
+    "personal_property_usd" | "liability_usd" | "medical_payments_usd" | "deductible_usd" | "replacement_cost"
+  > {}
+
+/** Who lives in a rented home. */
+export interface HouseholdFacts extends With<Household, "claims_last_5_years" | "dog_with_bite_history"> {}
+
+/** The complete facts of a renters insurance application. */
+export interface RentersFacts
+  extends Omit<With<Renters, "billing_preference" | "effective_date">, "dwelling" | "coverage" | "household"> {
+  readonly dwelling: DwellingFacts
+  readonly coverage: RentersCoverageFacts
+  readonly household: HouseholdFacts
+}
+
+/** Completes the facts of renters insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`. */
+export const assume = (facts: Renters, today: string, made: Assumptions): RentersFacts => {
+  const { dwelling, coverage, household } = facts
+  const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
+    made.fill(sent, `coverage.${name}`, value, label)
+  return {
+    ...facts,
+    ...completePolicy(facts, today, made),
+    dwelling: {
+      ...dwelling,
+      short_term_rental: made.fill(
+        dwelling.short_term_rental,
+        "dwelling.short_term_rental",
+        false,
+        "Not let to guests"
+      ),
+      student_housing: made.fill(dwelling.student_housing, "dwelling.student_housing", false, "Not student housing")
+    },
+    coverage: {
+      ...coverage,
+      personal_property_usd: cover(
+        coverage?.personal_property_usd,
+        "personal_property_usd",
+        30_000,
+        "$30,000 of belongings"
+      ),
+      liability_usd: cover(coverage?.liability_usd, "liability_usd", 100_000, "$100,000 of liability cover"),
+      medical_payments_usd: cover(
+        coverage?.medical_payments_usd,
+        "medical_payments_usd",
+        1_000,
+        "$1,000 for hurt guests"
+      ),
+      deductible_usd: cover(coverage?.deductible_usd, "deductible_usd", 500, "$500 deductible"),
+      replacement_cost: cover(
+        coverage?.replacement_cost,
+        "replacement_cost",
+        true,
+        "Belongings replaced at the price of new ones"
+      )
+    },
+    household: {
+      ...household,
+      claims_last_5_years: made.fill(
+        household?.claims_last_5_years,
+        "household.claims_last_5_years",
+        0,
+        "No claims in the last 5 years"
+      ),
+      dog_with_bite_history: made.fill(
+        household?.dog_with_bite_history,
+        "household.dog_with_bite_history",
+        false,
+        "No dog that has bitten someone"
+      )
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { Effect } from "effect"
+import * as Cursor from "../../access/Cursor.ts"
+import { Seal } from "../../access/Seal.ts"
+import type { Call } from "../../calls/Call.ts"
+import { Storage } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import * as Json from "../../wire/Json.ts"
+import { default_limit } from "../../wire/Page.ts"
+import { findSubscription, loadDelivery, loadHealth } from "../subscriptions/SubscriptionStore.ts"
+import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "../subscriptions/SubscriptionViews.ts"
+import * as Delivery from "./Delivery.ts"
+import * as EndpointHealth from "./EndpointHealth.ts"
+
+/** Finds a delivery of a caller's workspace, with its subscription; `not_found` where there is none. */
+export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
+  const workspace_id = call.caller.workspace_id
+  const subscription = yield* findSubscription(storage, workspace_id, input.id)
+  const delivery = yield* loadDelivery(storage, workspace_id, subscription.id, input.event_id)
+  if (delivery === null) return yield* ApiError.make("not_found")
+  return { subscription, delivery }
+})
+
+/** What owners read of their deliveries (api.md, Delivery and Subscription health). */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+
+  const list = Effect.fnUntraced(function* (call: Call, input: DeliveriesInput) {
+    const workspace_id = call.caller.workspace_id
+    const { id } = yield* findSubscription(storage, workspace_id, input.id)
+    const scope = { list: `deliveries ${id}`, workspace_id }
+    const after = input.cursor === undefined ? null : yield* Cursor.read(seal, scope, input.cursor)
+    const page = yield* storage.page({
+      workspace_id,
+      kind: Delivery.kind.name,
+      parent: id,
+      order: "newest",
+      after,
+      limit: input.limit ?? default_limit
+    })
+    return Json.encode<DeliveryPage>({
+      deliveries: page.records.map((record) => Delivery.entryOf(Delivery.kind.value(record))),
+      next_cursor: page.next === null ? null : yield* Cursor.write(seal, scope, page.next)
+    })
+  })
+
+  const get = Effect.fnUntraced(function* (call: Call, input: DeliveryInput) {
+    const { delivery } = yield* find(storage, call, input)
+    return Json.encode<Delivery.Delivery>({ ...Delivery.entryOf(delivery), attempts: delivery.attempts })
+  })
+
+  const health = Effect.fnUntraced(function* (call: Call, id: string) {
+    const subscription = yield* findSubscription(storage, call.caller.workspace_id, id)
+    const kept = yield* loadHealth(storage, call.caller.workspace_id, subscription.id)
+    return Json.encode(EndpointHealth.viewOf(subscription, kept))
+  })
+
+  return { list, get, health }
+})

@@ -1,0 +1,37 @@
+import { Clock, Effect } from "effect"
+import type { Call } from "../../calls/Call.ts"
+import { Storage } from "../../storage/Storage.ts"
+import { day_ms } from "../../wire/Timestamp.ts"
+import type { DeliveryInput, ReplayResult } from "../subscriptions/SubscriptionViews.ts"
+import * as Delivery from "./Delivery.ts"
+import * as DeliveryLog from "./DeliveryLog.ts"
+import * as HandedOver from "./HandedOver.ts"
+import * as ManualDelivery from "./ManualDelivery.ts"
+
+/** Replays of an event in a day (api.md, Limits). */
+const max_replays = 5
+
+/** Hands events of the log to delivery again (api.md, Replay). */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const manual = yield* ManualDelivery.make
+
+  return Effect.fnUntraced(function* (call: Call, input: DeliveryInput) {
+    const { now } = call.moment
+    const { subscription, delivery } = yield* DeliveryLog.find(storage, call, input)
+    const once = HandedOver.replayId(subscription.id, delivery.event_id, call.idempotency_key)
+    const answered = yield* manual.answered(call, HandedOver.replays, once)
+    if (answered !== null) return answered
+    yield* manual.checkReceives(subscription)
+    const real_now = yield* Clock.currentTimeMillis
+    const recent = Delivery.recentReplays(delivery, real_now)
+    if (recent.length >= max_replays) {
+      const left_ms = (recent[0] ?? 0) + day_ms - real_now
+      return yield* ManualDelivery.limited(`${max_replays} replays of an event a day`, left_ms)
+    }
+    const next = Delivery.replayed(delivery, now, real_now)
+    const result: ReplayResult = { subscription_id: subscription.id, event_id: delivery.event_id }
+    const answer = { kind: HandedOver.replays, id: once, result }
+    return yield* manual.handOver(call, next, [Delivery.toStored(next, now)], answer)
+  })
+})

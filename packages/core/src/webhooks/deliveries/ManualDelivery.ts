@@ -1,0 +1,71 @@
+import { Effect, Option } from "effect"
+import { Allowance } from "../../access/Allowance.ts"
+import type { Call } from "../../calls/Call.ts"
+import * as Change from "../../storage/Change.ts"
+import type { Kind } from "../../storage/Kind.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import { second_ms } from "../../wire/Timestamp.ts"
+import * as Subscription from "../subscriptions/EventSubscription.ts"
+import { WebhookSender } from "../WebhookSender.ts"
+import type * as Delivery from "./Delivery.ts"
+import { manualJob } from "./DeliveryJob.ts"
+
+/** A limit of tests or replays that was reached. */
+export const limited = (what: string, left_ms: number) =>
+  ApiError.make("rate_limited", {
+    message: `The limit of ${what} was reached.`,
+    retry_after_seconds: Math.max(1, Math.ceil(left_ms / second_ms))
+  })
+
+/** What tests and replays have in common: they are handed to delivery once for each key. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const allowance = yield* Allowance
+  const sender = yield* WebhookSender.loggable
+
+  /** The answer of an earlier call with the same key; null where there is none. */
+  const answered = <A>(call: Call, kind: Kind<string, A>, id: string) =>
+    Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
+      Option.isNone(stored) ? null : kind.json(stored.value)
+    )
+
+  /** Hands a test or a replay to delivery, together with the answer to be given if this one is lost. */
+  const handOver = <A>(
+    call: Call,
+    delivery: Delivery.KeptDelivery,
+    writes: ReadonlyArray<Change.StoredRecord>,
+    answer: { readonly kind: Kind<string, A>; readonly id: string; readonly result: A }
+  ) => {
+    const { workspace, now } = call.moment
+    const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
+    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [manualJob(delivery)] })
+    return Effect.as(allowance.handingOver(call.caller, commit(storage, change)), answer.kind.json(record))
+  }
+
+  /** A test or replay needs a subscription that receives, and a host that is (still) public. */
+  const checkReceives = Effect.fnUntraced(function* (subscription: Subscription.KeptSubscription) {
+    if (!Subscription.receives(subscription)) {
+      return yield* ApiError.make("conflict", {
+        message: "The subscription is disabled, or its delivery is turned off.",
+        retry_action: "none"
+      })
+    }
+    const looked = yield* sender.lookUp(subscription.url)
+    if (looked === "unavailable") {
+      return yield* ApiError.make("service_unavailable", {
+        message: "The host of the subscription cannot be looked up now.",
+        retry_after_seconds: 5
+      })
+    }
+    if (looked === "refused") {
+      return yield* ApiError.make("conflict", {
+        message: "The host of the subscription is not a public one any more; change its url.",
+        retry_action: "none"
+      })
+    }
+  })
+
+  return { answered, handOver, checkReceives }
+})

@@ -1,0 +1,61 @@
+import { Clock, Effect } from "effect"
+import type { Call } from "../../calls/Call.ts"
+import * as Revision from "../../calls/Revision.ts"
+import { Revisions } from "../../calls/Revisions.ts"
+import { Storage } from "../../storage/Storage.ts"
+import { Ids } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
+import { findSubscription, loadHealth } from "../subscriptions/SubscriptionStore.ts"
+import type { TestEvent, TestResult } from "../subscriptions/SubscriptionViews.ts"
+import * as Delivery from "./Delivery.ts"
+import * as EndpointHealth from "./EndpointHealth.ts"
+import * as HandedOver from "./HandedOver.ts"
+import * as ManualDelivery from "./ManualDelivery.ts"
+
+/** Tests of a subscription in a minute (api.md, Limits). */
+const max_tests = 10
+
+/** Hands test events to delivery (api.md, Test event). */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const revisions = yield* Revisions
+  const manual = yield* ManualDelivery.make
+
+  return Effect.fnUntraced(function* (call: Call, id: string) {
+    const { workspace, now } = call.moment
+    const subscription = yield* findSubscription(storage, workspace.id, id)
+    const once = HandedOver.testId(subscription.id, call.idempotency_key)
+    const answered = yield* manual.answered(call, HandedOver.tests, once)
+    if (answered !== null) return answered
+    yield* manual.checkReceives(subscription)
+    const kept = yield* loadHealth(storage, workspace.id, subscription.id)
+    const real_now = yield* Clock.currentTimeMillis
+    const recent = EndpointHealth.recentTests(kept, real_now)
+    if (recent.length >= max_tests) {
+      const left_ms = (recent[0] ?? 0) + minute_ms - real_now
+      return yield* ManualDelivery.limited(`${max_tests} tests of a subscription a minute`, left_ms)
+    }
+    const revision = yield* revisions.pin(workspace.id)
+    const event: TestEvent = {
+      id: ids.test_event(),
+      type: "webhook.test",
+      schema_version: revision.date,
+      occurred_at: fromMillis(now),
+      environment: workspace.environment,
+      subscription_id: subscription.id
+    }
+    const delivery = Delivery.handOver({
+      subscription_id: subscription.id,
+      event_id: event.id,
+      event_type: event.type,
+      payload: Revision.event(revision, Json.encode(event)).text,
+      at: now
+    })
+    const tested = EndpointHealth.tested(kept, real_now)
+    const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
+    const result: TestResult = { subscription_id: subscription.id, event }
+    return yield* manual.handOver(call, delivery, writes, { kind: HandedOver.tests, id: once, result })
+  })
+})

@@ -1,0 +1,70 @@
+import { Effect } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Seal } from "../../access/Seal.ts"
+import type { Call } from "../../calls/Call.ts"
+import * as Change from "../../storage/Change.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import { WebhookSender } from "../WebhookSender.ts"
+import * as Subscription from "./EventSubscription.ts"
+import * as SigningSecrets from "./SigningSecrets.ts"
+import { shown } from "./SubscriptionCreation.ts"
+import * as Refusals from "./SubscriptionRefusals.ts"
+import * as TwoStepCalls from "./TwoStepCalls.ts"
+
+/** Makes new secrets in two steps: one is stored, and signs nothing, until the host has been looked up. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const sender = yield* WebhookSender.loggable
+  const begin = yield* makeBegin
+
+  return Effect.fnUntraced(function* (call: Call, subscription: Subscription.KeptSubscription) {
+    const { workspace, now } = call.moment
+    const key = call.idempotency_key
+    if (subscription.status !== "active") return yield* Refusals.notActive
+    // It was finished, and only the answer was lost.
+    if (key !== null && subscription.secrets[0]?.key === key) return yield* shown(seal, subscription, now)
+    const open = Subscription.openRotation(subscription, now)
+    // Whoever has begun it finishes it with the same key; everyone else waits.
+    if (open !== null && open.key !== key) return yield* Refusals.rotating
+    const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
+    if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
+    if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
+      return yield* Refusals.manySecrets
+    const { begun, beginning } =
+      open === null ? yield* begin(call, subscription, known) : { begun: subscription, beginning: known }
+    const looked = yield* sender.lookUp(begun.url)
+    if (looked === "unavailable") return yield* Refusals.nameServerDown
+    const isRefused = looked === "refused"
+    const ended = isRefused ? Subscription.change(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
+    const beside = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.undone(beginning), now)] : []
+    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...beside] }))
+    if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
+    return yield* shown(seal, ended, now)
+  })
+})
+
+/** The first step: the secret is there, and signs nothing yet. */
+const makeBegin = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const random = yield* SecureRandom.SecureRandom
+
+  return Effect.fnUntraced(function* (
+    call: Call,
+    subscription: Subscription.KeptSubscription,
+    before: TwoStepCalls.TwoStepCall
+  ) {
+    const { workspace, now } = call.moment
+    const { id } = subscription
+    const until = now + Subscription.unfinished_ms
+    const sealed = yield* SigningSecrets.make(random, seal, id)
+    const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
+    const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
+    const writes = [Subscription.toStored(begun), TwoStepCalls.toStored(beginning, now)]
+    yield* commit(storage, Change.make(workspace.id, { writes }))
+    return { begun, beginning }
+  })
+})

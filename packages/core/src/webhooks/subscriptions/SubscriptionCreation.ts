@@ -1,0 +1,113 @@
+import { Effect } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Seal } from "../../access/Seal.ts"
+import type { Call } from "../../calls/Call.ts"
+import * as Change from "../../storage/Change.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import { countOf } from "../../wire/FieldError.ts"
+import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
+import * as Json from "../../wire/Json.ts"
+import { dropJob } from "../deliveries/DeliveryJob.ts"
+import * as WebhookAddress from "../WebhookAddress.ts"
+import { WebhookSender } from "../WebhookSender.ts"
+import * as Subscription from "./EventSubscription.ts"
+import * as Recipients from "./Recipients.ts"
+import * as SigningSecrets from "./SigningSecrets.ts"
+import { check } from "./SubscriptionChecks.ts"
+import * as Refusals from "./SubscriptionRefusals.ts"
+import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
+import type { CreateInput } from "./SubscriptionViews.ts"
+import * as TwoStepCalls from "./TwoStepCalls.ts"
+
+/** Makes subscriptions in two steps: one is stored unfinished with its secret, then its host is looked up. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const sender = yield* WebhookSender.loggable
+  const begin = yield* makeBegin
+
+  return Effect.fnUntraced(function* (call: Call, input: CreateInput) {
+    const { workspace, now } = call.moment
+    if (countOf(Subscription.checkEventTypes(input.event_types)) > 0) yield* check(sender, input)
+    const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.creationId(call.idempotency_key))
+    const beginning = known.begun.subscription_id === null ? yield* begin(call, input, known) : known
+    const { begun } = beginning
+    const subscription = yield* loadSubscription(storage, workspace.id, begun.subscription_id ?? "")
+    if (subscription === null) return yield* Refusals.tooLate
+    if (
+      subscription.url !== WebhookAddress.normalize(input.url) ||
+      subscription.event_types.join() !== input.event_types.join()
+    ) {
+      return yield* Refusals.usedOtherwise
+    }
+    // It was finished, and only the answer was lost.
+    if (subscription.status === "active") return yield* shown(seal, subscription, now)
+    if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
+    // The caller's own text: its plain form could hide what the text has to be refused for.
+    const looked = yield* sender.lookUp(input.url)
+    if (looked === "unavailable") return yield* Refusals.nameServerDown
+    const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
+    const beside =
+      looked === "refused"
+        ? TwoStepCalls.toStored(TwoStepCalls.undone(beginning), now)
+        : yield* place(storage, workspace.id, now)
+    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
+    if (looked === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
+    return yield* shown(seal, finished, now)
+  })
+})
+
+/** The first step: nothing is sent to the subscription yet, and no list shows it. */
+const makeBegin = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const ids = yield* Ids
+  const random = yield* SecureRandom.SecureRandom
+
+  return Effect.fnUntraced(function* (call: Call, input: CreateInput, before: TwoStepCalls.TwoStepCall) {
+    const { workspace, now } = call.moment
+    yield* checkCap(storage, workspace.id)
+    const id = ids.subscription()
+    const subscription = Subscription.begin({
+      id,
+      environment: workspace.environment,
+      url: WebhookAddress.normalize(input.url),
+      event_types: input.event_types,
+      sealed: yield* SigningSecrets.make(random, seal, id),
+      at: now
+    })
+    const until = now + Subscription.unfinished_ms
+    const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
+    yield* commit(
+      storage,
+      Change.make(workspace.id, {
+        writes: [Subscription.toStored(subscription), TwoStepCalls.toStored(beginning, now)],
+        jobs: [dropJob(id, until, workspace.environment === "sandbox")]
+      })
+    )
+    return beginning
+  })
+})
+
+/** A subscription in the answer that shows its secret. */
+export const shown = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  subscription: Subscription.KeptSubscription,
+  now: number
+) {
+  return Json.encode(Subscription.viewOf(subscription, yield* SigningSecrets.openNewest(seal, subscription), now))
+})
+
+const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
+  const active = yield* activeSubscriptions(storage, workspace_id)
+  if (active.length >= Subscription.max_active) return yield* Refusals.capReached
+})
+
+/** A place among the active ones. Whoever takes one says so: of two at once, one looks again. */
+const place = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
+  const taken = yield* Recipients.changed(storage, workspace_id, at)
+  yield* checkCap(storage, workspace_id)
+  return taken
+})

@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import * as Applications from "../../src/lines/Application.ts"
+import { address, checkAddress, policyFacts } from "../../src/lines/everyLine.ts"
+import * as Fact from "../../src/lines/Fact.ts"
+import * as Line from "../../src/lines/Line.ts"
+import { subject } from "../../src/lines/Subject.ts"
+
+const today = "2026-11-20"
+
+const Bicycle = Schema.Struct({
+  home: address({ state: "State where the bicycle is kept", zip: "ZIP code where the bicycle is kept" }),
+  bicycles: Fact.listOf(
+    Schema.Struct({
+      brand: Fact.text({ min: 1, max: 40 }, { label: "Brand of the bicycle", "x-tier": "price" }),
+      frame_number: Schema.optionalKey(
+        Fact.text({ max: 30 }, { label: "Frame number", "x-pii": "direct", "x-tier": "offer" })
+      ),
+      price_usd: Schema.optionalKey(Fact.wholeNumber(50, 20_000, { "x-assume": { value: 800 } })),
+      electric: Schema.optionalKey(Fact.yesNo())
+    }).check(Fact.oneGroupOf(["price_usd"], ["electric"])),
+    { min: 1, max: 2 }
+  ),
+  ...policyFacts
+})
+
+const bicycle = Line.make({
+  name: "bicycle",
+  insures: "bicycles",
+  facts_version: "2026-11-20",
+  facts: Bicycle,
+  rules: (draft, _today, problems) => checkAddress(draft.home, "application.home", problems),
+  assume: (facts, _today, made) => ({
+    ...facts,
+    bicycles: facts.bicycles.map((one, i) => ({
+      ...one,
+      price_usd: made.fill(one.price_usd, `bicycles.${i}.price_usd`, 800, "Worth $800")
+    }))
+  }),
+  stateOf: (facts) => facts.home.state,
+  subjectsOf: (facts) => facts.bicycles.map(({ brand }, i) => subject("bicycle", i, brand)),
+  lawOf: () => ({}),
+  disclosures: [],
+  takes_credit_disclosure: false,
+  premium_includes_fees: false,
+  tells_of_quotes: true,
+  codes: { coverage_codes: ["theft"], subject_kinds: ["bicycle"], billing_cycles: ["annual"], fee_codes: [] }
+})
+
+const home = { state: "TX", zip: "75201" }
+const mine = { home, bicycles: [{ brand: "Wheel", frame_number: "F-1", electric: true }] }
+
+const refusalOf = (input: unknown) => {
+  const result = Result.mapError(bicycle.read(input, today), Applications.refusalOf)
+  if (Result.isSuccess(result)) return assert.fail("was accepted")
+  return [result.failure._tag, (result.failure.field_errors ?? []).map(({ path, message }) => [path, message])]
+}
+
+describe("a line of one's own", () => {
+  it("reads facts, wrong ones before missing ones, structure and rules together", () => {
+    assert.deepStrictEqual<unknown>(Result.getOrThrow(bicycle.read(mine, today)), { line: "bicycle", facts: mine })
+    assert.deepStrictEqual(refusalOf({ home: { state: "TX", zip: "10001" }, bicycles: [{ price_usd: 1 }, 7] }), [
+      "invalid_input",
+      [
+        ["application.bicycles.0.price_usd", "Must be a whole number from 50 to 20000."],
+        ["application.bicycles.1", "Must be an object."],
+        ["application.home.zip", "Must be a ZIP code in the state that was sent."]
+      ]
+    ])
+    assert.deepStrictEqual(refusalOf({ bicycles: [] }), [
+      "needs_information",
+      [
+        ["application.home.state", "Required: State where the bicycle is kept."],
+        ["application.home.zip", "Required: ZIP code where the bicycle is kept."],
+        ["application.bicycles.0.brand", "Required: Brand of the bicycle."],
+        ["application.bicycles.0.price_usd", "This field is required. Send price_usd, or electric."],
+        ["application.bicycles.0.electric", "This field is required. Send price_usd, or electric."]
+      ]
+    ])
+  })
+
+  it("says that a list is too long, and looks at no item beyond its bound", () => {
+    const bicycles = [mine.bicycles[0], mine.bicycles[0], { brand: 1 }]
+    assert.deepStrictEqual(refusalOf({ home, bicycles }), [
+      "invalid_input",
+      [["application.bicycles", "Must have at most 2 items."]]
+    ])
+    assert.deepStrictEqual(refusalOf({ home, bicycles: Array.from({ length: 5_000 }, () => 0) }), [
+      "invalid_input",
+      [
+        ["application.bicycles.0", "Must be an object."],
+        ["application.bicycles.1", "Must be an object."],
+        ["application.bicycles", "Must have at most 2 items."]
+      ]
+    ])
+  })
+
+  it("completes facts with what may be assumed, and knows their state and subjects", () => {
+    const assumed = bicycle.complete(mine, today)
+    assert.deepStrictEqual(assumed?.assumptions, [
+      { path: "application.bicycles.0.price_usd", value: 800, source: "service_default", label: "Worth $800" }
+    ])
+    assert.strictEqual(assumed?.state, "TX")
+    assert.deepStrictEqual(assumed?.subjects, [{ subject_id: "bicycle-1", kind: "bicycle", label: "Wheel" }])
+    assert.isNull(bicycle.complete({ home }, today))
+  })
+
+  it("shows a carrier what identifies a person only where it has asked for it", () => {
+    const assumed = bicycle.complete(mine, today) ?? assert.fail()
+    assert.notInclude(JSON.stringify(Line.disclosed(bicycle, assumed, [])), "F-1")
+    assert.include(JSON.stringify(Line.disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
+  })
+
+  it("lists what a price needs, and serves its schema", () => {
+    assert.deepStrictEqual(
+      bicycle.required_facts.map(({ path }) => path),
+      ["home.state", "home.zip", "bicycles.0.brand", "bicycles.0.price_usd", "bicycles.0.electric"]
+    )
+    assert.deepStrictEqual(bicycle.neededFact("bicycles.*.frame_number"), {
+      path: "bicycles.0.frame_number",
+      label: "Frame number",
+      tier: "offer",
+      pii: "direct"
+    })
+    assert.strictEqual(bicycle.facts_schema.$id, "application.bicycle.2026-11-20")
+    assert.deepStrictEqual(bicycle.facts_schema.required, ["home", "bicycles"])
+  })
+})
