@@ -2,7 +2,7 @@ import { Carrier, embed, Money } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 
-/** A carrier that insures renters in New York at one price. A real one would call its own systems in `ask`. */
+/** Insures renters in New York at one price. A real adapter would call the carrier's systems in `ask`. */
 const oneprice: Carrier.CarrierAdapter = {
   carrier: { id: "naic:00000", name: "One Price Mutual", registry_ids: ["naic:00000"] },
   environments: ["live"],
@@ -43,7 +43,7 @@ const oneprice: Carrier.CarrierAdapter = {
           ],
           assumptions: ask.assumptions,
           expires_at: null,
-          evidence_label: "Price of the carrier's tariff",
+          evidence_label: "Price from the carrier's tariff",
           handoff_url: `https://oneprice.example/quotes/${ask.idempotency_key}`
         }
       ]

@@ -19,7 +19,7 @@ const core = Quotewire.worker.pipe(
 const program = Effect.gen(function* () {
   const { handle } = yield* Http.handler<Quotewire.Services>({ operations, base_url })
   const app = fastify()
-  // Fastify reads JSON bodies before its handlers run: hand over what it has read.
+  // Fastify parses JSON bodies before its handlers run: pass on the result.
   app.all("/v1/*", (request, reply) => {
     reply.hijack()
     handle(Object.assign(request.raw, { body: request.body }), reply.raw)
@@ -38,5 +38,5 @@ const program = Effect.gen(function* () {
   console.log(statusCode)
 })
 
-// Without a key the answer is 401; a server would go on with `Effect.never`.
+// The answer is 401, because the call has no key. A real server would wait with `Effect.never`.
 await Effect.runPromise(Effect.scoped(Effect.provide(program, core)))

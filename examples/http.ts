@@ -4,7 +4,7 @@ import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** The whole core with its storage, doing its own jobs. */
+/** The core, its storage and its background jobs. */
 const core = Quotewire.worker.pipe(
   Layer.provideMerge(Quotewire.layer),
   Layer.provideMerge(MemoryStorage.layer),
@@ -21,7 +21,7 @@ const program = Effect.gen(function* () {
   const { id: organization_id } = yield* access.createOrganization("Acme")
   const { key } = yield* access.createKey({ organization_id, environment: "sandbox", kind: "server" })
 
-  // Port 0 takes a free port.
+  // Port 0 picks a free port.
   const host = yield* Layer.build(
     Http.layer<Quotewire.Services | Storage.Storage>({
       operations,
@@ -39,5 +39,5 @@ const program = Effect.gen(function* () {
   console.log(answer.status, answer.headers.get("service-version"))
 })
 
-// A server would go on with `Effect.never`; this one stops when its scope ends.
+// A real server would wait with `Effect.never`; this one stops when its scope ends.
 await Effect.runPromise(Effect.scoped(program))

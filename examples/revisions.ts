@@ -12,15 +12,14 @@ import { Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
-/** Two revisions at once: the form of this release under a newer, invented date, and an older one. */
+/** Two revisions: this release under an invented, newer date, and an older one with other field names. */
 const revisions: Revision.Served = [
   { date: "2027-01-15", differences: [] },
   {
     date: "2026-09-26",
     differences: [
       {
-        summary:
-          "The evidence of a quote was its proof, a consent's receipt its paper, the line of an event its product.",
+        summary: "Renamed: proof to evidence, paper to consent_receipt_id, and product to line.",
         inputs: { start_quote_request: Revision.renamedInput("paper", "consent_receipt_id") },
         answers: { get_quote: Revision.renamed("proof", "evidence") },
         event: Revision.renamed("product", "line")
@@ -49,7 +48,7 @@ const program = Effect.gen(function* () {
   const { base_url } = Context.get(context, Http.Host)
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
 
-  // The older revision takes a paper.
+  // The older revision takes `paper` instead of `consent_receipt_id`.
   const body = JSON.stringify({ line: "renters", request_key: "first", paper: "receipt-0001", application })
   const started = yield* Effect.promise(() =>
     fetch(`${base_url}/v1/quote-requests`, {
@@ -60,7 +59,7 @@ const program = Effect.gen(function* () {
   )
   console.log(started.status, started.headers.get("service-version"))
 
-  // Each reader of the feed gets it in the revision that is asked for.
+  // The feed follows the revision of each request.
   for (const { date } of revisions) {
     const read = () => fetch(`${base_url}/v1/events`, { headers: { ...headers, "service-version": date } })
     const { events } = yield* Effect.promise(() => read().then((answer) => answer.json()))

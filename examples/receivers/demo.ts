@@ -4,7 +4,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { makeInbox } from "./inbox.ts"
 import { serveNode } from "./node.ts"
 
-// Webhooks go to public addresses only. For this program, also to 127.0.0.1, and there without TLS.
+// By default, webhooks reach only public addresses. Allow 127.0.0.1, too, without TLS.
 const policy = { ...WebhookAddress.publicOnly, allow: WebhookAddress.readNetworks("127.0.0.1/32") ?? [] }
 const quotewire = embed({ storage: MemoryStorage.layer, webhooks: NodeWebhookSender.layer({ policy }) })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
@@ -33,7 +33,7 @@ const start = { line: "renters", request_key: "first", consent_receipt_id: "rece
 await client.start_quote_request(start)
 await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 
-// Webhooks are sent beside everything else; the delivery log says when they have arrived.
+// Webhooks are sent in the background; the delivery log says when they have arrived.
 while (true) {
   const { deliveries } = await client.list_event_deliveries({ id, limit: 100 })
   if (deliveries.every(({ status }) => status === "succeeded")) break

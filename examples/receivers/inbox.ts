@@ -1,21 +1,21 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { verifyWebhook } from "@quotewire/core"
 
-/** What an event says. A test event names no resource, and an unknown type may have fields that this misses. */
+/** An event. A test event has no resource, and types that you do not know may have other fields. */
 export interface WebhookEvent {
   readonly id: string
   readonly type: string
   readonly resource?: Resource
 }
 
-/** A quote request or a quote, and the version that it had reached when the event was recorded. */
+/** A quote request or a quote, with its version at the time of the event. */
 export interface Resource {
   readonly type: string
   readonly id: string
   readonly version: number
 }
 
-/** A resource as a read answers it. */
+/** A resource as a read returns it. */
 export interface Current {
   readonly id: string
   readonly version: number
@@ -23,13 +23,13 @@ export interface Current {
 
 /** What an inbox needs. */
 export interface Settings {
-  /** The secrets that count now. During a rotation these are two, so they are asked for at every delivery. */
+  /** The secrets that are valid now. Read for each delivery, because there are two during a rotation. */
   readonly secrets: () => ReadonlyArray<string>
   /** Reads a resource as it is now. */
   readonly read: (resource: Resource) => Promise<Current>
 }
 
-/** What this program acts on. Every other type, also one that appears tomorrow, is confirmed and passed over. */
+/** The types that this program handles. It acknowledges and ignores all others, including types added later. */
 const known = new Set([
   "quote_request.updated",
   "quote_request.completed",
@@ -41,18 +41,18 @@ const known = new Set([
   "quote.expired"
 ])
 
-/** Keeps what webhooks tell, whichever framework they come through. */
+/** Processes webhooks, independent of the framework. */
 export const makeInbox = ({ secrets, read }: Settings) => {
-  // In a database: a table of the identifiers that are done, unique by identifier.
+  // In a database: a table of processed event ids, with a unique index.
   const done = new Set<string>()
-  // In a database: a row for each resource, written with `... WHERE version < $new` so that it never goes back.
+  // In a database: a row for each resource, updated with `... WHERE version < $new`, so that it never goes back.
   const held = new Map<string, Current>()
   let work = Promise.resolve()
 
   const refresh = async (resource: Resource): Promise<void> => {
     const isNewer = (version: number) => version > (held.get(resource.id)?.version ?? 0)
     if (!isNewer(resource.version)) return
-    // The state that is read may be newer than the event, and the events in between will find nothing to do.
+    // The state may be newer than the event. Events in between will then find nothing to do.
     const current = await read(resource)
     if (isNewer(current.version)) held.set(current.id, current)
   }
@@ -60,11 +60,11 @@ export const makeInbox = ({ secrets, read }: Settings) => {
   const process = async ({ id, type, resource }: WebhookEvent): Promise<void> => {
     if (done.has(id)) return
     if (known.has(type) && resource !== undefined) await refresh(resource)
-    // After the work, and in a database in the same transaction: an event whose work failed may come again.
+    // Mark it last, in a database in the same transaction: if the work fails, the event must be processed again.
     done.add(id)
   }
 
-  /** Works events off one after another. It rejects where the work of this one failed. */
+  /** Processes events one after another. Rejects if this one fails. */
   const take = (event: WebhookEvent): Promise<void> => {
     const turn = work.then(() => process(event))
     work = turn.catch(() => undefined)
@@ -73,9 +73,9 @@ export const makeInbox = ({ secrets, read }: Settings) => {
 
   return {
     /**
-     * Says how to answer a delivery, and what is to be done when it has been answered.
+     * Returns the status to answer, and the work to do after the answer.
      *
-     * With a database, insert the event here: what was confirmed and then lost in a crash is not sent again.
+     * With a database, insert the event here: once you acknowledge it, it is not sent again, even if you crash.
      */
     accept: async (headers: IncomingHttpHeaders, body: Uint8Array) => {
       const { ok } = await verifyWebhook({ secrets: secrets(), headers, body })
@@ -85,7 +85,7 @@ export const makeInbox = ({ secrets, read }: Settings) => {
     },
     take,
     held: (): ReadonlyMap<string, Current> => held,
-    /** Reads every resource again, whatever version it had. */
+    /** Reads every known resource again, whatever its version. */
     readAll: async () => {
       for (const { id, version } of [...held.values()]) {
         await refresh({ type: id.startsWith("qt_") ? "quote" : "quote_request", id, version: version + 1 })

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Inbox, Listening } from "./inbox.ts"
 
-/** Reads a body as the bytes that it is; null where it is longer than any webhook. */
+/** Reads the raw bytes of a body; null if it is larger than any webhook. */
 const rawBody = async (request: IncomingMessage): Promise<Buffer | null> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
@@ -22,17 +22,17 @@ const receive = async (inbox: Inbox, request: IncomingMessage, response: ServerR
   work()
 }
 
-/** Receives webhooks with nothing but Node. */
+/** Receives webhooks with plain `node:http`. */
 export const serveNode = (inbox: Inbox, port: number) =>
   new Promise<Listening>((resolve, reject) => {
     const server = createServer((request, response) => {
-      // The sender hung up, or this program is at fault: either way the event comes again.
+      // The sender hung up, or this program failed. Either way the delivery is retried.
       receive(inbox, request, response).catch(() => response.destroy())
     })
     server.once("error", reject)
     server.listen(port, "127.0.0.1", () => {
       const address = server.address()
-      if (address === null || typeof address === "string") return reject(new Error("There is no port"))
+      if (address === null || typeof address === "string") return reject(new Error("The server has no port"))
       resolve({
         url: `http://127.0.0.1:${address.port}/webhooks`,
         close: () => new Promise((closed) => server.close(() => closed()).closeAllConnections())

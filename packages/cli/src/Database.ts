@@ -8,7 +8,7 @@ import type { StorageSettings } from "./StorageSettings.ts"
 
 type Url = Redacted.Redacted<string>
 
-/** The storage of a process, which goes by the clock of its database; the start fails with one sentence where the database cannot be used as it is. */
+/** The storage of a process, on the clock of its database. If the database cannot be used, one sentence says why. */
 export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
   PgStorage.layerWithClock({ url }).pipe(
     Layer.catchTag("DatabaseRefused", ({ message }) => Layer.effectContext(refused(message)))
@@ -16,25 +16,25 @@ export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
 
 const refused = (message: string) => Effect.fail(new Failed({ message }))
 
-/** The database was lost before the command was done. */
-export const away = new Failed({ message: "The database cannot be reached now." })
+/** The database became unavailable before the command was done. */
+export const away = new Failed({ message: "The database is unavailable." })
 
-/** Brings the schema up to date, and answers the names of the migrations that it ran. */
+/** Updates the schema, and returns the names of the migrations that it ran. */
 export const migrate = (url: Url): Effect.Effect<ReadonlyArray<string>, Failed> =>
   PgStorage.migrate({ url }).pipe(Effect.catchTag("DatabaseRefused", ({ message }) => refused(message)))
 
-/** Says on standard error which migrations ran: standard output is for what a command prints. */
+/** Prints the migrations that ran to standard error: standard output is for results. */
 export const sayMigrated = (ran: ReadonlyArray<string>): Effect.Effect<void> =>
-  ran.length === 0 ? Effect.void : Console.error(`quotewire: ran the migrations ${ran.join(", ")}.`)
+  ran.length === 0 ? Effect.void : Console.error(`quotewire: Ran the migrations ${ran.join(", ")}.`)
 
-/** What a service stands on whose storage is a database. */
+/** What a service on a database needs. */
 export const ground = (settings: StorageSettings, base_url: Effect.Effect<string>): Ground<Failed> => ({
   storage: storage(settings.database_url),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
   base_url
 })
 
-/** Runs what needs organizations and keys in a database, and nothing else of the core. */
+/** Runs a program that needs only the organizations and keys of a database. */
 export const withAccess =
   (url: Url) =>
   <A>(program: Effect.Effect<A, Failed | Storage.StorageUnavailable, Access.Access>): Effect.Effect<A, Failed> =>

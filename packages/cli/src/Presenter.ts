@@ -2,7 +2,7 @@ import { Console, type Layer } from "effect"
 import { type CliError, CliOutput } from "effect/cli"
 import { must } from "./Settings.ts"
 
-/** Help goes to standard output whole; wrong usage is one sentence on standard error. */
+/** Help goes to standard output; wrong usage is one sentence on standard error. */
 export const layer: Layer.Layer<never> = CliOutput.layerPresenter({
   present: (event) => {
     if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
@@ -12,19 +12,19 @@ export const layer: Layer.Layer<never> = CliOutput.layerPresenter({
   }
 })
 
-/** What is wrong, in words of this program alone: whatever was typed may be a key or hold a password. */
+/** Says what is wrong without repeating the input, which may be a key or contain a password. */
 const sentenceOf = (error: CliError.NonShowHelpErrors): string => {
   switch (error._tag) {
     case "UnrecognizedOption":
-      return `There is no such flag${meant(error.suggestions)}`
+      return `There is no such flag${closest(error.suggestions)}`
     case "UnknownSubcommand":
-      return `There is no such command${meant(error.suggestions)}`
+      return `There is no such command${closest(error.suggestions)}`
     case "UnexpectedArgument":
-      return "There are more arguments than the command takes"
+      return "Too many arguments"
     case "MissingOption":
-      return `--${error.option} must be given`
+      return `--${error.option} is required`
     case "MissingArgument":
-      return `<${error.argument}> must be given`
+      return `<${error.argument}> is required`
     case "InvalidValue":
       return wrongValue(error)
     default:
@@ -32,10 +32,10 @@ const sentenceOf = (error: CliError.NonShowHelpErrors): string => {
   }
 }
 
-const meant = (suggestions: ReadonlyArray<string>): string =>
-  suggestions.length === 0 ? "" : `; you may mean ${suggestions.join(" or ")}`
+const closest = (suggestions: ReadonlyArray<string>): string =>
+  suggestions.length === 0 ? "" : `; the closest is ${suggestions.join(" or ")}`
 
-/** What the setting says that it must be. What Effect says instead may repeat the value. */
+/** Says what the setting must be. Effect's own message may repeat the value. */
 const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string => {
   const name = kind === "flag" ? `--${option}` : `<${option}>`
   if (expected.startsWith(`${name} `)) return expected

@@ -12,17 +12,17 @@ import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
 
-/** The command, with all that it can be told to do. */
+/** The command with its subcommands. */
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
   Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys])
 )
 
-// Standard output belongs to what a command prints.
+// Standard output is for the results of a command.
 const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** Runs the command with these arguments, and says in one sentence why it has failed. No argument is ever repeated. */
+/** Runs the command, and says in one sentence why it failed. It never repeats an argument. */
 export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(quotewire, { version })(args).pipe(
     Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
@@ -33,15 +33,15 @@ export const run = (args: ReadonlyArray<string>) =>
 const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: ReadonlyArray<string>) {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
-  // Other errors come from elsewhere, and their messages may hold what they were given.
+  // Messages of other errors may repeat their input.
   const isOwn = error instanceof Failed || error instanceof WrongUsage
-  yield* Console.error(`quotewire: ${isOwn ? error.message : "The command has failed; --verbose shows where."}`)
+  yield* Console.error(`quotewire: ${isOwn ? error.message : "The command failed. Use --verbose to see where."}`)
   if (args.includes("--verbose") || (yield* isVerbose)) yield* Console.error(framesOf(cause))
 })
 
 const isVerbose = Effect.orElseSucceed(Config.Boolean(variableOf("verbose")), () => false)
 
-/** The frames of every stack, without the messages. */
+/** The stack frames without the messages. */
 const framesOf = (cause: Cause.Cause<unknown>): string =>
   Cause.pretty(cause)
     .split("\n")

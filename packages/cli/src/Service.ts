@@ -34,7 +34,7 @@ export const carriers: Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarrier
   NodeCrypto.layer
 )
 
-/** The whole core in this process; `Quotewire.worker` beside it makes it work. It fails with one sentence where the seal keys are wrong. */
+/** The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, one sentence says so. */
 export const layer = <E>(
   settings: ServiceSettings,
   ground: Ground<E>
@@ -59,7 +59,7 @@ export const layer = <E>(
   )
 
 const wrongKeys = new Failed({
-  message: `${must("seal-keys", "hold the key that this database is sealed with")}: put that key back, behind a newer one if there is one.`
+  message: `${must("seal-keys", "hold the key that this database is sealed with")}: put that key back, after a newer one if there is one.`
 })
 
-const lostAtStart = new Failed({ message: "The storage was lost while this program was starting." })
+const lostAtStart = new Failed({ message: "The storage became unavailable during the start." })

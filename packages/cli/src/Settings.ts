@@ -12,7 +12,7 @@ export const text = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** A setting that is a secret, or holds one. In a command line others can read it: the variable is the better place. */
+/** A setting that is or contains a secret. Prefer its variable: other users can read the command line. */
 export const secret = (name: string, description: string) =>
   Flag.Redacted(name).pipe(
     Flag.withFallbackConfig(Config.Redacted(variableOf(name))),
@@ -20,17 +20,22 @@ export const secret = (name: string, description: string) =>
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-export const toggle = (name: string, description: string, unless_told = false) =>
+export const toggle = (name: string, description: string, by_default = false) =>
   Flag.Boolean(name).pipe(
     Flag.withFallbackConfig(Config.Boolean(variableOf(name))),
-    Flag.withDefault(unless_told),
+    Flag.withDefault(by_default),
     Flag.withDescription(`${description} [${variableOf(name)}]`)
   )
 
-/** What a setting must be; both its names are said, since either may have been used. */
+/** Says what a setting must be. It names flag and variable, since either may have been used. */
 export const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
 
-/** One of these words, in upper or lower case. */
+const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
+
+/** These words as a choice: "server, widget, or platform". */
+export const anyOf = (words: ReadonlyArray<string>): string => disjunction.format(words)
+
+/** One of these words, ignoring case. */
 export const oneOf = <Word extends string>(words: ReadonlyArray<Word>, text: string): Option.Option<Word> =>
   Option.fromUndefinedOr(words.find((word) => word === text.toLowerCase()))
 
@@ -39,7 +44,7 @@ export const choice = <const Word extends string>(name: string, words: ReadonlyA
   text(name, description).pipe(
     Flag.filterMap(
       (word) => oneOf(words, word),
-      () => must(name, `be ${words.join(" or ")}`)
+      () => must(name, `be ${anyOf(words)}`)
     )
   )
 
@@ -50,49 +55,52 @@ const portAt = (name: string, description: string) =>
   text(name, description).pipe(Flag.filterMap(readPort, () => must(name, "be a whole number from 0 to 65535")))
 
 const portOr = (fallback: number) =>
-  portAt("port", `Port to listen at; 0 takes a free one; ${fallback} by default`).pipe(Flag.withDefault(fallback))
+  portAt(
+    "port",
+    `Port to listen on; ${fallback === 0 ? "a free one by default" : `${fallback} by default, 0 picks a free one`}`
+  ).pipe(Flag.withDefault(fallback))
 
-/** Where the host listens; 0 takes a free port. */
+/** The port that the host listens on; 0 picks a free one. */
 export const port = portOr(8787)
 
-/** The address at which the host listens. */
-export const host = text("host", "Address to listen at; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
+/** The address that the host listens on. */
+export const host = text("host", "Address to listen on; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
 
 const baseAddress = (name: string, description: string) =>
   text(name, description).pipe(
     Flag.filterMap(
       (address) => Result.getSuccess(HttpAddress.readBase(address)),
       () =>
-        must(name, "be an http or https address such as https://quotes.example.com, without query, user and password")
+        must(name, "be an http or https address such as https://quotes.example.com, without query, user or password")
     )
   )
 
 /** The address that callers use. */
 export const public_url = baseAddress("base-url", "Address that callers use")
 
-/** The address that callers use, where it is not the one that the host listens at. */
+/** The address that callers use, if it is not the one that the host listens on. */
 export const base_url = Flag.optional(public_url)
 
-/** A host that runs already, where this process is to pass calls on. */
+/** A running host to forward calls to. */
 export const host_url = base_url.pipe(
   Flag.withDescription(
-    `Address of a running host to pass calls on to; all is in memory by default [${variableOf("base-url")}]`
+    `Address of a running host to forward calls to; by default, a sandbox in memory [${variableOf("base-url")}]`
   )
 )
 
-/** The key that an agent calls with. */
+/** The key that the agent calls with. */
 export const api_key = secret("api-key", "API key to call with; none by default").pipe(
   Flag.filter(
     (key) => ApiKey.isWellFormed(Redacted.value(key)),
-    () => must("api-key", "be a whole API key, such as sandbox_server_…")
+    () => must("api-key", "be a complete API key, such as sandbox_server_…")
   ),
   Flag.optional
 )
 
-/** Agents over HTTP instead of standard input and output. */
+/** Whether agents are served over HTTP instead of standard input and output. */
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
 
-/** Where the pages behind the links of quotes are served, and agents with `http`. */
+/** The port for the pages that links in quotes lead to, and for agents with `http`. */
 export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>
@@ -110,17 +118,17 @@ export const cors_origins = origins(
   "Origins, separated by commas, whose pages may call with a widget key"
 )
 
-/** Web pages that may call the agent endpoint; programs that are no pages send no origin. */
+/** Web pages that may call the agent endpoint. Other programs send no origin. */
 export const mcp_origins = origins(
   "mcp-origins",
   "Origins, separated by commas, whose pages may call the agent endpoint"
 )
 
-/** Networks beside the public ones to which webhooks may go, over plain http too. `fallback` where nothing is set. */
+/** Networks that webhooks may reach besides public ones, also over plain HTTP; `fallback` by default. */
 export const webhook_allow = (fallback: string) =>
   text(
     "webhook-allow",
-    `Networks beside the public ones to which webhooks may go; ${fallback === "" ? "none" : fallback} by default`
+    `Networks that webhooks may reach besides public ones, also over plain HTTP; ${fallback === "" ? "none" : fallback} by default`
   ).pipe(
     Flag.withDefault(fallback),
     Flag.filterMap(
@@ -132,23 +140,23 @@ export const webhook_allow = (fallback: string) =>
 /** The prefix of the second set of webhook headers. */
 export const webhook_header_prefix = text(
   "webhook-header-prefix",
-  "What the second set of webhook headers begins with; quotewire- by default"
+  "Prefix of the second set of webhook headers; quotewire- by default"
 ).pipe(
   Flag.withDefault(Signature.default_header_prefix),
   Flag.filter(
     (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
-    () => must("webhook-header-prefix", "be lower-case letters, digits and hyphens, with a hyphen at its end")
+    () => must("webhook-header-prefix", "be lower-case letters, digits and hyphens, and end with a hyphen")
   )
 )
 
-/** One line of JSON instead of a page for a person. */
-export const json = toggle("json", "Print one line of JSON when ready, and nothing else on standard output")
+/** Prints one line of JSON instead of a page for people. */
+export const json = toggle("json", "Print one line of JSON, and nothing else on standard output")
 
-/** No limits on the number of calls. */
-export const no_limits = toggle("no-limits", "Admit calls without limits, for load tests")
+/** Turns rate limits off. */
+export const no_limits = toggle("no-limits", "Turn rate limits off, for load tests")
 
-/** What of the contract's limits is otherwise here. */
-export const limits = text("limits", "Limits as JSON; what it leaves out is as in the contract").pipe(
+/** Rate limits that differ from the contract's. */
+export const limits = text("limits", "Rate limits as JSON; omitted ones keep the contract's values").pipe(
   Flag.withDefault("{}"),
   Flag.filterMap(
     (json) => Result.getSuccess(Allowance.readLimits(json)),
@@ -158,10 +166,10 @@ export const limits = text("limits", "Limits as JSON; what it leaves out is as i
 
 const wrongIn = (json: string): string => Result.merge(Result.map(Allowance.readLimits(json), () => ""))
 
-/** The proxies whose word is taken for a caller's address. */
+/** The proxies that are trusted to report a caller's address. */
 export const trust_proxy = text(
   "trust-proxy",
-  "Proxies in front of the host: how many, or their networks; none by default"
+  "Trusted proxies in front of the host: how many, or their networks; none by default"
 ).pipe(
   Flag.filterMap(
     (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
@@ -170,37 +178,37 @@ export const trust_proxy = text(
   Flag.optional
 )
 
-/** The header in which those proxies tell a caller's address. */
+/** The header in which those proxies report a caller's address. */
 export const proxy_header = choice(
   "proxy-header",
   ClientAddress.proxyHeaders,
-  "The header that trusted proxies write, x-forwarded-for or forwarded; x-forwarded-for by default"
+  "Header that trusted proxies write: x-forwarded-for (the default) or forwarded"
 ).pipe(Flag.withDefault<ClientAddress.ProxyHeader>("x-forwarded-for"))
 
 /** Whether calls are logged for `GET /v1/requests`. */
 export const request_log = toggle("request-log", "Log calls for GET /v1/requests; --no-request-log turns it off", true)
 
-/** Whether reports about the API are taken. */
-export const feedback = toggle("feedback", "Take reports at POST /v1/feedback; --no-feedback turns it off", true)
+/** Whether reports about the API are accepted. */
+export const feedback = toggle("feedback", "Accept reports at POST /v1/feedback; --no-feedback turns it off", true)
 
-/** Where `/metrics` is served; nowhere by default. */
-export const metrics_port = portAt("metrics-port", "Port to serve /metrics at; off by default").pipe(Flag.optional)
+/** The port that serves `/metrics`; off by default. */
+export const metrics_port = portAt("metrics-port", "Port that serves /metrics; off by default").pipe(Flag.optional)
 
-/** Where traces go; nowhere by default. */
-export const otlp_url = baseAddress("otlp-url", "Collector of OpenTelemetry to send traces to; off by default").pipe(
+/** The collector that receives traces; off by default. */
+export const otlp_url = baseAddress("otlp-url", "OpenTelemetry collector that receives traces; off by default").pipe(
   Flag.optional
 )
 
-/** The forms in which logs can be written. */
+/** The log formats. */
 const logFormats = ["logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
-/** How logs are written. */
+/** The format of the logs. */
 export const log_format = choice(
   "log-format",
   logFormats,
-  "Form of the logs on standard error, logfmt or json; logfmt by default"
+  "Format of the logs on standard error: logfmt (the default) or json"
 ).pipe(Flag.withDefault<LogFormat>("logfmt"))
 
-/** Stack traces of failures. */
+/** Whether stack traces of failures are printed. */
 export const verbose = toggle("verbose", "Print the stack trace of a failure")

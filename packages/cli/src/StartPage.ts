@@ -1,11 +1,11 @@
-/** What a host says when it is ready. */
+/** What `quotewire dev` prints when it is ready. */
 export interface Ready {
   readonly base_url: string
   readonly organization_id: string
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
 }
 
-/** The one line that programs read. */
+/** The line for programs. */
 export const line = (ready: Ready): string =>
   JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
 
@@ -30,25 +30,27 @@ const firstCall = (ready: Ready): string => {
   ].join("\n")
 }
 
-/** The page that a person reads: where it is, the keys, and a first call to paste. `paint` puts a text in bold. */
+/** The page for people: the address, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
 
-  Everything is kept in memory, carriers and prices are fictional.
+  Everything is in memory. Carriers and prices are fictional.
 
-${paint("Keys of this sandbox")}
+${paint("Sandbox keys")}
   server     ${ready.keys.server}
   widget     ${ready.keys.widget}
   platform   ${ready.keys.platform}
 
-${paint("A first quote request, to paste")}
+${paint("Start a quote request")}
 ${firstCall(ready)}
 
-${paint("Its quotes, as they arrive")} (put the id of the answer in place of qreq_…)
+${paint("Read its quotes as they arrive")} (replace qreq_… with the id from the answer)
 curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'
 
-  For agents (MCP), with a key or without one: ${ready.base_url}/v1/mcp
-  The description of every operation: ${ready.base_url}/openapi.json
-  Stop with Ctrl-C.
+  API reference:   ${ready.base_url}/docs
+  OpenAPI:         ${ready.base_url}/openapi.json
+  Agents (MCP):    ${ready.base_url}/v1/mcp, with or without a key
+
+  Press Ctrl-C to stop.
 `

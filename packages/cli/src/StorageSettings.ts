@@ -4,7 +4,7 @@ import { Flag } from "effect/cli"
 import { Base64 } from "effect/encoding"
 import { choice, must, secret, text, toggle } from "./Settings.ts"
 
-/** An address of PostgreSQL whose parts are where they seem: a `/` in a password would make its rest a path. */
+/** A PostgreSQL address that parses unambiguously: a `/` in a password would turn its rest into a path. */
 const isDatabaseUrl = (text: string): boolean => {
   if (/[\s\p{Cc}]/u.test(text)) return false
   const url = URL.parse(text)
@@ -22,7 +22,7 @@ export const database_url = secret(
   )
 )
 
-/** The keys that secrets at rest are sealed with. */
+/** The keys that encrypt secrets at rest. */
 export type SealKeys = Seal.SealKeys["Service"]["keys"]
 
 const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
@@ -30,29 +30,29 @@ const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
   return Result.isSuccess(bytes) && bytes.success.length === Seal.key_bytes ? Redacted.make(bytes.success) : null
 }
 
-/** Keys as they are written in a setting, newest first; none where one of them is no key. */
+/** Parses a list of keys, newest first; none if one of them is not a key. */
 const readSealKeys = (text: string): Option.Option<SealKeys> => {
   const keys = text.split(",").map(readKey)
   const [newest, ...older] = keys.filter((key) => key !== null)
   return newest === undefined || older.length !== keys.length - 1 ? Option.none() : Option.some([newest, ...older])
 }
 
-/** The keys that signing secrets and applicants' facts are sealed with at rest, newest first. */
+/** The keys that encrypt signing secrets and applicants' facts at rest, newest first. */
 export const seal_keys = secret(
   "seal-keys",
-  "Keys that secrets at rest are sealed with, 32 bytes each in base64, newest first"
+  "Keys that encrypt secrets and facts at rest: 32 bytes each in base64, comma-separated, newest first"
 ).pipe(
   Flag.filterMap(
     (keys) => readSealKeys(Redacted.value(keys)),
     () =>
       must(
         "seal-keys",
-        "be keys of 32 bytes in base64, newest first, separated by commas; openssl rand -base64 32 makes one"
+        "be keys of 32 bytes in base64, newest first, separated by commas; create one with openssl rand -base64 32"
       )
   )
 )
 
-/** What a service needs to be told to stand on a database. */
+/** The settings of a service on a database. */
 export interface StorageSettings {
   readonly database_url: Redacted.Redacted<string>
   readonly seal_keys: SealKeys
@@ -64,21 +64,21 @@ export const organizationNamed = (name: string, description: string) =>
     Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => must(name, "be an id such as org_01…"))
   )
 
-/** The organization in whose workspace callers without a key act, at the agent endpoint alone. */
+/** The organization that agents without a key act for, at the agent endpoint only. */
 export const keyless_organization = organizationNamed(
   "keyless-organization",
-  "Organization for which agents without a key quote; none by default"
+  "Organization that agents without a key act for; none by default"
 ).pipe(Flag.optional)
 
 /** The environment in which callers without a key act. */
 export const keyless_environment = choice(
   "keyless-environment",
   Caller.Environment.literals,
-  "Where they quote, sandbox or live; sandbox by default"
+  "Environment that agents without a key act in: sandbox (the default) or live"
 ).pipe(Flag.withDefault<Caller.Environment>("sandbox"))
 
-/** Whether the schema is brought up to date before anything is served. */
-export const migrate = toggle("migrate", "Bring the schema up to date before serving")
+/** Whether the schema is updated before serving. */
+export const migrate = toggle("migrate", "Update the database schema before serving")
 
-/** Whether another process works: this one only answers calls. */
-export const no_worker = toggle("no-worker", "Answer calls only; quotewire work runs the due jobs")
+/** Whether this process only answers calls, and leaves background jobs to others. */
+export const no_worker = toggle("no-worker", "Only answer calls; quotewire work runs the background jobs")

@@ -1,5 +1,5 @@
-// Schemas are compiled to code where the runtime allows it, and interpreted where it does not. It holds for the whole
-// process, and for every schema that has not decoded anything yet: it stands where a program begins, never in a library.
+// Compiles schemas to code if the runtime allows it. This affects the whole process and every schema that has not been used
+// yet, so it belongs at the start of a program, and never into a library.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Option } from "effect"
@@ -7,7 +7,7 @@ import { CliError } from "effect/cli"
 import { WrongUsage } from "./Failed.ts"
 import { run } from "./Program.ts"
 
-/** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by signal is a done. */
+/** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
@@ -15,15 +15,15 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
   return CliError.isCliError(error) ? 2 : 1
 }
 
-/** A stop takes ten seconds at most, whatever still runs: less what the end itself takes. */
+/** A stop takes ten seconds at most, whatever is still running; half a second is left for the exit itself. */
 const longest_stop_ms = 9_500
 
 const breakOff = () => {
-  process.stderr.write("quotewire: What still ran when the time to stop was over is broken off.\n")
+  process.stderr.write("quotewire: Stopped after ten seconds; calls that were still running were interrupted.\n")
   process.exit(1)
 }
 
-// The first signal lets the host finish what runs; a second one ends at once.
+// The first signal lets running calls finish; a second one exits at once.
 let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {

@@ -177,7 +177,7 @@ describe("quotewire", () => {
     { args: ["dev", "--limits", '{"keys":{"live":{"start":{"per_minute":0}}}}'], names: "keys.live.start.per_minute" },
     { args: ["dev", "--trust-proxy", "secret"], names: "--trust-proxy" },
     { args: ["dev", "--proxy-header", "secret"], names: "--proxy-header" },
-    { args: ["dev", "--prot", "1"], names: "no such flag; you may mean --port" },
+    { args: ["dev", "--prot", "1"], names: "no such flag; the closest is --port" },
     { args: ["serf"], names: "no such command" }
   ])("ends with exit code 2 and one sentence for $args", ({ args, names }) =>
     Effect.gen(function* () {

@@ -7,10 +7,10 @@ import * as InMemory from "../InMemory.ts"
 import * as Observing from "../Observing.ts"
 import * as StartPage from "../StartPage.ts"
 
-/** `quotewire dev`: the whole service in this process, everything in memory, with one sandbox to try it in. */
+/** `quotewire dev`: the whole service in one process, in memory, with a sandbox to try. */
 export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128"), (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Observing.layer(settings)))
-).pipe(Command.withDescription("Serve a sandbox with everything in memory"))
+).pipe(Command.withDescription("Serve a sandbox in memory"))
 
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
   const address = yield* Deferred.make<string>()

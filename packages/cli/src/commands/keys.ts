@@ -4,27 +4,27 @@ import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import { Failed } from "../Failed.ts"
 import * as Service from "../Service.ts"
-import { json, oneOf } from "../Settings.ts"
+import { anyOf, json, oneOf } from "../Settings.ts"
 import { database_url, organizationNamed } from "../StorageSettings.ts"
 
 const organization = organizationNamed("organization", "Id of the organization, org_…")
 
-/** A flag of this command alone, which no variable of the environment stands for. */
+/** A flag without an environment variable. */
 const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
   Flag.String(name).pipe(
     Flag.filterMap(
       (text) => oneOf(words, text),
-      () => `--${name} must be ${words.join(" or ")}`
+      () => `--${name} must be ${anyOf(words)}`
     ),
-    Flag.withDescription(`${description}: ${words.join(" or ")}`)
+    Flag.withDescription(`${description}: ${anyOf(words)}`)
   )
 
 const create = Command.make(
   "create",
   {
     organization,
-    environment: word("environment", Caller.Environment.literals, "Where the key acts"),
-    kind: word("kind", Caller.KeyKind.literals, "What the key may do"),
+    environment: word("environment", Caller.Environment.literals, "Environment that the key acts in"),
+    kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
     database_url,
     json
   },
@@ -41,14 +41,15 @@ const create = Command.make(
       Effect.provide(Service.carriers),
       Database.withAccess(settings.database_url)
     )
-).pipe(Command.withDescription("Make a key; it is shown this once"))
+).pipe(Command.withDescription("Create a key, and show it once"))
 
 const no_carriers =
-  "The hosts of this command have no live carriers: a quote request with this key ends without quotes, unless a program of yours serves this database with carriers of its own."
+  "The servers of this command have no live carriers: quote requests with this key end without quotes, unless your own program serves this database with its own carriers."
 
-const shown = ({ key_id, key }: Access.IssuedKey): string => `${key}\n\n${key_id}; the key is not shown again.`
+const shown = ({ key_id, key }: Access.IssuedKey): string =>
+  `${key}\n\nIts id is ${key_id}. The key is not shown again.`
 
-/** What is told of a key: when, in RFC 3339, and null while it is not revoked. */
+/** A key as it is printed: times in RFC 3339; `revoked_at` is null until it is revoked. */
 const told = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
   key_id,
   environment,
@@ -70,12 +71,12 @@ const list = Command.make("list", { organization, database_url, json }, (setting
     Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
     Database.withAccess(settings.database_url)
   )
-).pipe(Command.withDescription("List the keys of an organization, oldest first; never the keys themselves"))
+).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
 
 const key_id = Argument.String("key_id").pipe(
   Argument.filterMap(
     Schema.decodeUnknownOption(Ids.KeyId),
-    () => "<key_id> must be the id of a key, such as key_01…; never the key itself"
+    () => "<key_id> must be the id of a key, such as key_01…, not the key itself"
   ),
   Argument.withDescription("Id of the key, key_…")
 )
@@ -89,7 +90,7 @@ const revoke = Command.make("revoke", { key_id, database_url, json }, (settings)
     Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such key." }))),
     Database.withAccess(settings.database_url)
   )
-).pipe(Command.withDescription("Revoke a key: within a second every host refuses it"))
+).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))
 
 /** `quotewire keys`: the API keys of organizations. */
 export const keys = Command.make("keys").pipe(

@@ -25,7 +25,7 @@ interface McpSettings extends HostSettings.HostSettings {
   readonly http: boolean
 }
 
-/** `quotewire mcp`: the service for one agent, here or on a host that runs already. */
+/** `quotewire mcp`: serves one agent, from this process or from a running host. */
 export const mcp = Command.make("mcp", flags, (settings) =>
   Effect.scoped(serve(settings)).pipe(Effect.provide(Observing.layer(settings)))
 ).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))
@@ -38,18 +38,18 @@ const serve = (settings: McpSettings) => {
   return bridged(base_url.value, key)
 }
 
-/** Passes every message on to a host. */
+/** Forwards every message to a host. */
 const bridged = (base_url: string, key: string | null) =>
   Effect.flatMap(Bridge.make({ base_url, key }), (answer) => Pipe.serve({ answer, wake: Effect.void })).pipe(
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Keeps everything in memory: a sandbox that begins and ends with this process. */
+/** Serves from a sandbox in memory, which ends with this process. */
 const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
   const address = yield* Deferred.make<string>()
   const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))
   const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
-  // Also where an agent is served here: the links of quotes and errors must lead somewhere.
+  // Needed even on standard input and output: the links in quotes and errors must lead somewhere.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
   yield* Deferred.succeed(address, host.base_url)
   if (settings.http) {
@@ -65,14 +65,17 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
   return yield* Effect.provideContext(Pipe.serve({ answer, wake: Quotewire.wake }), context)
 })
 
-/** One organization, which takes the agent's key for its own if there is one. */
+/** Creates one organization. If the agent has a key, it becomes a key of this organization. */
 const makeSandbox = Effect.fnUntraced(function* (key: string | null) {
   const access = yield* Access.Access
   const organization = yield* Effect.orDie(access.createOrganization("An agent"))
   const kind = (["server", "widget", "platform"] as const).find((one) => key?.startsWith(`sandbox_${one}_`))
   if (key !== null) {
     if (kind === undefined)
-      return yield* new WrongUsage({ message: "Only a sandbox key works where all is in memory." })
+      return yield* new WrongUsage({
+        message:
+          "The sandbox in memory accepts only sandbox keys, such as sandbox_server_…; use --base-url for a live key."
+      })
     yield* Effect.orDie(access.createKey({ organization_id: organization.id, environment: "sandbox", kind, key }))
   }
   return {

@@ -4,9 +4,9 @@ import * as Database from "../Database.ts"
 import { json } from "../Settings.ts"
 import { database_url } from "../StorageSettings.ts"
 
-/** `quotewire migrate`: brings the schema of a database up to what this program knows. */
+/** `quotewire migrate`: updates the schema of a database to what this program needs. */
 export const migrate = Command.make("migrate", { database_url, json }, (settings) => run(settings)).pipe(
-  Command.withDescription("Bring the schema of a database up to date")
+  Command.withDescription("Update the database schema")
 )
 
 const run = Effect.fnUntraced(function* (settings: {

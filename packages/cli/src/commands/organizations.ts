@@ -10,7 +10,7 @@ const name = Argument.String("name").pipe(
     (text) => text.trim() !== "",
     () => "<name> must not be empty"
   ),
-  Argument.withDescription("What the organization is called")
+  Argument.withDescription("Name of the organization")
 )
 
 const create = Command.make("create", { name, database_url, json }, (settings) =>
@@ -19,7 +19,7 @@ const create = Command.make("create", { name, database_url, json }, (settings) =
     const { id: organization_id } = yield* access.createOrganization(settings.name)
     yield* Console.log(settings.json ? JSON.stringify({ organization_id }) : organization_id)
   }).pipe(Database.withAccess(settings.database_url))
-).pipe(Command.withDescription("Make an organization, with a sandbox and a live workspace"))
+).pipe(Command.withDescription("Create an organization with a sandbox and a live workspace"))
 
 const list = Command.make("list", { database_url, json }, (settings) =>
   Effect.gen(function* () {
@@ -31,7 +31,7 @@ const list = Command.make("list", { database_url, json }, (settings) =>
   }).pipe(Database.withAccess(settings.database_url))
 ).pipe(Command.withDescription("List the organizations, oldest first"))
 
-/** `quotewire organizations`: the partners that a database serves. */
+/** `quotewire organizations`: the organizations of a database. */
 export const organizations = Command.make("organizations").pipe(
   Command.withDescription("Manage the organizations of a database"),
   Command.withSubcommands([create, list])

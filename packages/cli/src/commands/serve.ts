@@ -27,12 +27,12 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly no_worker: boolean
 }
 
-/** `quotewire serve`: the standalone host, with everything in PostgreSQL. Several of them can share one database. */
+/** `quotewire serve`: a server on PostgreSQL. Any number of them can share one database. */
 export const serve = Command.make("serve", flags, (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
-).pipe(Command.withDescription("Serve with everything in PostgreSQL"))
+).pipe(Command.withDescription("Serve the API on PostgreSQL"))
 
-/** The workspace of callers without a key, if there is to be one. */
+/** The workspace of callers without a key, if it is configured. */
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (Option.isNone(settings.keyless_organization)) return null
   const organization_id = settings.keyless_organization.value
@@ -53,7 +53,7 @@ const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
 )
 
 const no_live_carriers =
-  "Live can be called, with a key or without one, and this host has no live carriers: quote requests there end without quotes"
+  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes"
 
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.sayMigrated)

@@ -22,7 +22,7 @@ const flags = {
   seal_keys: StorageSettings.seal_keys
 }
 
-// Links in quotes lead to the hosts, whose address this process cannot know by itself.
+// Links in quotes lead to the hosts, whose address this process cannot find out.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
     Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format">,
@@ -31,12 +31,12 @@ interface WorkSettings
   readonly json: boolean
 }
 
-/** `quotewire work`: runs the due jobs of a database, beside hosts that only answer calls. */
+/** `quotewire work`: runs the background jobs of a database, beside hosts that answer calls. */
 export const work = Command.make("work", flags, (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
-).pipe(Command.withDescription("Run the due jobs of a database, and answer no calls"))
+).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
 
-/** What only hosts need. */
+/** Settings that only hosts need. */
 const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
@@ -49,6 +49,6 @@ const run = Effect.fnUntraced(function* (settings: WorkSettings) {
     Effect.provideContext(core),
     Effect.mapError(({ message }) => new Failed({ message }))
   )
-  yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is working")
+  yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is running background jobs")
   return yield* Effect.never
 })

@@ -3,7 +3,7 @@ import { counted, countOf, FieldError, listed, together, type WrongFields } from
 
 export { FieldError, type WrongFields } from "./FieldError.ts"
 
-/** What a caller can do about a refusal (api.md, Resources: RetryAction). */
+/** What a caller can do about an error (api.md, Resources: RetryAction). */
 const retryActionTypes = [
   "none",
   "retry",
@@ -30,79 +30,80 @@ const summaries: { readonly [type in RetryActionType]: string } = {
 interface Definition {
   readonly status: number
   readonly retry_action: RetryActionType
-  /** What the error means, for the page behind `doc_url`. */
+  /** What the error means: its page at `doc_url`, and the message if no other is given. */
   readonly meaning: string
 }
 
 const define = <const Table extends { readonly [code: string]: Definition }>(table: Table): Table => table
 
-/** The whole error table (api.md, Errors): HTTP status, usual retry action and meaning of every code. */
+/** The error table (api.md, Errors): HTTP status, usual retry action and meaning of each code. */
 export const definitions = define({
   invalid_json: { status: 400, retry_action: "correct_input", meaning: "The body is not valid JSON." },
   invalid_cursor: {
     status: 400,
     retry_action: "correct_input",
-    meaning: "The cursor was not returned by this list, or was sent with other filters. Start again without a cursor."
+    meaning: "This list did not return the cursor, or the filters have changed. Start again without a cursor."
   },
   invalid_version: {
     status: 400,
     retry_action: "correct_input",
-    meaning: "The Service-Version header names a revision that is not served; allowed_values lists the served ones."
+    meaning: "The Service-Version header does not name a served revision; allowed_values lists the served ones."
   },
   authentication_failed: { status: 401, retry_action: "none", meaning: "The API key is missing or invalid." },
-  forbidden: { status: 403, retry_action: "none", meaning: "The API key has no authority for this action." },
+  forbidden: { status: 403, retry_action: "none", meaning: "The API key is not allowed to do this." },
   not_found: {
     status: 404,
     retry_action: "none",
-    meaning: "The resource does not exist, or lies outside the authority of the caller."
+    meaning: "The resource does not exist, or the caller may not access it."
   },
   conflict: {
     status: 409,
     retry_action: "use_new_request_key",
-    meaning: "The key was used with another input, or the resource changed in the meantime."
+    meaning: "The key was already used with another input, or the resource has changed in the meantime."
   },
   quote_expired: {
     status: 409,
     retry_action: "read_status",
-    meaning: "The quote has expired. Purchase operations only."
+    meaning: "The quote has expired. Only purchase operations return this code."
   },
   price_changed: {
     status: 409,
     retry_action: "read_status",
-    meaning: "The price has changed. Purchase operations only."
+    meaning: "The price has changed. Only purchase operations return this code."
   },
   purchase_not_supported: {
     status: 409,
     retry_action: "none",
-    meaning: "The quote cannot be purchased through the API. Purchase operations only."
+    meaning: "The quote cannot be purchased through the API. Only purchase operations return this code."
   },
   event_cursor_expired: {
     status: 410,
     retry_action: "read_status",
-    meaning: "The feed cannot resume here. Read each tracked resource, then read the feed again without a cursor."
+    meaning:
+      "The feed cannot resume from this cursor. Read each resource that you track, then read the feed without a cursor."
   },
   request_too_large: { status: 413, retry_action: "correct_input", meaning: "The body is larger than 256 KiB." },
   invalid_input: {
     status: 422,
     retry_action: "correct_input",
     meaning:
-      "A field is wrong; field_errors lists every one, up to a hundred. Where a consent is among them the retry action is none: ask the person."
+      "One or more fields are wrong; field_errors lists the first hundred. If a consent is missing or wrong, the retry action is none: ask the person."
   },
   needs_information: {
     status: 422,
     retry_action: "supply_facts",
-    meaning: "Required facts are missing; field_errors lists every one, up to a hundred. No carrier has been asked."
+    meaning: "Required facts are missing; field_errors lists the first hundred. No carrier has been asked."
   },
   rate_limited: {
     status: 429,
     retry_action: "wait",
-    meaning: "A limit was reached; the message names it and Retry-After says when the call would pass."
+    meaning: "A rate limit was reached. The message names it, and Retry-After says when to retry."
   },
   internal_error: { status: 500, retry_action: "contact_support", meaning: "The service has failed." },
   service_unavailable: {
     status: 503,
     retry_action: "retry",
-    meaning: "Something the service needs is down. Send the same call again after Retry-After seconds."
+    meaning: "Something that the service needs is unavailable. Retry the same call after Retry-After seconds."
   }
 })
 
@@ -138,15 +139,15 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   readonly field_errors: ReadonlyArray<FieldError> | null
   readonly retry_action: RetryActionType
   readonly retry_after_seconds: number | null
-  /** The revision that it is told in; null for the current one, which a 404 and early refusals use. */
+  /** The revision that it follows; null for the current one, which a 404 and early refusals use. */
   readonly revision: string | null
 }> {
   declare readonly _tag: Code
   static {
-    // On the prototype, as that of every built-in error: printed once, and no field of the refusal.
+    // On the prototype, as for built-in errors, so that it is not a field of each error.
     ApiError.prototype.name = "ApiError"
   }
-  /** Its code by the name that the envelope has for it. */
+  /** The error code, under its name in the envelope. */
   get code(): Code {
     return this._tag
   }
@@ -156,16 +157,16 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   }
 }
 
-/** What a refusal can say beyond its code. */
+/** Details of a refusal beyond its code. */
 export interface Details {
   readonly message?: string
   readonly field_errors?: ReadonlyArray<FieldError>
   readonly retry_action?: RetryActionType
-  /** Whole seconds until the call would pass, for the `Retry-After` header. */
+  /** Whole seconds until the call can succeed, for the `Retry-After` header. */
   readonly retry_after_seconds?: number
 }
 
-/** Makes a refusal; what `details` leaves out comes from the table. */
+/** Makes a refusal. Details that are left out come from the table. */
 export const make = <const Code extends ErrorCode>(code: Code, details: Details = {}): ApiError<Code> =>
   new ApiError<Code>({
     _tag: code,
@@ -176,10 +177,10 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
     revision: null
   })
 
-/** The same refusal as an error of its own, with the stack of whoever asks for it: a refusal may be one for all callers. */
+/** Copies a refusal, with a stack of its own: one refusal may be shared by several callers. */
 export const anew = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 
-/** The refusal told in a revision, with the paths of its fields as that revision spells them. */
+/** Translates a refusal into a revision, with the field paths of that revision. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
   new ApiError({
     ...fieldsOf(error),
@@ -197,7 +198,7 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
   revision
 })
 
-/** Refuses an input whose fields are wrong: it names the first hundred, and counts the others. */
+/** Refuses an input with wrong fields: names the first hundred, and counts the others. */
 export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
   const wrong = together(field_errors)
   const count = countOf(wrong)
@@ -207,7 +208,7 @@ export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFiel
   })
 }
 
-/** Refuses an application whose required facts are not all there: it names the first hundred, and counts the others. */
+/** Refuses an application with missing facts: names the first hundred, and counts the others. */
 export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
   const missing = together(field_errors)
   const count = countOf(missing)
@@ -217,7 +218,7 @@ export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiEr
   })
 }
 
-/** The envelope of a refusal, as every host answers it. */
+/** The envelope of a refusal, as every host sends it. */
 export const envelope = (error: ApiError, request_id: string, docs_url: string): ErrorEnvelope => ({
   error: {
     code: error._tag,

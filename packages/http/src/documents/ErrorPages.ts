@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Route from "../host/Route.ts"
 import { html, page } from "./Page.ts"
 
-/** The pages behind `doc_url`: one for each error code, and a list of them all (api.md, Errors). */
+/** The pages that `doc_url` links to: one for each error code, and a list of all (api.md, Errors). */
 export const routes: ReadonlyArray<Route.Route> = [
   Route.make("GET", "/docs/v1/errors", () => Effect.succeed(index)),
   Route.make("GET", "/docs/v1/errors/{code}", ({ params }) => Effect.succeed(pageOf(params.code ?? "")))
@@ -12,7 +12,11 @@ export const routes: ReadonlyArray<Route.Route> = [
 const pageOf = (code: string) => {
   const known = ApiError.codes.find((one) => one === code)
   if (known === undefined) {
-    return page(404, "Unknown error code", html`<p>There is no such code. <a href="../errors">All error codes</a></p>`)
+    return page(
+      404,
+      "Unknown error code",
+      html`<p>This error code does not exist. <a href="../errors">See all error codes</a></p>`
+    )
   }
   const { status, meaning, retry_action } = describe(known)
   return page(
@@ -23,9 +27,9 @@ const pageOf = (code: string) => {
 <tr><th>HTTP status</th><td>${status}</td></tr>
 <tr><th>Usual retry action</th><td><code>${retry_action.type}</code>: ${retry_action.summary}</td></tr>
 </table>
-<p>Branch on <code>error.code</code> and <code>error.retry_action.type</code>; the message is for people. Send the
-<code>request_id</code> along when you ask for help.</p>
-<p><a href="../errors">All error codes</a></p>`
+<p>In your code, branch on <code>error.code</code> and <code>error.retry_action.type</code>; the message is for people. When you
+ask for help, include the <code>request_id</code>.</p>
+<p><a href="../errors">See all error codes</a></p>`
   )
 }
 
