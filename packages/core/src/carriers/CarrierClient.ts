@@ -17,7 +17,7 @@ export type Asked =
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
 
 /** Asks carriers, each within its own limits: a slow one holds nobody else up. */
-export interface Asking {
+export interface CarrierClient {
   /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
   readonly isOpen: (carrier_id: string, line: string, real_now: number) => boolean
   /**
@@ -44,7 +44,7 @@ const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.a
 const no_room_ms = 250
 
 // The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
-const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
+const guarded: CarrierClient["guarded"] = (call, { adapter, line }, ask) =>
   adapter.simulation === undefined
     ? away(Effect.suspend(call)).pipe(
         Effect.timeoutOrElse({
@@ -56,7 +56,7 @@ const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
       )
     : Effect.suspend(call).pipe(unlessBroken(failed))
 
-const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
+const look: CarrierClient["look"] = ({ adapter, line }, ask, offer_ref) =>
   away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
     Effect.flatMap((found) => believed(found, BrokenRule.ofRefresh(found), notNow)),
@@ -64,7 +64,7 @@ const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
   )
 
 /** The asks of one process, with their circuit breakers. */
-export const make: Effect.Effect<Asking> = Effect.sync(() => {
+export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown

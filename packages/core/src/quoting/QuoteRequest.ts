@@ -10,8 +10,10 @@ import {
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { LineName } from "../lines/standard.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
-import { fromMillis, second_ms, Timestamp } from "../wire/Timestamp.ts"
+import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
@@ -77,6 +79,25 @@ export const QuoteRequest = Schema.Struct({
   next_actions: Schema.Array(NextAction)
 }).annotate({ identifier: "QuoteRequest" })
 export type QuoteRequest = typeof QuoteRequest.Type
+
+/** Quote requests in storage, found by their ids; every version wakes the readers that wait for one. */
+export const kind = Kind.make({
+  name: "quote_request",
+  schema: QuoteRequest,
+  kept_for: { period: "quotes", clock: "workspace" },
+  erases_children: true,
+  wakes: "itself",
+  listing: ({ line, status }) => ({ line, status })
+})
+
+/** A version of a quote request as storage keeps it. */
+export const toStored = (request: QuoteRequest): StoredRecord =>
+  kind.record(request, {
+    id: request.id,
+    version: request.version,
+    created_at: toMillis(request.created_at),
+    updated_at: toMillis(request.updated_at)
+  })
 
 /** The event that a step of a quote request makes. */
 export type RequestEvent =
