@@ -8,8 +8,8 @@ import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 
 /**
- * What came of a try to ask: the carrier's reply, that it was not asked because the ask was begun before, or that it has no
- * room now and may be tried later.
+ * The result of an attempt to ask: the carrier's reply; or that it was not asked, because the ask was begun before or
+ * because the carrier has no room now and may be tried later.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -63,7 +63,7 @@ const look: CarrierClient["look"] = ({ adapter, line }, ask, offer_ref) =>
     unlessBroken(notNow)
   )
 
-/** The asks of one process, with their circuit breakers. */
+/** Makes the client of one process, with its circuit breakers. */
 export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
@@ -146,7 +146,7 @@ const believed = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, ot
 /** A job that waits for a carrier lets others run meanwhile. */
 const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
 
-/** What a call to an adapter comes to, or `otherwise` where the adapter breaks: that is logged, and reaches no further. */
+/** The result of a call to an adapter, or `otherwise` where the adapter breaks: that is logged, and goes no further. */
 export const unlessBroken =
   <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>

@@ -45,7 +45,7 @@ export const reasons = {
 } as const
 export type Reason = keyof typeof reasons
 
-/** What came of asking one carrier. */
+/** The result of one carrier: whether it was asked, and its answer. */
 export const CarrierResult = Schema.Struct({
   carrier: CarrierName,
   outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
@@ -200,20 +200,20 @@ const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason:
   answered_at: null
 })
 
-/** What a carrier's answer comes to. */
+/** The outcome of an ask. */
 export type Outcome =
   | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
   | { readonly outcome: "declined"; readonly reason: string }
   | { readonly outcome: "no_answer"; readonly reason: string }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
-/** Takes a carrier's answer; null where it is not awaited (any more): it came late, or twice. */
+/** Takes a carrier's answer; null where the carrier is not pending (any more): the answer came late, or twice. */
 export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outcome, at: number): Step | null => {
-  const awaited = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
-  if (isFinal(request) || awaited === undefined) return null
+  const pending = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
+  if (isFinal(request) || pending === undefined) return null
   const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []
   const answered: CarrierResult = {
-    ...awaited,
+    ...pending,
     outcome: outcome.outcome,
     reason: "reason" in outcome ? outcome.reason : null,
     message: "message" in outcome ? outcome.message : null,
@@ -224,7 +224,7 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outco
   return settle(
     {
       ...request,
-      carriers: request.carriers.map((result) => (result === awaited ? answered : result)),
+      carriers: request.carriers.map((result) => (result === pending ? answered : result)),
       quote_ids: [...request.quote_ids, ...quote_ids]
     },
     at

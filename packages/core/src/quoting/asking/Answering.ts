@@ -155,7 +155,7 @@ const repeat = (pending: PendingAsk, due_at: number): NewJob =>
 
 const nothing: Part = { writes: [], events: [], jobs: [] }
 
-/** The step that an outcome makes, and what comes with it; nothing where the answer is not awaited any more. */
+/** The step that an outcome makes, and what comes with it; nothing where the request no longer waits for the answer. */
 const answered = (
   ids: Ids["Service"],
   pending: PendingAsk,

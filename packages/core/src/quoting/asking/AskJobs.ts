@@ -21,14 +21,14 @@ export const make = Effect.gen(function* () {
   const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
-  /** The ask of a job while its answer is awaited; null where it is not, and then the job is over. */
+  /** The ask of a job while it is pending; null where it no longer is, and then the job is over. */
   const load = Effect.fnUntraced(function* (
     job: ClaimedJob,
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
     at: number
   ) {
     const request = yield* loading.request(job.workspace_id, quote_request_id)
-    if (request !== null && AskLoading.isAwaited(request, carrier_id)) {
+    if (request !== null && AskLoading.isPending(request, carrier_id)) {
       const pending = yield* loading.pending(job.workspace_id, request, { carrier_id, attempt, now: at })
       if (pending !== null) return pending
     }

@@ -118,7 +118,7 @@ const makeAsks = Effect.gen(function* () {
 export const isOrdered = (candidate: Candidate, request: QuoteRequest.QuoteRequest): boolean =>
   request.environment === "sandbox" && candidate.adapter.simulation !== undefined
 
-/** Whether a carrier of this request has still to answer. */
-export const isAwaited = (request: QuoteRequest.QuoteRequest, carrier_id: string): boolean =>
+/** Whether a carrier of this request has not answered yet, and still may. */
+export const isPending = (request: QuoteRequest.QuoteRequest, carrier_id: string): boolean =>
   !QuoteRequest.isFinal(request) &&
   request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")

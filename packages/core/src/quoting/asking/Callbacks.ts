@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
     const { now } = yield* workspaces.moment(found.workspace_id)
     const request = yield* loading.request(found.workspace_id, found.id)
     const pending =
-      request !== null && AskLoading.isAwaited(request, carrier_id)
+      request !== null && AskLoading.isPending(request, carrier_id)
         ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now })
         : null
     if (pending === null) yield* logLate(carrier_id, found.id)
