@@ -33,15 +33,14 @@ export const make = Effect.gen(function* () {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
     if (Option.isNone(stored)) return null
-    const request: Json.Json<StartedQuoteRequest> = QuoteRequest.kind.json(stored.value)
+    const request = QuoteRequest.kind.json(stored.value)
     const application = yield* storage.get({
       workspace_id,
       kind: ApplicationRecord.kind.name,
       id: QuoteRequest.kind.value(stored.value).application_id
     })
-    return Option.isNone(application)
-      ? request
-      : yield* answer(QuoteRequest.kind.json(stored.value), ApplicationRecord.kind.value(application.value))
+    if (Option.isNone(application)) return request
+    return yield* answer(request, ApplicationRecord.kind.value(application.value))
   })
 
   return { answer, repeat }
