@@ -156,7 +156,7 @@ describe("modules of the core", () => {
     ),
     "events/Event events/EventPage",
     "quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/StoredRecords",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/OfferRecord",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
@@ -225,6 +225,8 @@ describe("modules of the core", () => {
       // A sandbox's clock runs what falls due, and erases what it has outlived.
       "sandbox/Sandbox -> runner/Runner",
       "sandbox/Sandbox -> runner/Retention",
+      // A runner knows of jobs what their handlers do.
+      "runner/Runner -> runner/Handlers",
       // Tests and replays have a limit of their own, which is counted where all others are.
       "webhooks/deliveries/Deliveries -> access/Allowance",
       // What a platform does to texts is for seals alone.

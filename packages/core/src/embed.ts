@@ -23,9 +23,9 @@ import * as PublicUrl from "./wire/PublicUrl.ts"
 export interface EmbedOptions {
   /** Where everything is kept, such as `MemoryStorage.layer`. Where it cannot be used, the service does not start. */
   readonly storage: Layer.Layer<Storage, Error>
-  /** The carriers to ask; the fictional ones of the sandbox unless told. */
+  /** The carriers to ask; by default the fictional ones of the sandbox. */
   readonly carriers?: Layer.Layer<CarrierAdapters>
-  /** The keys that facts are sealed with; keys that end with the process unless told. */
+  /** The keys that facts are sealed with; by default keys that end with the process. */
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** Faster cryptography of the runtime, if it has any. */
   readonly cryptography?: Layer.Layer<Cryptography>
@@ -35,13 +35,13 @@ export interface EmbedOptions {
   readonly webhooks?: Layer.Layer<WebhookSender>
   /** The address in front of `/go/…`: absolute, http or https, without query. Another one and the service does not start. */
   readonly public_url?: string
-  /** Whether calls are logged; true unless told. */
+  /** Whether calls are logged; true by default. */
   readonly request_log?: boolean
-  /** Whether reports about the API are taken; true unless told. */
+  /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
   /** Whether due jobs are run here; false in a process that only answers calls. */
   readonly work?: boolean
-  /** Time in milliseconds to finish what runs when the service is closed; 8,000 unless told. */
+  /** Time in milliseconds to finish what runs when the service is closed; 8,000 by default. */
   readonly grace_ms?: number
 }
 
@@ -127,9 +127,9 @@ export const embed = (options: EmbedOptions): Embedded => {
   const ready = run(Effect.void)
   // Whoever does not look at it learns of a failed start from the first call.
   ready.catch(() => {})
-  const method =
-    <Output>(operation: Operation.Operation<string, unknown, Output, Services>, key: string) =>
-    (input: unknown, { signal, ...options }: CallOptions = {}): Promise<Output> =>
+  const methodOf =
+    (operation: AnyOperation, key: string): Method =>
+    (input, { signal, ...options } = {}) =>
       run(callWith(operation, key, asItIs(input), options), signal)
   return {
     ready,
@@ -137,7 +137,7 @@ export const embed = (options: EmbedOptions): Embedded => {
     createKey: (key) => run(Effect.flatMap(Access, (access) => access.createKey(key))),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
-    client: (key) => clientOf((operation) => method(operation, key)),
+    client: (key) => clientOf((operation) => methodOf(operation, key)),
     close: () => (closing ??= end())
   }
 }
@@ -156,72 +156,11 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
 const closed = () =>
   ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
 
-type Method = <Output>(
-  operation: Operation.Operation<string, unknown, Output, Services>
-) => (input: unknown, options?: CallOptions) => Promise<Output>
+type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
 
-const [
-  get_capabilities,
-  start_quote_request,
-  get_quote_request,
-  list_quote_requests,
-  cancel_quote_request,
-  get_quote,
-  list_events,
-  create_event_subscription,
-  list_event_subscriptions,
-  update_event_subscription,
-  disable_event_subscription,
-  rotate_event_subscription_secret,
-  send_test_event,
-  list_event_deliveries,
-  get_event_delivery,
-  replay_event_delivery,
-  get_event_subscription_health,
-  list_api_requests,
-  get_api_request,
-  send_feedback,
-  get_feedback,
-  get_sandbox,
-  list_sandbox_scenarios,
-  select_scenario,
-  advance_time,
-  force_expiry,
-  replay_events,
-  reset_sandbox
-] = operations
-
-// Written out, so that the compiler checks each method against its operation, and misses none.
-const clientOf = (method: Method): Client => ({
-  get_capabilities: method(get_capabilities),
-  start_quote_request: method(start_quote_request),
-  get_quote_request: method(get_quote_request),
-  list_quote_requests: method(list_quote_requests),
-  cancel_quote_request: method(cancel_quote_request),
-  get_quote: method(get_quote),
-  list_events: method(list_events),
-  create_event_subscription: method(create_event_subscription),
-  list_event_subscriptions: method(list_event_subscriptions),
-  update_event_subscription: method(update_event_subscription),
-  disable_event_subscription: method(disable_event_subscription),
-  rotate_event_subscription_secret: method(rotate_event_subscription_secret),
-  send_test_event: method(send_test_event),
-  list_event_deliveries: method(list_event_deliveries),
-  get_event_delivery: method(get_event_delivery),
-  replay_event_delivery: method(replay_event_delivery),
-  get_event_subscription_health: method(get_event_subscription_health),
-  list_api_requests: method(list_api_requests),
-  get_api_request: method(get_api_request),
-  send_feedback: method(send_feedback),
-  get_feedback: method(get_feedback),
-  get_sandbox: method(get_sandbox),
-  list_sandbox_scenarios: method(list_sandbox_scenarios),
-  select_scenario: method(select_scenario),
-  advance_time: method(advance_time),
-  force_expiry: method(force_expiry),
-  replay_events: method(replay_events),
-  reset_sandbox: method(reset_sandbox)
-})
+const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
+  // True since each name stands with the method of its operation, which parses any input and answers with its own output.
+  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
 
 /** A copy of an input, which a program may use again before the call has read it; what has none is refused as it is. */
 const asItIs = (input: unknown): unknown => {
@@ -232,8 +171,8 @@ const asItIs = (input: unknown): unknown => {
   }
 }
 
-const callWith = <Output>(
-  operation: Operation.Operation<string, unknown, Output, Services>,
+const callWith = (
+  operation: Operation.Operation<string, unknown, unknown, Services>,
   key: string,
   input: unknown,
   options: Omit<CallOptions, "signal">

@@ -7,9 +7,12 @@ import * as RememberedCall from "./calls/RememberedCall.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
+import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
+import * as OfferRecord from "./quoting/OfferRecord.ts"
+import * as Quote from "./quoting/Quote.ts"
+import * as QuoteRequest from "./quoting/QuoteRequest.ts"
 import * as RequestKey from "./quoting/RequestKey.ts"
-import { begunAsks, offers, quoteRequests, quotes } from "./quoting/StoredRecords.ts"
 import * as Advance from "./sandbox/Advance.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
@@ -29,10 +32,10 @@ export const kinds: Kind.Kinds = Kind.list([
   RememberedCall.kind,
   RequestLogEntry.kind,
   Advance.kind,
-  quoteRequests,
-  quotes,
-  offers,
-  begunAsks,
+  QuoteRequest.kind,
+  Quote.kind,
+  OfferRecord.kind,
+  BegunAsk.kind,
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,

@@ -8,8 +8,8 @@ import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 
 /**
- * What came of a try to ask: the carrier's reply, that it was not asked because the ask was begun before, or that it has no
- * room now and may be tried later.
+ * The result of an attempt to ask: the carrier's reply; or that it was not asked, because the ask was begun before or
+ * because the carrier has no room now and may be tried later.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
@@ -17,7 +17,7 @@ export type Asked =
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
 
 /** Asks carriers, each within its own limits: a slow one holds nobody else up. */
-export interface Asking {
+export interface CarrierClient {
   /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
   readonly isOpen: (carrier_id: string, line: string, real_now: number) => boolean
   /**
@@ -44,7 +44,7 @@ const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.a
 const no_room_ms = 250
 
 // The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
-const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
+const guarded: CarrierClient["guarded"] = (call, { adapter, line }, ask) =>
   adapter.simulation === undefined
     ? away(Effect.suspend(call)).pipe(
         Effect.timeoutOrElse({
@@ -56,15 +56,15 @@ const guarded: Asking["guarded"] = (call, { adapter, line }, ask) =>
       )
     : Effect.suspend(call).pipe(unlessBroken(failed))
 
-const look: Asking["look"] = ({ adapter, line }, ask, offer_ref) =>
+const look: CarrierClient["look"] = ({ adapter, line }, ask, offer_ref) =>
   away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
     Effect.flatMap((found) => believed(found, BrokenRule.ofRefresh(found), notNow)),
     unlessBroken(notNow)
   )
 
-/** The asks of one process, with their circuit breakers. */
-export const make: Effect.Effect<Asking> = Effect.sync(() => {
+/** Makes the client of one process, with its circuit breakers. */
+export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
@@ -146,7 +146,7 @@ const believed = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, ot
 /** A job that waits for a carrier lets others run meanwhile. */
 const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
 
-/** What a call to an adapter comes to, or `otherwise` where the adapter breaks: that is logged, and reaches no further. */
+/** The result of a call to an adapter, or `otherwise` where the adapter breaks: that is logged, and goes no further. */
 export const unlessBroken =
   <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>

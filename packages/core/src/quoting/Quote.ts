@@ -3,7 +3,11 @@ import { Environment } from "../access/Caller.ts"
 import { type CarrierAdapter, CarrierName, type CarrierOffer, CoveredSubject, NextAction } from "../carriers/Carrier.ts"
 import { Assumption } from "../lines/Assumption.ts"
 import type { Line } from "../lines/Line.ts"
+import type { LineName } from "../lines/standard.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
 import { cents, Money } from "../wire/Money.ts"
 import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
@@ -57,6 +61,24 @@ export const Quote = Schema.Struct({
   })
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type
+
+/** Quotes in storage, found by their ids and by their requests. Every version that a person was offered stays readable. */
+export const kind = Kind.make({
+  name: "quote",
+  schema: Quote,
+  sealed: true,
+  keeps_history: true,
+  wakes: "parent",
+  listing: ({ availability, quote_request_id, status }) => ({
+    parent: quote_request_id,
+    status,
+    expires_at: status === "active" && availability.expires_at !== null ? toMillis(availability.expires_at) : null
+  })
+})
+
+/** A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds. */
+export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
+  kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
 
 /** What an offer needs to become a quote. */
 export interface Origin {
@@ -155,3 +177,20 @@ export const deactivate = (
   status_details: { reason, message: reasons[reason] },
   next_actions: [{ type: "request_assistance", quote_id: quote.id, quote_version: String(quote.version + 1) }]
 })
+
+/**
+ * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
+ *
+ * A quote whose time is up reads as expired even before the job that stores its last version has run, with exactly the
+ * text that the job will store.
+ */
+export const newestAt = (
+  stored: StoredRecord,
+  now: number
+): { readonly version: number; readonly json: Json.Json<Quote> } => {
+  if (stored.expires_at === null || now < stored.expires_at) {
+    return { version: stored.version, json: kind.json(stored) }
+  }
+  const expired = deactivate(kind.value(stored), "expired")
+  return { version: expired.version, json: Json.encode(expired) }
+}

@@ -7,9 +7,9 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
+import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
-import { type OfferRecord, quotes, storedOffer, storedQuote } from "./StoredRecords.ts"
 
 /** What a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
@@ -54,7 +54,7 @@ export interface Offered {
   readonly line: Line<LineName>
   readonly created_at: number
   readonly at: number
-  /** Whether the timers of this workspace are told in order. */
+  /** Whether the timers of this quote run in the order of the workspace's timers. */
   readonly ordered: boolean
 }
 
@@ -64,16 +64,16 @@ const least_refresh_ms = minute_ms
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const offered = (ids: Ids["Service"], made: Offered): Part => {
   const { quote, offer, at, ordered } = made
-  const kept: OfferRecord = {
+  const kept: OfferRecord.OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
   }
-  const stored = storedQuote(quote, made.line.name, made.created_at, at)
+  const stored = Quote.toStored(quote, made.line.name, made.created_at, at)
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
-    writes: [stored, storedOffer(kept, quote, at)],
+    writes: [stored, OfferRecord.toStored(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
@@ -92,9 +92,9 @@ export const deactivation = (
   reason: "expired" | "withdrawn_by_carrier",
   at: number
 ): Part => {
-  const quote = Quote.deactivate(quotes.value(stored), reason)
+  const quote = Quote.deactivate(Quote.kind.value(stored), reason)
   return {
-    writes: [storedQuote(quote, line.name, stored.created_at, at)],
+    writes: [Quote.toStored(quote, line.name, stored.created_at, at)],
     events: quoteEvents(ids, reason === "expired" ? "quote.expired" : "quote.updated", quote, line, at),
     jobs: []
   }

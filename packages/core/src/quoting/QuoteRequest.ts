@@ -10,8 +10,10 @@ import {
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { LineName } from "../lines/standard.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
-import { fromMillis, second_ms, Timestamp } from "../wire/Timestamp.ts"
+import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
@@ -43,7 +45,7 @@ export const reasons = {
 } as const
 export type Reason = keyof typeof reasons
 
-/** What came of asking one carrier. */
+/** The result of one carrier: whether it was asked, and its answer. */
 export const CarrierResult = Schema.Struct({
   carrier: CarrierName,
   outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
@@ -77,6 +79,25 @@ export const QuoteRequest = Schema.Struct({
   next_actions: Schema.Array(NextAction)
 }).annotate({ identifier: "QuoteRequest" })
 export type QuoteRequest = typeof QuoteRequest.Type
+
+/** Quote requests in storage, found by their ids; every version wakes the readers that wait for one. */
+export const kind = Kind.make({
+  name: "quote_request",
+  schema: QuoteRequest,
+  kept_for: { period: "quotes", clock: "workspace" },
+  erases_children: true,
+  wakes: "itself",
+  listing: ({ line, status }) => ({ line, status })
+})
+
+/** A version of a quote request as storage keeps it. */
+export const toStored = (request: QuoteRequest): StoredRecord =>
+  kind.record(request, {
+    id: request.id,
+    version: request.version,
+    created_at: toMillis(request.created_at),
+    updated_at: toMillis(request.updated_at)
+  })
 
 /** The event that a step of a quote request makes. */
 export type RequestEvent =
@@ -179,20 +200,20 @@ const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason:
   answered_at: null
 })
 
-/** What a carrier's answer comes to. */
+/** The outcome of an ask. */
 export type Outcome =
   | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
   | { readonly outcome: "declined"; readonly reason: string }
   | { readonly outcome: "no_answer"; readonly reason: string }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
-/** Takes a carrier's answer; null where it is not awaited (any more): it came late, or twice. */
+/** Takes a carrier's answer; null where the carrier is not pending (any more): the answer came late, or twice. */
 export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outcome, at: number): Step | null => {
-  const awaited = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
-  if (isFinal(request) || awaited === undefined) return null
+  const pending = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
+  if (isFinal(request) || pending === undefined) return null
   const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []
   const answered: CarrierResult = {
-    ...awaited,
+    ...pending,
     outcome: outcome.outcome,
     reason: "reason" in outcome ? outcome.reason : null,
     message: "message" in outcome ? outcome.message : null,
@@ -203,7 +224,7 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outco
   return settle(
     {
       ...request,
-      carriers: request.carriers.map((result) => (result === awaited ? answered : result)),
+      carriers: request.carriers.map((result) => (result === pending ? answered : result)),
       quote_ids: [...request.quote_ids, ...quote_ids]
     },
     at

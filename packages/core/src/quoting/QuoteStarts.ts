@@ -1,32 +1,25 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
-import * as ReadHandle from "../access/ReadHandle.ts"
 import { Seal } from "../access/Seal.ts"
 import { restsOn, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { fingerprintLike } from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
-import { type CommonNeeds, needsOfAll } from "../carriers/Eligibility.ts"
+import { needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { type LineSet, Lines, named } from "../lines/Lines.ts"
-import * as JobPayload from "../runner/JobPayload.ts"
+import { Lines, named } from "../lines/Lines.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { max_named } from "../wire/FieldError.ts"
-import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
+import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { fromMillis } from "../wire/Timestamp.ts"
-import * as ApplicationRecord from "./ApplicationRecord.ts"
-import { type QuoteConsent, receiptsOf } from "./Consent.ts"
-import * as ConsentRecord from "./ConsentRecord.ts"
 import * as Disclosure from "./Disclosure.ts"
-import { requestEvent } from "./QuoteChange.ts"
-import * as QuoteRequest from "./QuoteRequest.ts"
 import * as RequestKey from "./RequestKey.ts"
+import * as StartAcceptance from "./StartAcceptance.ts"
+import * as StartAnswers from "./StartAnswers.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
 import * as Starting from "./Starting.ts"
-import { quoteRequests, storedRequest } from "./StoredRecords.ts"
 
 /** Starts quote requests (api.md, POST /v1/quote-requests). */
 export class QuoteStarts extends Context.Service<
@@ -48,212 +41,98 @@ export class QuoteStarts extends Context.Service<
     Layer.effect(
       QuoteStarts,
       Effect.gen(function* () {
-        const seal = yield* Seal
-        const lines = yield* Lines
-        const means: Means = {
-          storage: yield* Storage,
-          workspaces: yield* Workspaces,
-          needs: needsOfAll(yield* CarrierAdapters, lines.keys()),
-          seal,
-          lines,
-          ids: yield* Ids,
-          disclosure: Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
-        }
-        return QuoteStarts.of({
-          start: (call, input) => start(means, call, input)
+        const storage = yield* Storage
+        const workspaces = yield* Workspaces
+        const decide = yield* makeDecide
+
+        /** Decides by what is stored: the workspace as it is now, and what is kept under the key. */
+        const lookAndDecide = Effect.fnUntraced(function* (before: Call, input: StartInput) {
+          const workspace_id = before.caller.workspace_id
+          const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
+          const id = RequestKey.idOf(call, input)
+          const stored = yield* storage.get({ workspace_id, kind: RequestKey.kind.name, id })
+          return yield* decide(call, input, Option.isNone(stored) ? unused : keptUnder(stored.value))
         })
+
+        // Most keys are new, and most workspaces have not changed: a start is first decided by the remembered moment and
+        // an unused key. What it stores then fails with a conflict if either is wrong; a refusal might be wrong as well.
+        const start = (call: Call, input: StartInput) =>
+          Effect.catch(decide(call, input, unused), (error) =>
+            error instanceof VersionConflict || (error instanceof ApiError.ApiError && !namesTooMany(error))
+              ? retryOnConflict(lookAndDecide(call, input))
+              : Effect.fail(error)
+          )
+
+        return QuoteStarts.of({ start })
       })
     )
 }
 
-/** What the functions below work with. */
-interface Means {
-  /** The facts that every carrier of an environment needs for a line. */
-  readonly needs: CommonNeeds
-  readonly lines: LineSet
-  readonly storage: Storage["Service"]
-  readonly workspaces: Workspaces["Service"]
-  readonly seal: Seal["Service"]
-  readonly ids: Ids["Service"]
-  readonly disclosure: Disclosure.QuoteDisclosure
+/** What is kept under a key, and the version in which it is written next. */
+interface KnownKey {
+  readonly kept: RequestKey.RequestKey | null
+  readonly next_version: number
 }
 
-/**
- * Most keys are new, and most workspaces as they were: where nothing speaks against a start it is stored without looking.
- * The key is one more record that may not be there yet, and the workspace one that may not have changed since the moment
- * that is remembered. Everybody else looks what is kept under the key first, and what time it is.
- */
-const start = (means: Means, call: Call, input: StartInput) =>
-  Effect.suspend(() => {
-    const checked = check(means, call, input)
-    // Whoever loses the race for a key finds the winner's request when it looks again.
-    const looking = Effect.suspend(() => retryOnConflict(startLooking(means, call, input)))
-    // It has never been right, so it repeats no request: the key need not be looked at, nor the body hashed.
-    if (Result.isFailure(checked) && namesTooMany(checked.failure)) return Effect.fail(checked.failure)
-    if (Result.isFailure(checked) || Starting.isRefused(checked.success.scenario)) return looking
-    return Effect.catchTag(startNew(means, call, checked.success), "VersionConflict", () => looking)
-  })
+const unused: KnownKey = { kept: null, next_version: 1 }
 
-/** Whether more fields are wrong than a refusal names. */
-const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
+const keptUnder = (stored: Change.StoredRecord): KnownKey => ({
+  kept: RequestKey.kind.value(stored),
+  next_version: stored.version + 1
+})
 
-const check = (means: Means, { caller, moment }: Call, input: StartInput) =>
-  Result.flatMap(named(means.lines, input.line), (line) =>
-    Starting.check(input, line, caller, moment, means.disclosure, means.needs[caller.environment].get(line.name) ?? [])
-  )
+/** Decides a start by the call's moment and what is known of its key. What it stores rests on both. */
+const makeDecide = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const check = yield* makeCheck
+  const accept = yield* StartAcceptance.make
+  const answers = yield* StartAnswers.make
 
-const startNew = (means: Means, call: Call, checked: Starting.CheckedStart) =>
-  Effect.flatMap(fingerprintLike(means.seal, null, Json.canonical(call.sent)), (fingerprint) =>
-    accept(means, call, checked, { version: 1, fingerprint })
-  )
-
-const startLooking = Effect.fnUntraced(function* (means: Means, before: Call, input: StartInput) {
-  const { storage, seal } = means
-  const workspace_id = before.caller.workspace_id
-  const call: Call = { ...before, moment: yield* means.workspaces.moment(workspace_id) }
-  const stored = yield* storage.get({ workspace_id, kind: RequestKey.kind.name, id: RequestKey.idOf(call, input) })
-  const kept = Option.isNone(stored) ? null : RequestKey.kind.value(stored.value)
-  const version = Option.isNone(stored) ? 1 : stored.value.version + 1
-  const fingerprinting = Effect.suspend(() =>
-    fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
-  )
-  if (kept !== null && kept.fingerprint !== (yield* fingerprinting)) return yield* usedOtherwise
-  if (kept !== null && kept.quote_request_id !== null) return yield* repeat(means, call, kept.quote_request_id)
-
-  const sound = yield* Effect.fromResult(check(means, call, input))
-  const fingerprint = kept?.fingerprint ?? (yield* fingerprinting)
-  if (sound.scenario === "internal_error") return yield* ApiError.make("internal_error")
-  const refusal = firstRefusal(sound.scenario, kept, call.moment.now)
-  if (refusal !== null) {
+  return Effect.fnUntraced(function* (call: Call, input: StartInput, { kept, next_version: version }: KnownKey) {
+    const fingerprinting = Effect.suspend(() =>
+      fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
+    )
+    if (kept !== null && kept.fingerprint !== (yield* fingerprinting)) return yield* usedOtherwise
+    if (kept !== null && kept.quote_request_id !== null) {
+      return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
+    }
+    const checked = yield* Effect.fromResult(check(call, input))
+    const fingerprint = kept?.fingerprint ?? (yield* fingerprinting)
+    if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
+    const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
+    if (refusal === null) {
+      const { request, application } = yield* accept(call, checked, { version, fingerprint })
+      return yield* answers.answer(request, application)
+    }
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
-      const record = RequestKey.toStored(call, input, version, refused)
-      yield* commit(storage, Change.make(workspace_id, { writes: [record], expects: restsOn(call.moment) }))
+      const writes = [RequestKey.toStored(call, input, version, refused)]
+      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: restsOn(call.moment) }))
     }
     return yield* refusal
-  }
-  return yield* accept(means, call, sound, { version, fingerprint })
-})
-
-const accept = Effect.fnUntraced(function* (
-  means: Means,
-  call: Call,
-  checked: Starting.CheckedStart,
-  { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
-) {
-  const { ids } = means
-  const { caller, moment } = call
-  const step = QuoteRequest.start({
-    id: ids.quote_request(),
-    application_id: ids.application(),
-    environment: caller.environment,
-    line: checked.input.line,
-    scenario: checked.scenario,
-    at: moment.now
   })
-  const application = yield* applicationOf(means, call, checked, step.request)
-  const receipts = yield* keptReceipts(means, checked.input)
-  const started = storedRequest(step.request)
-  yield* commit(
-    means.storage,
-    Change.make(caller.workspace_id, {
-      writes: [
-        started,
-        ApplicationRecord.toStored(application, moment.now),
-        ConsentRecord.toStored(application, receipts, moment.now),
-        RequestKey.toStored(call, checked.input, version, {
-          fingerprint,
-          quote_request_id: step.request.id,
-          refused_at: null
-        })
-      ],
-      expects: restsOn(moment),
-      events: [requestEvent(ids, step, moment.now)],
-      jobs: [
-        JobPayload.make(
-          "collect",
-          { quote_request_id: step.request.id },
-          { due_at: moment.now + queueMs(call, checked.scenario), ordered: caller.environment === "sandbox" }
-        )
-      ]
-    })
-  )
-  return yield* answer(means, quoteRequests.json(started), step.request.id, application)
 })
 
-const applicationOf = Effect.fnUntraced(function* (
-  means: Means,
-  call: Call,
-  { input, application }: Starting.CheckedStart,
-  request: QuoteRequest.QuoteRequest
-) {
-  const { seal } = means
-  const { caller, moment } = call
-  const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
-  const record: ApplicationRecord.ApplicationRecord = {
-    id: request.application_id,
-    quote_request_id: request.id,
-    sealed: yield* ApplicationRecord.seal(seal, request.application_id, application),
-    assumed_on: request.created_at.slice(0, 10),
-    credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
-    quote_consent: caller.kind === "keyless" ? consentOf(means, input, moment.now) : null,
-    read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
-  }
-  return record
+/** Checks consents, scenario and facts, those that every carrier needs among them. */
+const makeCheck = Effect.gen(function* () {
+  const lines = yield* Lines
+  const seal = yield* Seal
+  // The carriers of a host do not change while it runs.
+  const needs = needsOfAll(yield* CarrierAdapters, lines.keys())
+  const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+
+  return ({ caller, moment }: Call, input: StartInput) =>
+    Result.flatMap(named(lines, input.line), (line) =>
+      Starting.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
+    )
 })
 
-const keptReceipts = Effect.fnUntraced(function* ({ seal }: Means, input: StartInput) {
-  const kept: Array<ConsentRecord.KeptReceipt> = []
-  for (const { kind, receipt, channels } of receiptsOf(input)) {
-    kept.push({ kind, channels, mac: yield* seal.mac("receipt", receipt) })
-  }
-  return kept
-})
-
-const consentOf = ({ ids, disclosure }: Means, input: StartInput, now: number): QuoteConsent => ({
-  receipt_id: ids.receipt(),
-  kind: "quote_disclosure",
-  recorded_by: "service",
-  line: input.line,
-  disclosure_key: Disclosure.quote_disclosure_key,
-  disclosure_version: disclosure.version,
-  text_sha256: disclosure.text_sha256,
-  locale: disclosure.locale,
-  accepted_at: fromMillis(now)
-})
-
-const repeat = Effect.fnUntraced(function* (means: Means, call: Call, id: QuoteRequestId) {
-  const { storage } = means
-  const workspace_id = call.caller.workspace_id
-  const stored = yield* storage.get({ workspace_id, kind: quoteRequests.name, id })
-  // Retention has erased it, or a reset is erasing it now.
-  if (Option.isNone(stored)) return yield* usedOtherwise
-  const request = quoteRequests.json(stored.value)
-  const application = yield* storage.get({
-    workspace_id,
-    kind: ApplicationRecord.kind.name,
-    id: quoteRequests.value(stored.value).application_id
-  })
-  if (Option.isNone(application)) return request
-  return yield* answer(means, request, id, ApplicationRecord.kind.value(application.value))
-})
-
-const answer = (
-  { seal }: Means,
-  request: Json.Json<QuoteRequest.QuoteRequest>,
-  id: QuoteRequestId,
-  { read_handle, quote_consent }: ApplicationRecord.ApplicationRecord
-): Effect.Effect<Json.Json<StartedQuoteRequest>> => {
-  const consent = quote_consent === null ? {} : { quote_consent }
-  if (read_handle === null) return Effect.succeed(Json.extend(request, consent))
-  const read_handle_expires_at = fromMillis(read_handle.expires_at)
-  return Effect.map(ReadHandle.derive(seal, id, read_handle.check), (handle) =>
-    Json.extend(request, handle === null ? consent : { read_handle: handle, read_handle_expires_at, ...consent })
-  )
-}
-
-const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
-  scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
+/**
+ * Whether a refusal has more wrong fields than it names. Such an input was never accepted, so it repeats no request:
+ * the key need not be looked at, nor a large body hashed.
+ */
+const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {

@@ -11,10 +11,11 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import type * as Quote from "./Quote.ts"
+import * as OfferRecord from "./OfferRecord.ts"
+import * as Quote from "./Quote.ts"
 import { deactivation, lineOf } from "./QuoteChange.ts"
+import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
-import { newestAt, offers, quoteRequests, quotes } from "./StoredRecords.ts"
 
 /** Where a click on `/go/…` ends: at the carrier, on a sandbox page, or on a page that says why the link is dead. */
 export type Destination =
@@ -47,42 +48,42 @@ export class Quotes extends Context.Service<
       const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
         const request = yield* storage.get({
           workspace_id: call.caller.workspace_id,
-          kind: quoteRequests.name,
+          kind: QuoteRequest.kind.name,
           id: stored.parent ?? ""
         })
-        return Option.isSome(request) && (yield* mayRead(storage, seal, call, quoteRequests.value(request.value)))
+        return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
       })
 
       const get = Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
-        const key = { workspace_id: call.caller.workspace_id, kind: quotes.name, id: input.id } as const
+        const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
         const stored = yield* storage.get(key)
         if (Option.isNone(stored)) return yield* ApiError.make("not_found")
         const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
         if (!isOpen) return yield* ApiError.make("not_found")
-        const newest = newestAt(stored.value, call.moment.now)
+        const newest = Quote.newestAt(stored.value, call.moment.now)
         if (input.version === undefined || input.version === newest.version) return newest.json
         const older = yield* storage.get({ ...key, version: input.version })
         if (Option.isNone(older)) return yield* ApiError.make("not_found")
-        return quotes.json(older.value)
+        return Quote.kind.json(older.value)
       })
 
       const go = Effect.fnUntraced(function* (token: string) {
         const link = yield* goTokens.read(seal, token)
         if (link === null) return unknownLink
-        const stored = yield* storage.get({ workspace_id: link.workspace_id, kind: quotes.name, id: link.id })
+        const stored = yield* storage.get({ workspace_id: link.workspace_id, kind: Quote.kind.name, id: link.id })
         if (Option.isNone(stored)) return unknownLink
         const { now } = yield* workspaces.moment(link.workspace_id)
-        const quote = Json.decode(newestAt(stored.value, now).json)
+        const quote = Json.decode(Quote.newestAt(stored.value, now).json)
         if (quote.status === "inactive") return deadLink(quote)
         if (quote.environment === "sandbox") return sandboxPage
-        const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: offers.name, id: link.id })
-        const url = Option.isSome(offer) ? offers.value(offer.value).handoff_url : null
+        const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: OfferRecord.kind.name, id: link.id })
+        const url = Option.isSome(offer) ? OfferRecord.kind.value(offer.value).handoff_url : null
         return url === null ? unknownLink : { _tag: "redirect" as const, url }
       })
 
       const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
         const { quote_id } = JobPayload.read(job, "expire_quote")
-        const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: quotes.name, id: quote_id })
+        const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
             ? deactivation(ids, lineOf(lines, stored.value), stored.value, "expired", at)

@@ -143,7 +143,3 @@ const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Re
 /** Scenarios that refuse the first attempt of a `request_key`. */
 export const refusesFirst = (scenario: Scenario.ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null
-
-/** Whether a scenario refuses a start whose every field is right: at its first attempt, or at all of them. */
-export const isRefused = (scenario: Scenario.ScenarioName | null): boolean =>
-  refusesFirst(scenario) !== null || scenario === "internal_error"

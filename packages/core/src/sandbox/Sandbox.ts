@@ -4,8 +4,8 @@ import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { Revisions } from "../calls/Revisions.ts"
 import { type LineSet, Lines } from "../lines/Lines.ts"
+import * as Quote from "../quoting/Quote.ts"
 import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
-import { quotes } from "../quoting/StoredRecords.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Change from "../storage/Change.ts"
@@ -145,13 +145,15 @@ const expireQuotes = Effect.fnUntraced(function* (
 ) {
   /** Takes one quote out of offer, if it still is: somebody may have been faster. */
   const expire = Effect.fnUntraced(function* (id: string) {
-    const quote = yield* storage.get({ workspace_id, kind: quotes.name, id })
+    const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
     if (Option.isNone(quote) || quote.value.status !== "active") return
     const change = Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", now))
     yield* commit(storage, change)
   })
-  yield* eachPage(storage, { workspace_id, kind: quotes.name, status: "active", order: "oldest", limit: 100 }, (page) =>
-    Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })
+  yield* eachPage(
+    storage,
+    { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 },
+    (page) => Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })
   )
 })
 

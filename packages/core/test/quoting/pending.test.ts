@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
-import { Carriers } from "../../src/quoting/Carriers.ts"
+import { Carriers } from "../../src/quoting/asking/Carriers.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import {
   callbackOf,

@@ -1,0 +1,209 @@
+import { Effect, Result } from "effect"
+import { Seal } from "../../access/Seal.ts"
+import { goTokens } from "../../access/Token.ts"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import type { CarrierOffer, CarrierReply } from "../../carriers/Carrier.ts"
+import * as Offer from "../../carriers/Offer.ts"
+import type { NewJob } from "../../storage/Job.ts"
+import { Ids, type QuoteId } from "../../wire/Ids.ts"
+import { PublicUrl } from "../../wire/PublicUrl.ts"
+import { day_ms, second_ms } from "../../wire/Timestamp.ts"
+import * as Quote from "../Quote.ts"
+import { offered, type Part, requestEvent } from "../QuoteChange.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+import { job, type PendingAsk, payloadOf } from "./PendingAsk.ts"
+
+/** A poll comes no sooner and no later than this after the one before. */
+const poll_between_ms = { least: 2 * second_ms, most: 10 * second_ms } as const
+/** A question that nobody answers for so long ends the request. */
+const action_ms = day_ms
+/** No carrier makes more offers than this for one request; the rest is dropped. */
+const max_offers = 10
+
+/**
+ * Checks the offers of a reply and cleans them. Where one cannot be trusted, or there is none, the whole reply is
+ * unreadable, and the log says which rule was broken.
+ */
+export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number): Effect.Effect<CarrierReply> => {
+  if (reply.kind !== "offers") return Effect.succeed(reply)
+  const checked = reply.offers.slice(0, max_offers).map((offer) => checkOffer(pending, offer, now))
+  const broken = [
+    ...(reply.offers.length === 0 ? [{ path: "offers", message: "Must hold at least one offer." }] : []),
+    ...checked.flatMap((offer, index) => (Result.isFailure(offer) ? under(`offers.${index}`, offer.failure) : []))
+  ]
+  if (broken.length > 0) return Effect.as(BrokenRule.log(broken), unreadable)
+  const offers = checked.flatMap((offer) => (Result.isSuccess(offer) ? [offer.success] : []))
+  const taken: CarrierReply = { kind: "offers", offers }
+  return reply.offers.length <= max_offers
+    ? Effect.succeed(taken)
+    : Effect.as(Effect.logWarning(`A carrier made too many offers: only the first ${max_offers} are used`), taken)
+}
+
+/** Checks the offer that a carrier gives when it is looked at again; null where it cannot be trusted, which is logged. */
+export const checkRefreshed = (
+  pending: PendingAsk,
+  offer: CarrierOffer,
+  now: number
+): Effect.Effect<CarrierOffer | null> => {
+  const checked = checkOffer(pending, offer, now)
+  return Result.isSuccess(checked)
+    ? Effect.succeed(checked.success)
+    : Effect.as(BrokenRule.log(under("offer", checked.failure)), null)
+}
+
+const under = (place: string, rules: ReadonlyArray<BrokenRule.BrokenRule>): ReadonlyArray<BrokenRule.BrokenRule> =>
+  rules.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
+
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+
+const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
+  Offer.check(offer, {
+    line: pending.line,
+    state: pending.assumed.state,
+    subject_ids: new Set(pending.assumed.subjects.map((subject) => subject.subject_id)),
+    handoff_hosts: pending.candidate.adapter.handoff_hosts,
+    now
+  })
+
+/**
+ * Applies carriers' replies, whose offers are checked: what a reply adds to a change at `now`, in milliseconds of
+ * workspace time.
+ *
+ * `repeat_pause_ms` is the pause before the only repeat of this ask; null where it may not be repeated.
+ */
+export const make = Effect.gen(function* () {
+  const ids = yield* Ids
+  const originOf = yield* makeOrigin
+
+  const quoted = Effect.fnUntraced(function* (pending: PendingAsk, offers: ReadonlyArray<CarrierOffer>, now: number) {
+    const made = yield* Effect.forEach(offers, (offer) =>
+      Effect.map(originOf(pending, ids.quote(), offer, now), (origin) => ({
+        offer,
+        quote: Quote.fromOffer(offer, origin)
+      }))
+    )
+    const quote_ids = made.map(({ quote }) => quote.id)
+    const parts = made.map(({ offer, quote }) =>
+      offered(ids, {
+        quote,
+        offer,
+        carrier_id: pending.candidate.adapter.carrier.id,
+        line: pending.line,
+        created_at: now,
+        at: now,
+        ordered: pending.ordered
+      })
+    )
+    // The quotes first: a reader of the feed learns of a quote before it learns that the request has it.
+    return answered(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
+  })
+
+  return (
+    pending: PendingAsk,
+    reply: CarrierReply,
+    now: number,
+    repeat_pause_ms: number | null
+  ): Effect.Effect<Part> => {
+    switch (reply.kind) {
+      case "offers":
+        return quoted(pending, reply.offers, now)
+      case "declined":
+        return Effect.succeed(answered(ids, pending, { outcome: "declined", reason: reply.reason }, now))
+      case "question":
+        return Effect.succeed(questioned(ids, pending, reply.questions, now))
+      case "pending":
+        return Effect.succeed({ ...nothing, jobs: followUps(pending, reply, now) })
+      case "unavailable":
+        return Effect.succeed(
+          repeat_pause_ms === null
+            ? answered(ids, pending, { outcome: "no_answer", reason: reply.reason }, now)
+            : { ...nothing, jobs: [repeat(pending, now + Math.max(0, reply.retry_after_ms ?? repeat_pause_ms))] }
+        )
+    }
+  }
+})
+
+/** Tells what an offer of an ask needs to become a quote with a given id. */
+export const makeOrigin = Effect.gen(function* () {
+  const seal = yield* Seal
+  const baseUrl = yield* PublicUrl
+
+  return Effect.fnUntraced(function* (
+    pending: PendingAsk,
+    id: QuoteId,
+    offer: CarrierOffer,
+    answered_at: number
+  ): Effect.fn.Return<Quote.Origin> {
+    const base_url = yield* baseUrl
+    const token = offer.handoff_url === null ? null : yield* goTokens.write(seal, pending.workspace_id, id)
+    return {
+      id,
+      environment: pending.request.environment,
+      line: pending.line,
+      quote_request_id: pending.request.id,
+      application_id: pending.request.application_id,
+      carrier: pending.candidate.adapter.carrier,
+      answered_at,
+      redirect_path: token === null ? null : `/go/${token}`,
+      base_url
+    }
+  })
+})
+
+const repeat = (pending: PendingAsk, due_at: number): NewJob =>
+  job(pending, "ask_carrier", { ...payloadOf(pending), attempt: pending.ask.attempt + 1 }, due_at)
+
+const nothing: Part = { writes: [], events: [], jobs: [] }
+
+/** The step that an outcome makes, and what comes with it; nothing where the request no longer waits for the answer. */
+const answered = (
+  ids: Ids["Service"],
+  pending: PendingAsk,
+  outcome: QuoteRequest.Outcome,
+  now: number,
+  before: ReadonlyArray<Part> = []
+): Part => {
+  const { candidate, request } = pending
+  const step =
+    now > pending.ask.deadline ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
+  if (step === null) return nothing
+  const last: Part = { writes: [QuoteRequest.toStored(step.request)], events: [requestEvent(ids, step, now)], jobs: [] }
+  return joined([...before, last])
+}
+
+const questioned = (
+  ids: Ids["Service"],
+  pending: PendingAsk,
+  questions: Extract<CarrierReply, { kind: "question" }>["questions"],
+  now: number
+): Part => {
+  const message = questions.map((question) => Offer.clean(question.label)).join(" ")
+  const missing_facts = questions.map((question) => Offer.clean(question.path))
+  const ending: Part = {
+    ...nothing,
+    jobs: [job(pending, "end_action", { quote_request_id: pending.request.id }, now + action_ms)]
+  }
+  return answered(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
+}
+
+const joined = (parts: ReadonlyArray<Part>): Part => ({
+  writes: parts.flatMap((part) => part.writes),
+  events: parts.flatMap((part) => part.events),
+  jobs: parts.flatMap((part) => part.jobs)
+})
+
+/** An accepted ask is polled, or the carrier calls back; a simulated one has its callback played by a job. */
+const followUps = (
+  pending: PendingAsk,
+  reply: Extract<CarrierReply, { kind: "pending" }>,
+  now: number
+): ReadonlyArray<NewJob> => {
+  const accepted = { ...payloadOf(pending), ref: reply.ref }
+  if (reply.poll_after_ms !== null) {
+    const { least, most } = poll_between_ms
+    return [job(pending, "poll_carrier", accepted, now + Math.min(most, Math.max(least, reply.poll_after_ms)))]
+  }
+  return reply.callback_after_ms === undefined || pending.candidate.adapter.simulation === undefined
+    ? []
+    : [job(pending, "carrier_callback", accepted, now + Math.max(0, reply.callback_after_ms))]
+}

@@ -1,0 +1,66 @@
+import { Effect } from "effect"
+import type { CarrierReply } from "../../carriers/Carrier.ts"
+import type * as JobPayload from "../../runner/JobPayload.ts"
+import * as Change from "../../storage/Change.ts"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import { retryOnConflict } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import type { Part } from "../QuoteChange.ts"
+import type { QuoteRequest } from "../QuoteRequest.ts"
+import * as Answering from "./Answering.ts"
+import * as AskLoading from "./AskLoading.ts"
+import { logged, logLate, type PendingAsk } from "./PendingAsk.ts"
+
+/** What the jobs of asks have in common: they load a pending ask, and store what its answer changes. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const loading = yield* AskLoading.make
+  const applyReply = yield* Answering.make
+
+  /** Ends a job, with what it changes. */
+  const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
+    storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
+
+  /** The ask of a job while it is pending; null where it no longer is, and then the job is over. */
+  const load = Effect.fnUntraced(function* (
+    job: ClaimedJob,
+    { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
+    at: number
+  ) {
+    const request = yield* loading.request(job.workspace_id, quote_request_id)
+    if (request !== null && AskLoading.isPending(request, carrier_id)) {
+      const pending = yield* loading.pending(job.workspace_id, request, { carrier_id, attempt, now: at })
+      if (pending !== null) return pending
+    }
+    yield* logLate(carrier_id, quote_request_id)
+    yield* finish(job)
+    return null
+  })
+
+  /**
+   * Applies a reply and stores what it changes; `job` is null for a callback that came from outside.
+   *
+   * After a conflict it decides again right here: a job that ran again would ask the carrier again.
+   */
+  const settle = Effect.fnUntraced(function* (
+    pending: PendingAsk,
+    reply: CarrierReply,
+    at: number,
+    job: ClaimedJob | null,
+    repeat_pause_ms: number | null = null
+  ) {
+    const checked = yield* logged(pending, Answering.checkReply(pending, reply, at))
+    let known: QuoteRequest | null = pending.request
+    const once = Effect.gen(function* () {
+      const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
+      known = null
+      // Nothing is left to answer where the request has been erased meanwhile.
+      const part: Partial<Part> =
+        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
+      yield* storage.commit(Change.make(pending.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
+    })
+    yield* retryOnConflict(once)
+  })
+
+  return { finish, load, settle }
+})

@@ -1,0 +1,124 @@
+import { Effect, Option } from "effect"
+import { Seal } from "../../access/Seal.ts"
+import { askTokens } from "../../access/Token.ts"
+import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
+import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
+import type { Assumed } from "../../lines/Application.ts"
+import { disclosed, type Line } from "../../lines/Line.ts"
+import { Lines } from "../../lines/Lines.ts"
+import type { LineName } from "../../lines/standard.ts"
+import { Storage } from "../../storage/Storage.ts"
+import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
+import { toMillis } from "../../wire/Timestamp.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+import type { PendingAsk } from "./PendingAsk.ts"
+
+/** A request with its facts opened. */
+export interface OpenedRequest {
+  readonly workspace_id: WorkspaceId
+  readonly request: QuoteRequest.QuoteRequest
+  readonly line: Line<LineName>
+  readonly assumed: Assumed
+  readonly credit_disclosed: boolean
+}
+
+/** Loads requests, and makes the asks for their carriers. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const adapters = yield* CarrierAdapters
+  const { open, askFor } = yield* makeAsks
+
+  /** Reads a request; null where it is gone. */
+  const request = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
+    Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (stored) =>
+      Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
+    )
+
+  /** An ask made to a carrier of this request, whatever its outcome; null where it cannot be made again. */
+  const pending = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    request: QuoteRequest.QuoteRequest,
+    of: { readonly carrier_id: string; readonly attempt: number; readonly now: number }
+  ) {
+    const candidate = candidates(adapters, request.environment, request.line).find(
+      ({ adapter }) => adapter.carrier.id === of.carrier_id
+    )
+    const asked_at = request.carriers.find(({ carrier }) => carrier.id === of.carrier_id)?.asked_at ?? null
+    if (candidate === undefined || asked_at === null || request.deadline_at === null) return null
+    const opened = yield* open(workspace_id, request)
+    if (opened === null) return null
+    const found: PendingAsk = {
+      workspace_id,
+      request,
+      line: opened.line,
+      candidate,
+      assumed: opened.assumed,
+      ask: yield* askFor(opened, candidate, {
+        attempt: of.attempt,
+        asked_at: toMillis(asked_at),
+        now: of.now,
+        deadline: toMillis(request.deadline_at)
+      }),
+      ordered: isOrdered(candidate, request)
+    }
+    return found
+  })
+
+  return { request, open, askFor, pending }
+})
+
+const makeAsks = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const lines = yield* Lines
+
+  /** Opens the facts of a request; null where they cannot be read (any more). */
+  const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
+    const line = lines.get(request.line)
+    if (line === undefined) return null
+    const stored = yield* storage.get({
+      workspace_id,
+      kind: ApplicationRecord.kind.name,
+      id: request.application_id
+    })
+    if (Option.isNone(stored)) return null
+    const record = ApplicationRecord.kind.value(stored.value)
+    const assumed = yield* ApplicationRecord.open(seal, line, record)
+    if (assumed === null) return null
+    const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }
+    return opened
+  })
+
+  /** What one carrier is asked. Times in milliseconds of workspace time. */
+  const askFor = Effect.fnUntraced(function* (
+    opened: OpenedRequest,
+    candidate: Candidate,
+    times: { readonly attempt: number; readonly asked_at: number; readonly now: number; readonly deadline: number }
+  ) {
+    const { request, assumed, workspace_id } = opened
+    const ask: CarrierAsk = {
+      line: request.line,
+      environment: request.environment,
+      facts: disclosed(opened.line, assumed, candidate.line.needs),
+      assumptions: assumed.assumptions,
+      credit_disclosed: opened.credit_disclosed,
+      idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(seal, workspace_id, request.id),
+      scenario: QuoteRequest.scenarioOf(request),
+      requested_at: toMillis(request.created_at),
+      ...times
+    }
+    return ask
+  })
+
+  return { open, askFor }
+})
+
+/** Whether a carrier's jobs run in the order of the workspace's timers: those of simulated carriers do. */
+export const isOrdered = (candidate: Candidate, request: QuoteRequest.QuoteRequest): boolean =>
+  request.environment === "sandbox" && candidate.adapter.simulation !== undefined
+
+/** Whether a carrier of this request has not answered yet, and still may. */
+export const isPending = (request: QuoteRequest.QuoteRequest, carrier_id: string): boolean =>
+  !QuoteRequest.isFinal(request) &&
+  request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")

@@ -1,0 +1,92 @@
+import { Effect } from "effect"
+import { Workspaces } from "../../access/Workspaces.ts"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import type { CarrierReply } from "../../carriers/Carrier.ts"
+import { type CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import * as Change from "../../storage/Change.ts"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import * as AskJobs from "./AskJobs.ts"
+import * as BegunAsk from "./BegunAsk.ts"
+import { logged, type PendingAsk } from "./PendingAsk.ts"
+
+/** Asks carriers, and polls those that have accepted an ask. */
+export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+  const workspaces = yield* Workspaces
+  const { finish, load, settle } = yield* AskJobs.make
+  const begin = yield* makeBegin
+
+  /** The moment of an answer: the job's where jobs run in order, else now, since real time has passed. */
+  const answeredAt = (pending: PendingAsk, at: number) =>
+    pending.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
+
+  const ask = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+    const payload = JobPayload.read(job, "ask_carrier")
+    const pending = yield* load(job, payload, at)
+    if (pending === null) return
+    if (isTooLate(pending)) return yield* settle(pending, silence, at, job)
+    const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
+    if (asked._tag === "in_doubt") return yield* settle(pending, silence, at, job)
+    if (asked._tag === "no_room") {
+      const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
+      return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
+    }
+    const now = yield* answeredAt(pending, at)
+    const pause_ms = mayRepeat(pending, asked.reply, now) ? yield* repeatPause : null
+    yield* settle(pending, asked.reply, now, job, pause_ms)
+  })
+
+  const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+    const { ref, ...payload } = JobPayload.read(job, "poll_carrier")
+    const pending = yield* load(job, payload, at)
+    if (pending === null) return
+    const { adapter } = pending.candidate
+    const polled = client.guarded(
+      () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
+      pending.candidate,
+      pending.ask
+    )
+    const reply = yield* logged(pending, polled)
+    // The carrier has accepted the ask: a poll that fails is no answer, and the next one may succeed.
+    const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
+    const now = yield* answeredAt(pending, at)
+    yield* settle(pending, reply.kind === "unavailable" ? again : reply, now, job)
+  })
+
+  return { ask, poll }
+})
+
+/**
+ * Stores that an ask begins, where the carrier cannot recognize a repeat; answers whether the ask may be made.
+ *
+ * A host that has begun it before may have made it, and nobody knows: such an ask is never made twice.
+ */
+const makeBegin = Effect.map(Storage, (storage) => ({ workspace_id, request, candidate }: PendingAsk, at: number) => {
+  if (candidate.line.idempotent) return Effect.succeed(true)
+  const writes = [BegunAsk.toStored(request.id, candidate.adapter.carrier.id, at)]
+  return commit(storage, Change.make(workspace_id, { writes })).pipe(
+    Effect.as(true),
+    Effect.catchTag("VersionConflict", () => Effect.succeed(false))
+  )
+})
+
+const failed_poll_after_ms = 10_000
+
+const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
+
+/** The outcome of an ask that cannot be made, or may have been made before. */
+const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
+
+/** Whether there is too little time left to ask. */
+const isTooLate = ({ candidate: { adapter, line }, ask }: PendingAsk): boolean =>
+  adapter.simulation === undefined && ask.deadline - ask.now < line.typical_ms
+
+/** An ask is repeated once, after an error or a time-out, where the carrier recognizes a repeat and time is left. */
+const mayRepeat = ({ ask, candidate: { adapter, line } }: PendingAsk, reply: CarrierReply, now: number): boolean =>
+  reply.kind === "unavailable" &&
+  (reply.reason === "carrier_error" || reply.reason === "timeout") &&
+  ask.attempt === 1 &&
+  line.idempotent &&
+  (adapter.simulation !== undefined || ask.deadline - now >= line.typical_ms)

@@ -1,0 +1,18 @@
+import { Schema } from "effect"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { QuoteRequestId } from "../../wire/Ids.ts"
+
+/** Marks in storage that the ask of one carrier for one request has begun. */
+export const kind = Kind.make({
+  name: "ask",
+  schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
+  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
+})
+
+/** The mark that an ask has begun: its first version is written once, by the host that makes the ask. */
+export const toStored = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord =>
+  kind.record(
+    { quote_request_id },
+    { id: `${quote_request_id} ${carrier_id}`, version: 1, created_at: at, updated_at: at }
+  )

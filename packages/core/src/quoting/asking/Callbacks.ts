@@ -1,0 +1,76 @@
+import { Effect, Predicate } from "effect"
+import { Seal } from "../../access/Seal.ts"
+import { askTokens } from "../../access/Token.ts"
+import { Workspaces } from "../../access/Workspaces.ts"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../../carriers/Carrier.ts"
+import { readable, unlessBroken } from "../../carriers/CarrierClient.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import * as AskJobs from "./AskJobs.ts"
+import * as AskLoading from "./AskLoading.ts"
+import { logged, logLate } from "./PendingAsk.ts"
+
+/** Takes in carriers' callbacks, and plays those of simulated carriers. */
+export const make = Effect.gen(function* () {
+  const workspaces = yield* Workspaces
+  const loading = yield* AskLoading.make
+  const { load, settle } = yield* AskJobs.make
+  const read = yield* makeRead
+
+  const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
+    const found = yield* read(carrier_id, sent)
+    if (found === null) return false
+    const { now } = yield* workspaces.moment(found.workspace_id)
+    const request = yield* loading.request(found.workspace_id, found.id)
+    const pending =
+      request !== null && AskLoading.isPending(request, carrier_id)
+        ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now })
+        : null
+    if (pending === null) yield* logLate(carrier_id, found.id)
+    else yield* settle(pending, found.reply, now, null)
+    return true
+  })
+
+  /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
+  const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+    const { ref, ...payload } = JobPayload.read(job, "carrier_callback")
+    const pending = yield* load(job, payload, at)
+    if (pending === null) return
+    const { adapter } = pending.candidate
+    const played = Effect.suspend(() => adapter.simulation?.callback(pending.ask, ref) ?? Effect.succeed(null))
+    const sent = yield* logged(pending, unlessBroken(null)(played))
+    const found = sent === null ? null : yield* read(adapter.carrier.id, sent)
+    yield* settle(pending, found?.reply ?? unreadable, at, job)
+  })
+
+  return { callback, play }
+})
+
+/** Reads the reply in a callback and the request that it is for; null where the callback is not genuine. */
+const makeRead = Effect.gen(function* () {
+  const adapters = yield* CarrierAdapters
+  const seal = yield* Seal
+
+  return Effect.fnUntraced(
+    function* (carrier_id: string, sent: CarrierCallback) {
+      const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+      if (adapter?.callback === undefined) return null
+      const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
+        unlessBroken(null)
+      )
+      if (!Predicate.isObject(read)) return null
+      const named = typeof read.ref === "string" ? yield* askTokens(carrier_id).read(seal, read.ref) : null
+      const broken = [...(named === null ? [noRef] : []), ...(read.reply?.kind === "pending" ? [noAnswer] : [])]
+      if (named === null || broken.length > 0) return yield* Effect.as(BrokenRule.log(broken), null)
+      const reply = yield* Effect.annotateLogs(readable(read.reply), { quote_request_id: named.id })
+      return { ...named, reply }
+    },
+    (read, carrier_id) => Effect.annotateLogs(read, { carrier_id })
+  )
+})
+
+const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
+
+const noRef = { path: "ref", message: "Must be the idempotency_key of an ask to this carrier." }
+const noAnswer = { path: "reply.kind", message: "Must not be pending: a callback brings the answer." }

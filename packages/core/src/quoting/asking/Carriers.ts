@@ -1,0 +1,45 @@
+import { Context, Effect, Layer } from "effect"
+import type { Seal } from "../../access/Seal.ts"
+import type { Workspaces } from "../../access/Workspaces.ts"
+import type { CarrierAdapters, CarrierCallback } from "../../carriers/Carrier.ts"
+import * as CarrierClient from "../../carriers/CarrierClient.ts"
+import type { JobHandlers } from "../../runner/JobHandler.ts"
+import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
+import type { Ids } from "../../wire/Ids.ts"
+import * as Asks from "./Asks.ts"
+import * as Callbacks from "./Callbacks.ts"
+import * as Collecting from "./Collecting.ts"
+import * as Refreshes from "./Refreshes.ts"
+
+/** Asks carriers and takes in what they answer. */
+export class Carriers extends Context.Service<
+  Carriers,
+  {
+    /** Takes in a carrier's callback; false where it is not genuine. A repeat or a late one changes nothing. */
+    readonly callback: (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, StorageUnavailable>
+    readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
+  }
+>()("@quotewire/core/Carriers") {
+  static readonly layer: Layer.Layer<Carriers, never, Storage | Seal | Ids | Workspaces | CarrierAdapters> =
+    Layer.effect(
+      Carriers,
+      Effect.gen(function* () {
+        // One for all: it counts what is under way with each carrier.
+        const client = yield* CarrierClient.make
+        const { ask, poll } = yield* Asks.make(client)
+        const { callback, play } = yield* Callbacks.make
+        return Carriers.of({
+          // A callback ends no job, so it has no lease to lose.
+          callback: (carrier_id, sent) =>
+            Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
+          jobs: {
+            collect: yield* Collecting.make(client),
+            ask_carrier: ask,
+            poll_carrier: poll,
+            carrier_callback: play,
+            refresh_quote: yield* Refreshes.make(client)
+          }
+        })
+      })
+    )
+}

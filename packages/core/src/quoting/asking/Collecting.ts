@@ -1,0 +1,100 @@
+import { Clock, Effect } from "effect"
+import { CarrierAdapters } from "../../carriers/Carrier.ts"
+import type { CarrierClient } from "../../carriers/CarrierClient.ts"
+import { type Candidate, candidates, whyNot } from "../../carriers/Eligibility.ts"
+import * as Fault from "../../concurrency/Fault.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
+import { Ids } from "../../wire/Ids.ts"
+import { type Part, requestEvent } from "../QuoteChange.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+import * as AskJobs from "./AskJobs.ts"
+import * as AskLoading from "./AskLoading.ts"
+
+/** Starts the collection of a queued request: decides who is asked, and stores all asks before any is made. */
+export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+  const ids = yield* Ids
+  const loading = yield* AskLoading.make
+  const { finish } = yield* AskJobs.make
+  const collection = yield* makeCollection
+
+  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+    const { quote_request_id } = JobPayload.read(job, "collect")
+    const request = yield* loading.request(job.workspace_id, quote_request_id)
+    if (request === null || request.status_details.reason !== "queued") return yield* finish(job)
+    const cannotStart = QuoteRequest.scenarioOf(request) === "cannot_start"
+    const opened = cannotStart ? null : yield* loading.open(job.workspace_id, request)
+    if (opened === null) {
+      return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
+    }
+    const real_now = yield* Clock.currentTimeMillis
+    const isOpen = (carrier_id: string) => client.isOpen(carrier_id, request.line, real_now)
+    yield* finish(job, yield* collection(opened, isOpen, at))
+  })
+})
+
+const makeCollection = Effect.gen(function* () {
+  const ids = yield* Ids
+  const adapters = yield* CarrierAdapters
+  const { askFor } = yield* AskLoading.make
+
+  /** The job of a carrier's first ask. That of a simulated one is due when its answer arrives: its time is workspace time. */
+  const firstAsk = Effect.fnUntraced(function* (
+    opened: AskLoading.OpenedRequest,
+    candidate: Candidate,
+    at: number,
+    deadline: number
+  ) {
+    const { adapter } = candidate
+    const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
+    const latency_ms = Fault.withoutMessage(() => adapter.simulation?.latency_ms(ask) ?? 0)
+    return JobPayload.make(
+      "ask_carrier",
+      { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
+      { due_at: at + latency_ms, ordered: AskLoading.isOrdered(candidate, opened.request) }
+    )
+  })
+
+  return Effect.fnUntraced(function* (
+    opened: AskLoading.OpenedRequest,
+    isOpen: (carrier_id: string) => boolean,
+    at: number
+  ) {
+    const { request, assumed } = opened
+    const deadline = at + QuoteRequest.collect_ms[request.environment]
+    const all = candidates(adapters, request.environment, request.line).map((candidate) => ({
+      candidate,
+      unasked: whyNot(candidate, assumed, {
+        scenario: QuoteRequest.scenarioOf(request),
+        credit_disclosed: opened.credit_disclosed,
+        circuit_open: isOpen(candidate.adapter.carrier.id)
+      })
+    }))
+    const results = all.map(({ candidate: { adapter }, unasked }) =>
+      unasked === null
+        ? QuoteRequest.asked(adapter.carrier, at)
+        : QuoteRequest.notAsked(adapter.carrier, unasked.reason, unasked.missing_facts)
+    )
+    const step = QuoteRequest.collect(request, results, at, deadline)
+    const part = partOf(ids, step, at)
+    if (QuoteRequest.isFinal(step.request)) return part
+    const asks = yield* Effect.forEach(
+      all.filter(({ unasked }) => unasked === null),
+      ({ candidate }) => firstAsk(opened, candidate, at, deadline)
+    )
+    return { ...part, jobs: [...asks, closing(request, deadline)] }
+  })
+})
+
+const partOf = (ids: Ids["Service"], step: QuoteRequest.Step, at: number): Part => ({
+  writes: [QuoteRequest.toStored(step.request)],
+  events: [requestEvent(ids, step, at)],
+  jobs: []
+})
+
+const closing = (request: QuoteRequest.QuoteRequest, deadline: number): NewJob =>
+  JobPayload.make(
+    "close_request",
+    { quote_request_id: request.id },
+    { due_at: deadline, ordered: request.environment === "sandbox" }
+  )

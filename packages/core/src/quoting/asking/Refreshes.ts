@@ -1,0 +1,57 @@
+import { Effect, Option } from "effect"
+import type { CarrierClient } from "../../carriers/CarrierClient.ts"
+import * as JobPayload from "../../runner/JobPayload.ts"
+import type { ClaimedJob } from "../../storage/Job.ts"
+import { Storage } from "../../storage/Storage.ts"
+import { Ids } from "../../wire/Ids.ts"
+import * as OfferRecord from "../OfferRecord.ts"
+import * as Quote from "../Quote.ts"
+import { deactivation, offered } from "../QuoteChange.ts"
+import { checkRefreshed, makeOrigin } from "./Answering.ts"
+import * as AskJobs from "./AskJobs.ts"
+import * as AskLoading from "./AskLoading.ts"
+import { logged } from "./PendingAsk.ts"
+
+/** Asks carriers whether their offers still stand, and stores a new version of each quote that has changed. */
+export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const loading = yield* AskLoading.make
+  const originOf = yield* makeOrigin
+  const { finish } = yield* AskJobs.make
+
+  return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
+    const { quote_id } = JobPayload.read(job, "refresh_quote")
+    const key = { workspace_id: job.workspace_id, id: quote_id }
+    const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
+    const offer = yield* storage.get({ ...key, kind: OfferRecord.kind.name })
+    if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
+    const quote = Quote.kind.value(stored.value)
+    const { carrier_id, offer_ref } = OfferRecord.kind.value(offer.value)
+    const request = yield* loading.request(job.workspace_id, quote.quote_request_id)
+    const pending =
+      request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
+        ? null
+        : yield* loading.pending(job.workspace_id, request, { carrier_id, attempt: 1, now: at })
+    if (pending === null) return yield* finish(job)
+    const found = yield* logged(pending, client.look(pending.candidate, pending.ask, offer_ref))
+    if (found.kind === "unavailable") return yield* finish(job)
+    if (found.kind === "withdrawn") {
+      return yield* finish(job, deactivation(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
+    }
+    const refreshed = { ...found.offer, reason: found.reason }
+    const checked = yield* logged(pending, checkRefreshed(pending, refreshed, at))
+    if (checked === null) return yield* finish(job)
+    const origin = yield* originOf(pending, quote.id, checked, at)
+    const made = {
+      quote: Quote.fromOffer(checked, origin, quote.version + 1),
+      offer: checked,
+      carrier_id,
+      line: pending.line,
+      created_at: stored.value.created_at,
+      at,
+      ordered: pending.ordered
+    }
+    yield* finish(job, offered(ids, made))
+  })
+})

@@ -1,0 +1,162 @@
+import { Clock, Effect, FiberSet, Metric } from "effect"
+import { Slot } from "../concurrency/Slot.ts"
+import * as Supervise from "../concurrency/supervise.ts"
+import type { ClaimedJob } from "../storage/Job.ts"
+import { type Claim, Storage } from "../storage/Storage.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as ClaimedJobs from "./ClaimedJobs.ts"
+
+/** How many jobs run at once, not counting those that wait for a carrier or an endpoint. */
+const max_running = 128
+/** How many jobs are held at once, those that wait for a carrier or an endpoint included. */
+const max_held = 2_000
+/** The longest rest between claims while jobs find storage away. */
+const longest_rest_ms = 15 * second_ms
+/** The wait before the next claim where due work was not given: another host holds it, or only a newer one can do it. */
+const not_given_ms = 100
+/** How long a stop waits for what is running. */
+const stop_ms = 5 * second_ms
+
+/** Claims jobs and runs them side by side, for ever; when its scope closes it finishes what runs and hands back the rest. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const { claim, run, runInOrder } = yield* ClaimedJobs.make
+
+  return Effect.gen(function* () {
+    const signal = yield* ClaimedJobs.wokenByJobs(storage, undefined)
+    const running = new Set<ClaimedJob>()
+    // Whether the last claim took all that there was room for: then room is a reason to look again.
+    let isFull = false
+    const makeRoom = () => {
+      if (isFull) signal.wake()
+    }
+    const outside = waitingOutside(makeRoom)
+    const losses = restingAfterLosses(signal.wake)
+    const fibers = yield* FiberSet.make()
+
+    const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
+      Effect.ensuring(
+        Effect.sync(() => {
+          for (const job of jobs) running.delete(job)
+          makeRoom()
+        })
+      )
+    const runOne = (job: ClaimedJob) => losses.watching(run(job)).pipe(leaving([job]))
+    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
+    // What is claimed is known to the stop, which hands it back: nothing comes between a claim and that.
+    const take = (room: number) =>
+      Effect.uninterruptible(
+        Effect.map(claim(room), (claimed) => {
+          for (const job of claimed.jobs) running.add(job)
+          return claimed
+        })
+      )
+
+    const round = Effect.gen(function* () {
+      yield* losses.rest
+      const room = Math.min(max_running - (running.size - outside.count()), max_held - running.size)
+      isFull = room <= 0
+      const asked_at = yield* Clock.currentTimeMillis
+      const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
+      if (room > 0) yield* measure(claimed, running.size - outside.count())
+      isFull = claimed.jobs.length >= room
+      for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
+      const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
+      const isLeft = next_due_at <= asked_at
+      if (isLeft && claimed.jobs.length > 0) return
+      const now = yield* Clock.currentTimeMillis
+      yield* signal.next(isLeft ? not_given_ms : Math.min(ClaimedJobs.poll_ms, Math.max(0, next_due_at - now)))
+    }).pipe(Effect.provideService(Slot, outside.slot))
+
+    const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
+      Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(ClaimedJobs.poll_ms))
+    )
+    // Registered before the loop, so it runs after the loop has been interrupted: nothing new is claimed any more.
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function* () {
+        yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
+        yield* Effect.ignore(storage.release([...running]))
+      })
+    )
+    yield* Effect.forkScoped(Supervise.forever("The look for work", unlessDown, ClaimedJobs.poll_ms))
+  })
+})
+
+const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
+  description: "Jobs that this process has taken.",
+  incremental: true
+})
+const runningJobs = Metric.gauge("quotewire_jobs_running", {
+  description: "Jobs that this process is at, those aside that wait for an endpoint or a carrier."
+})
+const oldestDueJob = Metric.gauge("quotewire_oldest_due_job_age_seconds", {
+  description: "How long the oldest job that is due and not taken has been due."
+})
+
+const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next_due_at">, running: number) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Metric.update(claimedJobs, claimed.jobs.length)
+  yield* Metric.update(runningJobs, running)
+  yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / second_ms)
+})
+
+/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` when one more does. */
+const waitingOutside = (left: () => void) => {
+  let count = 0
+  const leave = Effect.sync(() => {
+    count++
+    left()
+  })
+  const comeBack = Effect.sync(() => {
+    count--
+  })
+  return {
+    count: () => count,
+    slot: {
+      release: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          leave,
+          () => call,
+          () => comeBack
+        )
+    }
+  }
+}
+
+/**
+ * Rests before the next claim where a job has found storage away, longer from time to time until a job is done again.
+ *
+ * Such a job is as due as it was. Where it can be claimed and its outcome cannot be stored, on a full disk, it would go
+ * round and round, and its webhook be sent each time. `begin` wakes who looks for work, so that the rest begins at once.
+ */
+const restingAfterLosses = (begin: () => void) => {
+  let isLost = false
+  let rest_ms = ClaimedJobs.poll_ms
+  const lost = Effect.sync(() => {
+    isLost = true
+    begin()
+  })
+  const done = Effect.sync(() => {
+    rest_ms = ClaimedJobs.poll_ms
+  })
+  return {
+    watching: <E, R>(job: Effect.Effect<boolean, E, R>) =>
+      Effect.tap(
+        Effect.tapError(job, () => lost),
+        (isDone) => (isDone ? done : Effect.void)
+      ),
+    rest: Effect.suspend(() => {
+      if (!isLost) return Effect.void
+      isLost = false
+      const this_ms = rest_ms
+      rest_ms = Math.min(longest_rest_ms, 2 * rest_ms)
+      return Effect.sleep(this_ms)
+    })
+  }
+}
+
+/** Ordered jobs of one workspace stay together, in their order; every other job is on its own. */
+const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
+  const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
+  return [...groups.values()]
+}
