@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 
-// The package ships this folder as it is: the modules in `src/sql` and in `dist/sql` read the same files.
-const folder = new URL("./", import.meta.url)
+// The package ships `src/sql`: the build copies no SQL, so `dist/sql/files.js` reads it from there too.
+const folder = new URL("../../src/sql/", import.meta.url)
 
 const read = (path: string): string => readFileSync(new URL(path, folder), "utf8")
 
