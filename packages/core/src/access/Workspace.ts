@@ -16,7 +16,9 @@ export const Workspace = Schema.Struct({
   clock_target_ms: Schema.Int,
   active_scenario: Schema.NullOr(Schema.String),
   quotes_expired_at: Schema.NullOr(Schema.Int),
-  reset_count: Schema.Int
+  reset_count: Schema.Int,
+  /** How many of its resets have erased its data; equal to `reset_count` while none is under way. */
+  erased_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
 
@@ -39,7 +41,8 @@ export const create = (
   clock_target_ms: 0,
   active_scenario: null,
   quotes_expired_at: null,
-  reset_count: 0
+  reset_count: 0,
+  erased_count: 0
 })
 
 /** Workspace time at a moment of real time; both in milliseconds. */

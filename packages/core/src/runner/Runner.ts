@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, RcMap, type Scope, Semaphore } from "effect"
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Option, type Scope } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Signal from "../concurrency/Signal.ts"
 import { Slot } from "../concurrency/Slot.ts"
@@ -55,6 +55,7 @@ export class Runner extends Context.Service<
      * Runs every job that is due now, and what those leave behind that is due as well, until nothing is.
      *
      * For one workspace only its ordered jobs, waiting for those that another runner holds; else all, one after another.
+     * Callers that run one workspace's work at once only look at what another of them is doing: let them take turns.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /** Claims and runs for ever, side by side, until its scope closes; then it finishes what runs and hands back the rest. */
@@ -67,7 +68,6 @@ export class Runner extends Context.Service<
       const storage = yield* Storage
       const workspaces = yield* Workspaces
       const handlers = yield* Handlers
-      const inTurn = yield* makeTurns
       const runInOrder = yield* InOrder.make(storage, { every_ms: poll_ms, lease_ms })
 
       const momentOf = (job: ClaimedJob) =>
@@ -99,7 +99,7 @@ export class Runner extends Context.Service<
           Effect.tap(claim(100, workspace_id), ({ jobs }) => runInOrder(jobs, (job) => restore(run(job))))
         )
 
-      const runUntilDone = Effect.fnUntraced(function* (workspace_id: WorkspaceId | undefined) {
+      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
         const signal = yield* wokenByJobs(storage, workspace_id)
         let jobs = 0
         while (true) {
@@ -115,9 +115,6 @@ export class Runner extends Context.Service<
           }
         }
       }, Effect.scoped)
-
-      const runDue = (workspace_id?: WorkspaceId) =>
-        workspace_id === undefined ? runUntilDone(undefined) : inTurn(workspace_id, runUntilDone(workspace_id))
 
       return Runner.of({ runDue, forever: working({ storage, claim, run, runInOrder }) })
     })
@@ -224,14 +221,6 @@ const wokenByJobs = Effect.fnUntraced(function* (storage: Storage["Service"], wo
   })
   return signal
 })
-
-/** Lets those go one after another that run a workspace's work: each would only look at what another one is doing. */
-const makeTurns = Effect.map(
-  RcMap.make({ lookup: (_: WorkspaceId) => Semaphore.make(1) }),
-  (turns) =>
-    <A, E>(workspace_id: WorkspaceId, step: Effect.Effect<A, E>) =>
-      Effect.scoped(Effect.flatMap(RcMap.get(turns, workspace_id), (turn) => turn.withPermit(step)))
-)
 
 /** Counts the jobs that wait for the world outside, and tells when one more does. */
 const waitingOutside = (left: () => void) => {

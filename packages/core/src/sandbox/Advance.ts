@@ -1,10 +1,8 @@
-import { Effect, Option, Schema } from "effect"
+import { Schema } from "effect"
 import { advancing, type Workspace } from "../access/Workspace.ts"
-import { changeOf, type Workspaces } from "../access/Workspaces.ts"
+import type { Moment } from "../access/Workspaces.ts"
+import type { Decision } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
-import { commit } from "../storage/retryOnConflict.ts"
-import type { Storage } from "../storage/Storage.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** Where an advance is on its way to. A reset voids it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
@@ -21,38 +19,14 @@ export const kind = Kind.make({
 /** The id of an advance: of its call's key and seconds. */
 export const idOf = (key: string | null, seconds: number): string => `${seconds} ${key}`
 
-/** What an advance works with. */
-export interface Means {
-  readonly storage: Storage["Service"]
-  readonly workspaces: Workspaces["Service"]
-}
-
-/**
- * Accepts an advance once, under a name that stands for its call: everyone who runs the call, at whatever time, has the
- * same goal.
- *
- * The goal is a record that is written once, with the clock's new target and in the same change. It stays when the advance
- * has ended: the host may have died before the answer was kept, and another may have been paused before it began.
- */
-export const accept = Effect.fnUntraced(function* (
-  { storage, workspaces }: Means,
-  workspace_id: WorkspaceId,
-  name: string,
-  seconds: number
-) {
-  const stored = yield* storage.get({ workspace_id, kind: kind.name, id: name })
-  if (Option.isSome(stored)) return kind.value(stored.value)
-  const { workspace, now } = yield* workspaces.moment(workspace_id)
-  const begun = { ...advancing(workspace, seconds), version: workspace.version + 1 }
+/** Accepts an advance: the clock's new target. */
+export const accepted = ({ workspace, now }: Moment, seconds: number): Decision<Goal> => {
+  const begun = advancing(workspace, seconds)
   const { clock_target_ms, reset_count } = begun
-  const goal: Goal = { clock_target_ms, reset_count }
   // As old as its end: an advance of a year must not make its own goal a year old.
   const at = now + clock_target_ms - workspace.clock_offset_ms
-  const record = kind.record(goal, { id: name, version: 1, created_at: at, updated_at: at })
-  const change = changeOf(begun)
-  yield* commit(storage, { ...change, writes: [...change.writes, record] })
-  return goal
-})
+  return { value: { clock_target_ms, reset_count }, workspace: begun, at }
+}
 
 /** Whether an advance is over: its goal is reached, or a reset has put the clock back to a time in which it is no more. */
 export const isOver = (workspace: Workspace, goal: Goal): boolean =>
