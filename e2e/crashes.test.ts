@@ -24,7 +24,7 @@ describe("hosts on one PostgreSQL that die, are paused and lose it while two cal
             Effect.map(Layer.build(PgStorage.layer(options)), (opened) => Context.get(opened, Storage.Storage))
           )
           const own = Layer.succeed(Storage.Storage, yield* open)
-          yield* play(seed, open).pipe(Effect.provide(World.layer(own, { cryptography: NodeCrypto.layer })))
+          yield* play(seed, open).pipe(Effect.provide(World.World.layer(own, { cryptography: NodeCrypto.layer })))
           const waiting = "select lane, due_at, leased_until from quotewire.job where kind = 'deliver'"
           assert.deepStrictEqual(yield* Effect.promise(() => statements(url, waiting)), [])
         }).pipe(Effect.scoped),
