@@ -1,8 +1,11 @@
-import { Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { advancing, type Workspace } from "../access/Workspace.ts"
-import type { Moment } from "../access/Workspaces.ts"
-import type { Decision } from "../calls/acceptOnce.ts"
+import type { Workspaces } from "../access/Workspaces.ts"
+import { acceptOnce } from "../calls/acceptOnce.ts"
+import type { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"
+import type { Storage } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** Where an advance is on its way to. A reset voids it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
@@ -16,20 +19,35 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of an advance: of its call's key and seconds. */
-export const idOf = (key: string | null, seconds: number): string => `${seconds} ${key}`
-
-/** Accepts an advance: the clock's new target. */
-export const accepted = ({ workspace, now }: Moment, seconds: number): Decision<Goal> => {
-  const begun = advancing(workspace, seconds)
-  const { clock_target_ms, reset_count } = begun
-  // As old as its end: an advance of a year must not make its own goal a year old.
-  const at = now + clock_target_ms - workspace.clock_offset_ms
-  return { value: { clock_target_ms, reset_count }, workspace: begun, at }
+/** What an advance works with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly runner: Runner["Service"]
 }
 
+/** Accepts an advance: it sets the clock's new target. */
+export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
+  acceptOnce(means, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
+    const begun = advancing(workspace, seconds)
+    const { clock_target_ms, reset_count } = begun
+    // As old as its end: an advance of a year must not make its own goal a year old.
+    const at = now + clock_target_ms - workspace.clock_offset_ms
+    return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: begun, at })
+  })
+
+/** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
+export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Means, id: WorkspaceId, goal: Goal) {
+  const { workspace: seen } = yield* workspaces.moment(id)
+  const { next_due_at } = yield* runner.runDue(id)
+  if (isOver(seen, goal)) return "there"
+  const real_now = yield* Clock.currentTimeMillis
+  yield* workspaces.update(id, ({ workspace }) => movedOn(workspace, seen, goal, next_due_at, real_now))
+  return "on its way"
+})
+
 /** Whether an advance is over: its goal is reached, or a reset has put the clock back to a time in which it is no more. */
-export const isOver = (workspace: Workspace, goal: Goal): boolean =>
+const isOver = (workspace: Workspace, goal: Goal): boolean =>
   workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count
 
 /**
@@ -38,7 +56,7 @@ export const isOver = (workspace: Workspace, goal: Goal): boolean =>
  * `next_due_at` was found under the clock of `seen`, in real time. Where somebody else has moved the clock since, it says
  * nothing any more: the clock stays, so that it passes over nothing that is due.
  */
-export const movedOn = (
+const movedOn = (
   workspace: Workspace,
   seen: Workspace,
   goal: Goal,

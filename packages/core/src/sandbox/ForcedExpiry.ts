@@ -1,6 +1,6 @@
 import { Effect, Option, Schema } from "effect"
-import type { Moment, Workspaces } from "../access/Workspaces.ts"
-import type { Decision } from "../calls/acceptOnce.ts"
+import type { Workspaces } from "../access/Workspaces.ts"
+import { acceptOnce } from "../calls/acceptOnce.ts"
 import { deactivation } from "../quoting/QuoteChange.ts"
 import { quotes } from "../quoting/StoredRecords.ts"
 import * as Change from "../storage/Change.ts"
@@ -22,29 +22,27 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a forced expiry: of its call's key. */
-export const idOf = (key: string | null): string => `${key}`
-
-/** Accepts a forced expiry: the quotes that there are now expire. */
-export const accepted = ({ workspace, now: at }: Moment): Decision<ForcedExpiry> => ({
-  value: { at, reset_count: workspace.reset_count },
-  workspace: { ...workspace, quotes_expired_at: at },
-  at
-})
-
 /** What an expiry works with. */
-interface Means {
+export interface Means {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly ids: Ids["Service"]
 }
 
+/** Accepts a forced expiry: the quotes that there are now are to expire. */
+export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
+    Effect.succeed({
+      value: { at, reset_count: workspace.reset_count },
+      workspace: { ...workspace, quotes_expired_at: at },
+      at
+    })
+  )
+
 /** Takes out of offer every active quote that was there at the moment of the expiry. */
 export const expireQuotes = (means: Means, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
-  eachPage(
-    means.storage,
-    { workspace_id, kind: quotes.name, status: "active", order: "oldest", limit: 100 },
-    (page) => Effect.forEach(page, ({ id }) => retryOnConflict(expire(means, workspace_id, id, expiry)), { discard: true })
+  eachPage(means.storage, { workspace_id, kind: quotes.name, status: "active", order: "oldest", limit: 100 }, (page) =>
+    Effect.forEach(page, ({ id }) => retryOnConflict(expire(means, workspace_id, id, expiry)), { discard: true })
   )
 
 /** Takes one quote out of offer, if it still is: somebody may have been faster. */

@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, type Moment, restsOn, type Workspaces } from "../access/Workspaces.ts"
-import type { Decision } from "../calls/acceptOnce.ts"
+import { changeOf, restsOn, type Workspaces } from "../access/Workspaces.ts"
+import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import type { Erased, Storage } from "../storage/Storage.ts"
@@ -20,33 +20,33 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a reset: of its call's key. */
-export const idOf = (key: string | null): string => `${key}`
+/** What a reset works with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
+}
 
 /** Accepts a reset: the clock is back at real time, and the data is to be erased. */
-export const accepted = ({ workspace, now }: Moment): Decision<Accepted> => {
-  const emptied: Workspace = {
-    ...workspace,
-    clock_offset_ms: 0,
-    clock_target_ms: 0,
-    active_scenario: null,
-    quotes_expired_at: null,
-    reset_count: workspace.reset_count + 1
-  }
-  const { reset_count } = emptied
-  return { value: { reset_count }, workspace: emptied, at: now - workspace.clock_offset_ms }
-}
+export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
+    const emptied: Workspace = {
+      ...workspace,
+      clock_offset_ms: 0,
+      clock_target_ms: 0,
+      active_scenario: null,
+      quotes_expired_at: null,
+      reset_count: workspace.reset_count + 1
+    }
+    const { reset_count } = emptied
+    return Effect.succeed({ value: { reset_count }, workspace: emptied, at: now - workspace.clock_offset_ms })
+  })
 
 /**
  * Erases what an accepted reset is to erase, and says so in the workspace; nothing where somebody has done it already.
  *
  * Erasing rests on the workspace as it was seen: who was paused meanwhile erases nothing that came after the reset.
  */
-export const finish = (
-  { storage, workspaces }: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },
-  workspace_id: WorkspaceId,
-  { reset_count }: Accepted
-) =>
+export const finish = ({ storage, workspaces }: Means, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
   Effect.suspend(() => {
     let removed: Erased = { records: {}, events: 0, jobs: 0 }
     const once = Effect.gen(function* () {
@@ -65,7 +65,9 @@ export const finish = (
 const sum = (one: Erased, other: Erased): Erased => {
   const names = new Set([...Object.keys(one.records), ...Object.keys(other.records)])
   return {
-    records: Object.fromEntries([...names].map((name) => [name, (one.records[name] ?? 0) + (other.records[name] ?? 0)])),
+    records: Object.fromEntries(
+      [...names].map((name) => [name, (one.records[name] ?? 0) + (other.records[name] ?? 0)])
+    ),
     events: one.events + other.events,
     jobs: one.jobs + other.jobs
   }

@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
-import { acceptOnce } from "../calls/acceptOnce.ts"
 import type { Call } from "../calls/Call.ts"
 import { Revisions } from "../calls/Revisions.ts"
 import { makeTurns } from "../concurrency/turns.ts"
@@ -56,7 +55,7 @@ export class Sandbox extends Context.Service<
         const retention = yield* Retention
         const revisions = yield* Revisions
         const ids = yield* Ids
-        const means = { storage, workspaces, revisions, ids }
+        const means = { storage, workspaces, runner, revisions, ids }
         // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
         const inTurn = yield* makeTurns<WorkspaceId>()
 
@@ -93,39 +92,22 @@ export class Sandbox extends Context.Service<
           return yield* answer("select_scenario", saved)
         })
 
-        /** Does what is due, and moves the clock on to the next due time or to the goal; answers whether it was there. */
-        const step = Effect.fnUntraced(function* (id: WorkspaceId, goal: Advance.Goal) {
-          const { workspace: seen } = yield* workspaces.moment(id)
-          const { next_due_at } = yield* runner.runDue(id)
-          if (Advance.isOver(seen, goal)) return true
-          const real_now = yield* Clock.currentTimeMillis
-          yield* workspaces.update(id, ({ workspace }) =>
-            Advance.movedOn(workspace, seen, goal, next_due_at, real_now)
-          )
-          return false
-        })
-
         const advanceTime = Effect.fnUntraced(
           function* (call: Call, seconds: number) {
             const workspace_id = call.caller.workspace_id
-            const name = { workspace_id, id: Advance.idOf(call.idempotency_key, seconds) }
-            const goal = yield* acceptOnce(means, Advance.kind, name, (moment) =>
-              Effect.succeed(Advance.accepted(moment, seconds))
-            )
-            while (!(yield* inTurn(workspace_id, step(workspace_id, goal)))) {}
+            const goal = yield* Advance.accept(means, workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, Advance.step(means, workspace_id, goal))
+            while ((yield* step) === "on its way") {}
             yield* retention.sweep(workspace_id)
             const { workspace } = yield* workspaces.moment(workspace_id)
             return yield* answer("advance_time", workspace)
           },
-          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => onItsWay })
+          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillOnItsWay })
         )
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const name = { workspace_id, id: ForcedExpiry.idOf(call.idempotency_key) }
-          const expiry = yield* acceptOnce(means, ForcedExpiry.kind, name, (moment) =>
-            Effect.succeed(ForcedExpiry.accepted(moment))
-          )
+          const expiry = yield* ForcedExpiry.accept(means, workspace_id, call.idempotency_key)
           yield* ForcedExpiry.expireQuotes(means, workspace_id, expiry)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("force_expiry", workspace)
@@ -133,10 +115,7 @@ export class Sandbox extends Context.Service<
 
         const reset = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const name = { workspace_id, id: Reset.idOf(call.idempotency_key) }
-          const accepted = yield* acceptOnce(means, Reset.kind, name, (moment) =>
-            Effect.succeed(Reset.accepted(moment))
-          )
+          const accepted = yield* Reset.accept(means, workspace_id, call.idempotency_key)
           const erased = yield* Reset.finish(means, workspace_id, accepted)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("reset", workspace, { removed: removedOf(erased) })
@@ -161,7 +140,7 @@ export class Sandbox extends Context.Service<
  */
 const longest_advance_ms = 45 * second_ms
 
-const onItsWay = Effect.fail(
+const stillOnItsWay = Effect.fail(
   ApiError.make("conflict", {
     message: "The clock is still on its way: send the call again, with the same Idempotency-Key.",
     retry_action: "wait"

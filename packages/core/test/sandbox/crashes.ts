@@ -13,7 +13,8 @@ const event_types = [
 /** Subscribes the endpoint to everything. */
 export const subscribe = create({ event_types }, { idempotency_key: "subscribe" })
 /** Starts the nth request, once. */
-export const startNth = (nth: number) => start({ line: "renters", scenario: "quotes_ready", request_key: `start-${nth}` })
+export const startNth = (nth: number) =>
+  start({ line: "renters", scenario: "quotes_ready", request_key: `start-${nth}` })
 
 /** Lets time pass, when everything that it has set off before is still. */
 const pass = (ms: number) => Effect.andThen(Hosts.still, TestClock.adjust(ms))

@@ -3,8 +3,8 @@ import { restsOn, type Workspaces } from "../../access/Workspaces.ts"
 import { acceptOnce } from "../../calls/acceptOnce.ts"
 import type { Revisions } from "../../calls/Revisions.ts"
 import type { Event } from "../../events/Event.ts"
-import * as Change from "../../storage/Change.ts"
 import type { StoredEvent } from "../../storage/Change.ts"
+import * as Change from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
 import type { Storage } from "../../storage/Storage.ts"
@@ -158,7 +158,11 @@ const turnsOf = Effect.fnUntraced(function* (
 })
 
 /** Makes the next attempt of a replay; answers the replay where it is over, else null. */
-const sendNext = Effect.fnUntraced(function* (means: Means, { workspace_id, id }: Name, turns: ReadonlyArray<Turn | null>) {
+const sendNext = Effect.fnUntraced(function* (
+  means: Means,
+  { workspace_id, id }: Name,
+  turns: ReadonlyArray<Turn | null>
+) {
   const { storage, workspaces } = means
   const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
   if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))

@@ -24,8 +24,7 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
     yield* eachPage(
       storage,
       { workspace_id, kind: Subscription.kind.name, status, order: "oldest", limit: 100 },
-      (page) =>
-        Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, at, expects), { discard: true })
+      (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, at, expects), { discard: true })
     )
   }
 })
