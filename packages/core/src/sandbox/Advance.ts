@@ -29,7 +29,7 @@ export interface Means {
 /** Accepts an advance: it sets the clock's new target. */
 export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
   acceptOnce(means, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
-    const begun = advancing(workspace, seconds)
+    const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
     const { clock_target_ms, reset_count } = begun
     // As old as its end: an advance of a year must not make its own goal a year old.
     const at = now + clock_target_ms - workspace.clock_offset_ms
@@ -66,5 +66,5 @@ const movedOn = (
   const { clock_offset_ms } = workspace
   if (isOver(workspace, goal) || clock_offset_ms !== seen.clock_offset_ms) return workspace
   const reach = next_due_at === null ? goal.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
-  return { ...workspace, clock_offset_ms: Math.min(goal.clock_target_ms, reach) }
+  return { ...workspace, clock_offset_ms: Math.min(goal.clock_target_ms, reach), clock_moved_at: real_now }
 }

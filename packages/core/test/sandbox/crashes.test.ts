@@ -77,6 +77,28 @@ describe("hosts that die, are paused and lose storage while two callers advance 
   }
 })
 
+describe("an advance that was given up", () => {
+  it.effect("does not make the webhooks of later events wait for each other", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      let commits = Number.NEGATIVE_INFINITY
+      const strike: Hosts.Strike = (operation) => (operation === "commit" && ++commits === 4 ? "dies after" : null)
+      const { call, callOnce, endpoint, hosts } = yield* service(strike, undefined, { send_takes_ms: () => 2_000 })
+      const { url } = yield* ending(call(subscribe))
+      yield* ending(call(startNth(1)))
+      commits = 0
+      yield* callOnce(advance(60, { idempotency_key: "given-up" }))
+      assert.isTrue(hosts[0].isDead())
+      yield* TestClock.adjust("3 minutes")
+      const before = endpoint.sent.length
+      for (const nth of [2, 3, 4]) yield* ending(call(startNth(nth)))
+      yield* TestClock.adjust("3 seconds")
+      assert.isAbove(endpoint.sent.length - before, 2)
+      assert.isAbove(endpoint.most(url ?? ""), 1)
+    }).pipe(Effect.provide(world()), Effect.scoped)
+  )
+})
+
 const nothing: Effect.Effect<unknown, unknown> = Effect.void
 
 /** Another host moves the clock one step while this one has looked when the next job is due, and not moved it yet. */

@@ -30,8 +30,12 @@ export const ending = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effec
 })
 
 /** Two hosts that are struck, and who calls them; the endpoint that their webhooks go to. */
-export const service = Effect.fnUntraced(function* (strike: Hosts.Strike, open?: Hosts.HostOptions["open"]) {
-  const endpoint = endpoints()
+export const service = Effect.fnUntraced(function* (
+  strike: Hosts.Strike,
+  open?: Hosts.HostOptions["open"],
+  script?: Parameters<typeof endpoints>[0]
+) {
+  const endpoint = endpoints(script)
   const options = { webhooks: endpoint.layer, ...(open !== undefined && { open }) }
   const hosts: [Hosts.Host, Hosts.Host] = [yield* Hosts.begin(strike, options), yield* Hosts.begin(strike, options)]
   const call = Hosts.callerOf(hosts, strike, options)
@@ -52,7 +56,7 @@ export const service = Effect.fnUntraced(function* (strike: Hosts.Strike, open?:
   })
   /** Calls the first host once, as a caller does that gives up. */
   const callOnce = (effect: Parameters<typeof call>[0]) => ending(Effect.timeoutOption(hosts[0].ask(effect), 40_000))
-  return { call, callOnce, outcome, hosts }
+  return { call, callOnce, outcome, hosts, endpoint }
 })
 
 /**
