@@ -14,10 +14,13 @@ import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
 import * as RequestKey from "./quoting/RequestKey.ts"
 import * as Advance from "./sandbox/Advance.ts"
+import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
+import * as Reset from "./sandbox/Reset.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
 import * as HandedOver from "./webhooks/deliveries/HandedOver.ts"
+import * as Replaying from "./webhooks/deliveries/Replaying.ts"
 import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
@@ -32,6 +35,8 @@ export const kinds: Kind.Kinds = Kind.list([
   RememberedCall.kind,
   RequestLogEntry.kind,
   Advance.kind,
+  ForcedExpiry.kind,
+  Reset.kind,
   QuoteRequest.kind,
   Quote.kind,
   OfferRecord.kind,
@@ -46,5 +51,6 @@ export const kinds: Kind.Kinds = Kind.list([
   TwoStepCalls.kind,
   HandedOver.tests,
   HandedOver.replays,
+  Replaying.kind,
   FeedbackReport.kind
 ])

@@ -26,6 +26,7 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
     erase: (erasure) =>
       Effect.suspend(() => {
         const erased = store.erase(erasure)
+        if (erased instanceof Storage.VersionConflict) return Effect.fail(erased)
         const { workspace_id } = erasure
         return Effect.as(hints.tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
       }),

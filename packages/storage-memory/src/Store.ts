@@ -56,8 +56,11 @@ export class Store {
     for (const lease of leases) this.jobs.release(lease)
   }
 
-  erase(erasure: Storage.Erasure): Storage.Erased {
+  erase(erasure: Storage.Erasure): Storage.Erased | Storage.VersionConflict {
     const workspace = this.workspaces.get(erasure.workspace_id)
+    const expects = erasure.what === "workspace" ? (erasure.expects ?? []) : []
+    const changed = expects.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
+    if (changed !== undefined) return new Storage.VersionConflict({ kind: changed.kind, id: changed.id })
     if (workspace === undefined) return { records: {}, events: 0, jobs: 0 }
     switch (erasure.what) {
       case "workspace":

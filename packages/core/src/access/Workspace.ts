@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import * as Kind from "../storage/Kind.ts"
 import { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import { minute_ms } from "../wire/Timestamp.ts"
 import { Environment } from "./Caller.ts"
 
 /** One organization in one environment: the unit of isolation. It owns everything that is looked up for a caller. */
@@ -14,9 +15,14 @@ export const Workspace = Schema.Struct({
   clock_offset_ms: Schema.Int,
   /** Where the clock is on its way to while time is being advanced; equal to the offset otherwise. */
   clock_target_ms: Schema.Int,
+  clock_moved_at: Schema.Int.annotate({
+    description: "Milliseconds of real time: when an advance last began, or took a step"
+  }),
   active_scenario: Schema.NullOr(Schema.String),
   quotes_expired_at: Schema.NullOr(Schema.Int),
-  reset_count: Schema.Int
+  reset_count: Schema.Int,
+  /** How many of its resets have erased its data; equal to `reset_count` while none is under way. */
+  erased_count: Schema.Int
 })
 export type Workspace = typeof Workspace.Type
 
@@ -37,16 +43,28 @@ export const create = (
   created_at,
   clock_offset_ms: 0,
   clock_target_ms: 0,
+  clock_moved_at: created_at,
   active_scenario: null,
   quotes_expired_at: null,
-  reset_count: 0
+  reset_count: 0,
+  erased_count: 0
 })
 
 /** Workspace time at a moment of real time; both in milliseconds. */
 export const timeOf = (workspace: Workspace, real_now: number): number => real_now + workspace.clock_offset_ms
 
 /** A workspace whose clock is to be advanced: advances at once add up, and none is lost. */
-export const advancing = (workspace: Workspace, seconds: number): Workspace => ({
+export const advancing = (workspace: Workspace, seconds: number, real_now: number): Workspace => ({
   ...workspace,
-  clock_target_ms: workspace.clock_target_ms + seconds * 1_000
+  clock_target_ms: workspace.clock_target_ms + seconds * 1_000,
+  clock_moved_at: real_now
 })
+
+/** An advance is given up when it has not taken a step for so long: longer than what a dead host held delays one. */
+const given_up_after_ms = minute_ms
+
+/** How far the clock of a workspace is still to go now, in milliseconds; nowhere where the advance is given up. */
+export const wayToGo = (workspace: Workspace, real_now: number): number => {
+  const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
+  return real_now - clock_moved_at > given_up_after_ms ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
+}

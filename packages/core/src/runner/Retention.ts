@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import type { Kinds } from "../storage/Kind.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directory, type Erasure, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
@@ -61,20 +61,24 @@ export class Retention extends Context.Service<
         const workspaces = yield* Workspaces
         const periods = yield* RetentionPeriods
 
+        // What is old expects nothing, so nothing refuses to erase it.
+        const erase = (erasure: Erasure) =>
+          Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
+
         const sweepKind = Effect.fnUntraced(function* (
           workspace_id: WorkspaceId,
           kind: string,
           created_before: number
         ) {
           while (true) {
-            const erased = yield* storage.erase({ what: "records", workspace_id, kind, created_before, limit: batch })
+            const erased = yield* erase({ what: "records", workspace_id, kind, created_before, limit: batch })
             if ((erased.records[kind] ?? 0) < batch) return
           }
         })
 
         const sweepEvents = Effect.fnUntraced(function* (workspace_id: WorkspaceId, occurred_before: number) {
           while (true) {
-            const erased = yield* storage.erase({ what: "events", workspace_id, occurred_before, limit: batch })
+            const erased = yield* erase({ what: "events", workspace_id, occurred_before, limit: batch })
             if (erased.events < batch) return
           }
         })

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, RcMap, type Scope, Semaphore } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import type { Workspaces } from "../access/Workspaces.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
@@ -24,6 +24,7 @@ export class Runner extends Context.Service<
      * Runs every job that is due now, and what those leave behind that is due as well, until nothing is.
      *
      * For one workspace only its ordered jobs, waiting for those that another runner holds; else all, one after another.
+     * Callers that run one workspace's work at once only look at what another of them is doing: let them take turns.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
     /** Claims and runs for ever, side by side, until its scope closes; then it finishes what runs and hands back the rest. */
@@ -34,7 +35,6 @@ export class Runner extends Context.Service<
     Runner,
     Effect.gen(function* () {
       const storage = yield* Storage
-      const inTurn = yield* makeTurns
       const { claim, run, runInOrder } = yield* ClaimedJobs.make
       const forever = yield* WorkLoop.make
 
@@ -44,7 +44,7 @@ export class Runner extends Context.Service<
           Effect.tap(claim(100, workspace_id), ({ jobs }) => runInOrder(jobs, (job) => restore(run(job))))
         )
 
-      const runUntilDone = Effect.fnUntraced(function* (workspace_id: WorkspaceId | undefined) {
+      const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
         const signal = yield* ClaimedJobs.wokenByJobs(storage, workspace_id)
         let jobs = 0
         while (true) {
@@ -61,9 +61,6 @@ export class Runner extends Context.Service<
         }
       }, Effect.scoped)
 
-      const runDue = (workspace_id?: WorkspaceId) =>
-        workspace_id === undefined ? runUntilDone(undefined) : inTurn(workspace_id, runUntilDone(workspace_id))
-
       return Runner.of({ runDue, forever })
     })
   )
@@ -73,11 +70,3 @@ export class Runner extends Context.Service<
     Effect.flatMap(Runner, (runner) => runner.forever)
   )
 }
-
-/** Lets those go one after another that run a workspace's work: each would only look at what another one is doing. */
-const makeTurns = Effect.map(
-  RcMap.make({ lookup: (_: WorkspaceId) => Semaphore.make(1) }),
-  (turns) =>
-    <A, E>(workspace_id: WorkspaceId, step: Effect.Effect<A, E>) =>
-      Effect.scoped(Effect.flatMap(RcMap.get(turns, workspace_id), (turn) => turn.withPermit(step)))
-)

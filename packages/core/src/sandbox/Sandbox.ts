@@ -1,22 +1,21 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { Revisions } from "../calls/Revisions.ts"
-import { type LineSet, Lines } from "../lines/Lines.ts"
-import * as Quote from "../quoting/Quote.ts"
-import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
+import { makeTurns } from "../concurrency/turns.ts"
+import { Lines } from "../lines/Lines.ts"
 import { Retention } from "../runner/Retention.ts"
 import { Runner } from "../runner/Runner.ts"
-import * as Change from "../storage/Change.ts"
-import { eachPage } from "../storage/eachPage.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import { type ReplayCode, replayEvents, tellings } from "../webhooks/deliveries/Replaying.ts"
-import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
+import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import { second_ms } from "../wire/Timestamp.ts"
 import * as Advance from "./Advance.ts"
+import * as ForcedExpiry from "./ForcedExpiry.ts"
+import * as Reset from "./Reset.ts"
 import { type Control, type ControlResult, type SandboxWorkspace, viewOf } from "./SandboxViews.ts"
 
 /** The controls of a sandbox workspace (api.md, Sandbox). */
@@ -32,8 +31,13 @@ export class Sandbox extends Context.Service<
     /**
      * Moves the workspace's clock, and returns when everything that fell due on the way has happened, in due order and
      * each at its own time: one long advance leaves the same feed as many short ones.
+     *
+     * Refuses with `conflict` (`wait`) where that takes too long: a repeat goes on.
      */
-    readonly advanceTime: (call: Call, seconds: number) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
+    readonly advanceTime: (
+      call: Call,
+      seconds: number
+    ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"conflict"> | StorageUnavailable>
     /** Lets every active quote expire now. */
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Sends the recorded events to the subscriptions again, in one of five ways. */
@@ -53,6 +57,9 @@ export class Sandbox extends Context.Service<
         const revisions = yield* Revisions
         const ids = yield* Ids
         const lines = yield* Lines
+        const means = { storage, workspaces, runner, revisions, ids, lines }
+        // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
+        const inTurn = yield* makeTurns<WorkspaceId>()
 
         const answer = (
           control: Control,
@@ -70,11 +77,12 @@ export class Sandbox extends Context.Service<
           )
 
         const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
-          const { workspace, now } = yield* workspaces.moment(call.caller.workspace_id)
-          const deliveries = yield* replayEvents({ storage, revisions }, workspace.id, code, now)
+          const workspace_id = call.caller.workspace_id
+          const { id, deliveries } = yield* replayEvents(means, workspace_id, code, call.idempotency_key)
+          const { workspace } = yield* workspaces.moment(workspace_id)
           const { notice, recovery } = tellings[code]
           return yield* answer("replay_events", workspace, {
-            replay: { id: ids.replay(), scenarioCode: code, notice, recovery, deliveries }
+            replay: { id, scenarioCode: code, notice, recovery, deliveries }
           })
         })
 
@@ -86,40 +94,33 @@ export class Sandbox extends Context.Service<
           return yield* answer("select_scenario", saved)
         })
 
-        const advanceTime = Effect.fnUntraced(function* (call: Call, seconds: number) {
-          const id = call.caller.workspace_id
-          const name = Advance.idOf(call.idempotency_key, seconds)
-          const goal = yield* retryOnConflict(Advance.accept({ storage, workspaces }, id, name, seconds))
-          while (true) {
-            const { workspace: seen } = yield* workspaces.moment(id)
-            const { next_due_at } = yield* runner.runDue(id)
-            if (Advance.isOver(seen, goal)) break
-            const real_now = yield* Clock.currentTimeMillis
-            yield* workspaces.update(id, ({ workspace }) =>
-              Advance.movedOn(workspace, seen, goal, next_due_at, real_now)
-            )
-          }
-          yield* retention.sweep(id)
-          const { workspace } = yield* workspaces.moment(id)
-          return yield* answer("advance_time", workspace)
-        })
+        const advanceTime = Effect.fnUntraced(
+          function* (call: Call, seconds: number) {
+            const workspace_id = call.caller.workspace_id
+            const goal = yield* Advance.accept(means, workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, Advance.step(means, workspace_id, goal))
+            while ((yield* step) === "on its way") {}
+            yield* retention.sweep(workspace_id)
+            const { workspace } = yield* workspaces.moment(workspace_id)
+            return yield* answer("advance_time", workspace)
+          },
+          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillOnItsWay })
+        )
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const { now } = yield* workspaces.moment(workspace_id)
-          yield* expireQuotes(storage, ids, lines, workspace_id, now)
-          const saved = yield* workspaces.update(workspace_id, ({ workspace }) => ({
-            ...workspace,
-            quotes_expired_at: now
-          }))
-          return yield* answer("force_expiry", saved)
+          const expiry = yield* ForcedExpiry.accept(means, workspace_id, call.idempotency_key)
+          yield* ForcedExpiry.expireQuotes(means, workspace_id, expiry)
+          const { workspace } = yield* workspaces.moment(workspace_id)
+          return yield* answer("force_expiry", workspace)
         })
 
         const reset = Effect.fnUntraced(function* (call: Call) {
-          const saved = yield* workspaces.update(call.caller.workspace_id, ({ workspace }) => emptied(workspace))
-          const erased = yield* storage.erase({ what: "workspace", workspace_id: saved.id })
-          yield* restartSubscriptions(storage, saved.id, yield* Clock.currentTimeMillis)
-          return yield* answer("reset", saved, { removed: removedOf(erased) })
+          const workspace_id = call.caller.workspace_id
+          const accepted = yield* Reset.accept(means, workspace_id, call.idempotency_key)
+          const erased = yield* Reset.finish(means, workspace_id, accepted)
+          const { workspace } = yield* workspaces.moment(workspace_id)
+          return yield* answer("reset", workspace, { removed: removedOf(erased) })
         })
 
         return Sandbox.of({
@@ -135,36 +136,18 @@ export class Sandbox extends Context.Service<
     )
 }
 
-/** Takes every active quote out of offer. */
-const expireQuotes = Effect.fnUntraced(function* (
-  storage: Storage["Service"],
-  ids: Ids["Service"],
-  lines: LineSet,
-  workspace_id: WorkspaceId,
-  now: number
-) {
-  /** Takes one quote out of offer, if it still is: somebody may have been faster. */
-  const expire = Effect.fnUntraced(function* (id: string) {
-    const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
-    if (Option.isNone(quote) || quote.value.status !== "active") return
-    const change = Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", now))
-    yield* commit(storage, change)
-  })
-  yield* eachPage(
-    storage,
-    { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 },
-    (page) => Effect.forEach(page, ({ id }) => retryOnConflict(expire(id)), { discard: true })
-  )
-})
+/**
+ * An advance answers within this time, in milliseconds: longer than a lease, so that it takes over what a dead host held,
+ * and shorter than callers and proxies wait.
+ */
+const longest_advance_ms = 45 * second_ms
 
-const emptied = (workspace: Workspace): Workspace => ({
-  ...workspace,
-  clock_offset_ms: 0,
-  clock_target_ms: 0,
-  active_scenario: null,
-  quotes_expired_at: null,
-  reset_count: workspace.reset_count + 1
-})
+const stillOnItsWay = Effect.fail(
+  ApiError.make("conflict", {
+    message: "The clock is still on its way: send the call again, with the same Idempotency-Key.",
+    retry_action: "wait"
+  })
+)
 
 const removedOf = (erased: Erased): ControlResult["removed"] => ({
   quote_requests: erased.records.quote_request ?? 0,

@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
-import type { Change, Hint, StoredRecord } from "./Change.ts"
+import type { Change, Hint, Seen, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease } from "./Job.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
@@ -53,8 +53,11 @@ export interface Claim {
 
 /** What to erase. */
 export type Erasure =
-  /** Everything of a workspace but what survives a reset. */
-  | { readonly what: "workspace"; readonly workspace_id: WorkspaceId }
+  /**
+   * Everything of a workspace but what survives a reset. Each record that it `expects` must be as it was seen, else nothing
+   * is erased: `VersionConflict`.
+   */
+  | { readonly what: "workspace"; readonly workspace_id: WorkspaceId; readonly expects?: ReadonlyArray<Seen> }
   /** Records of one kind that were created before a moment of workspace time, with their children where the kind says so. */
   | {
       readonly what: "records"
@@ -120,8 +123,8 @@ export class Storage extends Context.Service<
     readonly claim: (query: ClaimQuery) => Effect.Effect<Claim, StorageUnavailable>
     /** Gives jobs back before their leases end, as due as they were. Leases that are lost already are passed over. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
-    /** Erases for good. */
-    readonly erase: (erasure: Erasure) => Effect.Effect<Erased, StorageUnavailable>
+    /** Erases for good. Only what expects something can be refused. */
+    readonly erase: (erasure: Erasure) => Effect.Effect<Erased, VersionConflict | StorageUnavailable>
     /**
      * Adds to shared counts, each named once, and answers their totals in the same order. A count is forgotten when its
      * window is over at `now`.

@@ -1,9 +1,16 @@
 import { Data, Effect, Option } from "effect"
 import { kinds } from "../kinds.ts"
-import type { StoredRecord } from "../storage/Change.ts"
+import type { Seen, StoredRecord } from "../storage/Change.ts"
 import type { Lease, NewJob } from "../storage/Job.ts"
 import type { RecordQuery } from "../storage/Page.ts"
-import { type ClaimQuery, Storage } from "../storage/Storage.ts"
+import {
+  type ClaimQuery,
+  type LeaseLost,
+  Storage,
+  type StorageUnavailable,
+  type VersionConflict
+} from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import { follow } from "./storage/claims.ts"
 import { expectSame, expectTrue } from "./storage/expect.ts"
 import { type History, histories, type Step } from "./storage/History.ts"
@@ -69,6 +76,23 @@ const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payl
 const leasesAt = (run: Run, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
   fromNewest.flatMap((place) => run.leases.at(-1 - place) ?? [])
 
+/** What steps expect, by what is stored now. */
+const expectsOf = (
+  model: Model,
+  workspace_id: WorkspaceId,
+  expects: StepOf<"commit">["expects"]
+): ReadonlyArray<Seen> =>
+  expects.map(({ kind, place, step }) => {
+    const id = idOf(kind, place)
+    return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
+  })
+
+/** A refusal as the model tells it. */
+const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
+  if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
+  return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
+}
+
 const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
   const { model } = run
   const workspace_id = Sample.workspace(step.workspace)
@@ -78,23 +102,14 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     writes: step.writes.map((write) =>
       recordOf(write, model.newest(workspace_id, write.kind, idOf(write.kind, write.place)))
     ),
-    expects: step.expects.map(({ kind, place, step }) => {
-      const id = idOf(kind, place)
-      return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
-    }),
+    expects: expectsOf(model, workspace_id, step.expects),
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
     // The payload tells jobs apart: a storage's own numbers are known from claims only.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(run, step.finishes),
     clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
   })
-  const refusal = yield* Effect.match(run.storage.commit(change), {
-    onFailure: (error) => {
-      if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
-      return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
-    },
-    onSuccess: () => null
-  })
+  const refusal = yield* Effect.match(run.storage.commit(change), { onFailure: refusalOf, onSuccess: () => null })
   expectSame("what refuses the change", refusal, model.refusal(change))
   if (refusal === null) model.commit(change)
 })
@@ -139,10 +154,20 @@ const feed = Effect.fnUntraced(function* (run: Run, workspace: number, after: nu
 })
 
 const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<StorageService["erase"]>[0]) {
+  const refusal = run.model.erasureRefusal(erasure)
+  if (refusal !== null) {
+    const told = yield* Effect.match(run.storage.erase(erasure), { onFailure: refusalOf, onSuccess: () => null })
+    return expectSame("what refuses the erasure", told, refusal)
+  }
   const erased = yield* run.storage.erase(erasure)
   const records = Object.fromEntries(Object.entries(erased.records).filter(([, count]) => count > 0))
   expectSame("what was erased", { ...erased, records }, run.model.erase(erasure))
 })
+
+const eraseWorkspace = (run: Run, { workspace, expects }: StepOf<"erase_workspace">) => {
+  const workspace_id = Sample.workspace(workspace)
+  return erase(run, { what: "workspace", workspace_id, expects: expectsOf(run.model, workspace_id, expects) })
+}
 
 const get = Effect.fnUntraced(function* (
   run: Run,
@@ -183,7 +208,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
     case "feed":
       return feed(run, step.workspace, step.after, step.limit)
     case "erase_workspace":
-      return erase(run, { what: "workspace", workspace_id: Sample.workspace(step.workspace) })
+      return eraseWorkspace(run, step)
     case "erase_records":
       return erase(run, { ...step, what: "records", workspace_id: Sample.workspace(step.workspace) })
     case "erase_events":

@@ -107,9 +107,16 @@ describe("a job whose handler dies", () => {
       const bad = yield* start()
       poison.id = bad.application_id
       const good = yield* start()
-      const advancing = yield* Effect.forkChild(advance(60))
+      let waits = 0
+      const repeated = Effect.retry(advance(60, { idempotency_key: "held-up" }), {
+        while: ({ retry_action }) => Effect.sync(() => retry_action === "wait" && ++waits > 0)
+      })
+      const advancing = yield* Effect.forkChild(repeated)
       for (let i = 0; i < 40 && advancing.pollUnsafe() === undefined; i++) yield* pass(5_000)
-      yield* Fiber.join(advancing)
+      const { workspace } = yield* Fiber.join(advancing)
+      // Nobody is held for that long: each call tells its caller to come again, and the repeat goes on.
+      assert.isAbove(waits, 0)
+      assert.strictEqual(workspace.clock_offset_seconds, 60)
       assert.strictEqual(poison.tries, 5)
       assert.strictEqual(yield* reasonOf(bad.id, {}), "internal_error")
       assert.strictEqual((yield* read(good.id)).quote_request.status, "completed")

@@ -1,54 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { advance, anotherHost, beginning, feed, read, start, story, world } from "../quoting/support.ts"
-import { create, endpoints } from "../webhooks/support.ts"
+import { advance, anotherHost, beginning, read, start, story, world } from "../quoting/support.ts"
+import { ending, play, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
-
-const event_types = [
-  ...["queued", "updated", "completed", "failed", "incomplete"].map((type) => `quote_request.${type}`),
-  ...["created", "updated", "expired"].map((type) => `quote.${type}`)
-]
-
-const subscribe = create({ event_types }, { idempotency_key: "subscribe" })
-const startNth = (nth: number) => start({ line: "renters", scenario: "quotes_ready", request_key: `start-${nth}` })
-
-/** Lets time pass until something has come to its end, and fails where it does not within hours. */
-const ending = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
-  const fiber = yield* Effect.forkChild(effect)
-  for (let step = 0; fiber.pollUnsafe() === undefined; step++) {
-    assert.isBelow(step, 40_000, "It never ends")
-    yield* TestClock.adjust(250)
-  }
-  return yield* Fiber.join(fiber)
-})
-
-/** Two hosts that are struck, and who calls them; the endpoint that their webhooks go to. */
-const service = Effect.fnUntraced(function* (strike: Hosts.Strike) {
-  const endpoint = endpoints()
-  const options = { webhooks: endpoint.layer }
-  const hosts: [Hosts.Host, Hosts.Host] = [yield* Hosts.begin(strike, options), yield* Hosts.begin(strike, options)]
-  const call = Hosts.callerOf(hosts, strike, options)
-  /** Lets everything go on that was paused or held; then reads what has come of all. */
-  const outcome = Effect.gen(function* () {
-    // Whoever has died is started again: each is called once.
-    for (const _ of hosts) yield* ending(call(feed()))
-    yield* TestClock.adjust(Hosts.paused_ms)
-    for (let nth = 0; nth < 12; nth++) yield* TestClock.adjust(5_000)
-    const events = yield* ending(call(feed()))
-    const { workspace } = yield* ending(call(advance(1, { idempotency_key: "last" })))
-    const arrived = new Set(endpoint.sent.map(({ request }) => request.headers["webhook-id"]))
-    return {
-      told: events.map(({ occurred_at, resource, type }) => `${occurred_at} ${type} ${resource.version}`),
-      undelivered: events.filter(({ id }) => !arrived.has(id)).length,
-      advanced: workspace.clock_offset_seconds - 1
-    }
-  })
-  /** Calls the first host once, as a caller does that gives up. */
-  const callOnce = (effect: Parameters<typeof call>[0]) => ending(Effect.timeoutOption(hosts[0].ask(effect), 40_000))
-  return { call, callOnce, outcome }
-})
 
 /** One advance of a minute, whose nth commit is struck; its caller repeats it until it is answered, or never. */
 const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
@@ -111,61 +67,36 @@ describe("an advance that was broken off and is never repeated", () => {
   }
 })
 
-/** Two callers start requests and advance the clock, one after the other; answers how far it was to be advanced. */
-const load = Effect.fnUntraced(function* (call: ReturnType<typeof Hosts.callerOf>, chance: () => number) {
-  let seconds = 0
-  const lane = Effect.fnUntraced(function* (lane: number) {
-    for (let nth = 0; nth < 6; nth++) {
-      yield* call(startNth(10 * lane + nth))
-      const step = 1 + Math.floor(chance() * 30)
-      yield* call(advance(step, { idempotency_key: `advance-${lane}-${nth}` }))
-      seconds += step
-    }
-  })
-  yield* call(subscribe)
-  yield* Effect.forEach([1, 2], lane, { concurrency: 2 })
-  return seconds
-})
-
-/** Chance that is the same for the same seed (mulberry32). */
-const chanceOf = (seed: number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 describe("hosts that die, are paused and lose storage while two callers advance a clock", () => {
   for (let seed = 1; seed <= 12; seed++) {
     it.effect(
-      `leave it where the answered advances sum to, and deliver every event: seed ${seed}`,
-      () =>
-        Effect.gen(function* () {
-          yield* TestClock.setTime(beginning)
-          const chance = chanceOf(seed)
-          let isOver = false
-          let struck = 0
-          const { call, outcome } = yield* service(() => {
-            if (isOver || chance() >= 0.01) return null
-            struck++
-            return Hosts.faults[Math.floor(chance() * Hosts.faults.length)] ?? null
-          })
-          const seconds = yield* ending(load(call, chance))
-          isOver = true
-          assert.isAbove(struck, 0)
-          const { advanced, told, undelivered } = yield* outcome
-          assert.deepStrictEqual([advanced, undelivered], [seconds, 0])
-          assert.lengthOf(
-            told.filter((line) => line.includes("quote_request.completed")),
-            12
-          )
-        }).pipe(Effect.provide(world()), Effect.scoped),
+      `leave it where the advances sum to, and deliver every event: seed ${seed}`,
+      () => play(seed).pipe(Effect.provide(world()), Effect.scoped),
       120_000
     )
   }
+})
+
+describe("an advance that was given up", () => {
+  it.effect("does not make the webhooks of later events wait for each other", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      let commits = Number.NEGATIVE_INFINITY
+      const strike: Hosts.Strike = (operation) => (operation === "commit" && ++commits === 4 ? "dies after" : null)
+      const { call, callOnce, endpoint, hosts } = yield* service(strike, undefined, { send_takes_ms: () => 2_000 })
+      const { url } = yield* ending(call(subscribe))
+      yield* ending(call(startNth(1)))
+      commits = 0
+      yield* callOnce(advance(60, { idempotency_key: "given-up" }))
+      assert.isTrue(hosts[0].isDead())
+      yield* TestClock.adjust("3 minutes")
+      const before = endpoint.sent.length
+      for (const nth of [2, 3, 4]) yield* ending(call(startNth(nth)))
+      yield* TestClock.adjust("3 seconds")
+      assert.isAbove(endpoint.sent.length - before, 2)
+      assert.isAbove(endpoint.most(url ?? ""), 1)
+    }).pipe(Effect.provide(world()), Effect.scoped)
+  )
 })
 
 const nothing: Effect.Effect<unknown, unknown> = Effect.void

@@ -1,6 +1,5 @@
 import { NodeCrypto } from "@quotewire/http"
-import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
-import { SealKeys } from "../../src/access/Seal.ts"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Scope } from "effect"
 import type { Services } from "../../src/layer.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
@@ -19,9 +18,18 @@ export const faults = [
 export type Fault = (typeof faults)[number]
 
 /** Which fault strikes a host at its next call of storage; null for none. */
-export type Strike = (operation: "commit" | "other") => Fault | null
+export type Strike = (operation: Operation) => Fault | null
+
+/** The calls of storage that can be struck. */
+export type Operation = "commit" | "get" | "page" | "feed" | "claim" | "release" | "erase"
 
 type There = World | Services | Storage
+
+/** How hosts are begun. */
+export interface HostOptions extends WorldOptions {
+  /** Opens a host's storage; that of the world unless told. */
+  readonly open?: Effect.Effect<Storage["Service"], never, Scope.Scope>
+}
 
 /** A host that shares its storage with others. */
 export interface Host {
@@ -30,14 +38,23 @@ export interface Host {
   readonly isDead: () => boolean
 }
 
+/** How many calls of storage are under way: time stands still for them where storage takes real time. */
+let under_way = 0
+
+const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+
+/** Waits in real time until no call of storage is under way, and nothing that has come of the last is. */
+export const still = Effect.gen(function* () {
+  for (let quiet = 0; quiet < 3; quiet = under_way === 0 ? quiet + 1 : 0) yield* turn
+})
+
 /** Longer than a lease, and than a caller waits: others do what it was at before it goes on. */
 export const paused_ms = 75_000
 
 const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
-const seal_keys = Layer.succeed(SealKeys, SealKeys.of({ keys: [Redacted.make(new Uint8Array(32).fill(7))] }))
 
 /** Starts a host on the storage of the world; it serves the same organization, and runs due jobs. */
-export const begin = Effect.fnUntraced(function* (strike: Strike, options: WorldOptions) {
+export const begin = Effect.fnUntraced(function* (strike: Strike, { open, ...options }: HostOptions) {
   const { keys } = yield* World
   const died = yield* Deferred.make<void>()
   const clock = yield* Clock.Clock
@@ -55,14 +72,20 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, options: World
   const runs = Effect.suspend(() =>
     isDead ? Effect.never : Effect.sleep(Math.max(0, goes_on_at - clock.currentTimeMillisUnsafe()))
   )
-  const through = Effect.fnUntraced(function* <A, E>(operation: "commit" | "other", call: Effect.Effect<A, E>) {
+  const through = Effect.fnUntraced(function* <A, E>(operation: Operation, call: Effect.Effect<A, E>) {
     if (!isReady) return yield* call
     yield* runs
     const fault = strike(operation)
     if (fault === "dies before") yield* dies
     if (fault === "storage fails before") return yield* unavailable
     if (fault === "pauses before") yield* Effect.andThen(pauses, runs)
-    const exit = yield* Effect.exit(call)
+    under_way++
+    const exit = yield* Effect.ensuring(
+      Effect.exit(call),
+      Effect.sync(() => {
+        under_way--
+      })
+    )
     if (fault === "dies after") yield* dies
     if (fault === "storage fails after") return yield* unavailable
     if (fault === "pauses after") yield* pauses
@@ -70,20 +93,20 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, options: World
     return yield* exit
   })
 
-  const shared = yield* Storage
+  // Nobody closes its scope: a host that dies hands nothing back.
+  const scope = yield* Scope.make()
+  const shared = open === undefined ? yield* Storage : yield* Scope.provide(open, scope)
   const storage = Storage.of({
     ...shared,
     commit: (change) => through("commit", shared.commit(change)),
-    get: (key) => through("other", shared.get(key)),
-    page: (query) => through("other", shared.page(query)),
-    feed: (query) => through("other", shared.feed(query)),
-    claim: (query) => through("other", shared.claim(query)),
-    release: (leases) => through("other", shared.release(leases)),
-    erase: (erasure) => through("other", shared.erase(erasure))
+    get: (key) => through("get", shared.get(key)),
+    page: (query) => through("page", shared.page(query)),
+    feed: (query) => through("feed", shared.feed(query)),
+    claim: (query) => through("claim", shared.claim(query)),
+    release: (leases) => through("release", shared.release(leases)),
+    erase: (erasure) => through("erase", shared.erase(erasure))
   })
-  // Nobody closes its scope: a host that dies hands nothing back.
-  const scope = yield* Scope.make()
-  const world = World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, seal_keys, ...options })
+  const world = World.layer(Layer.succeed(Storage, storage), { cryptography: NodeCrypto.layer, ...options })
   const services = yield* Scope.provide(Layer.build(Layer.fresh(world)), scope)
   yield* Scope.provide(Context.get(services, Runner).forever, scope)
   const own = Context.get(services, World)
@@ -104,7 +127,7 @@ export const begin = Effect.fnUntraced(function* (strike: Strike, options: World
 })
 
 /** Calls hosts in turn until one answers, as the guide tells callers to; hosts that have died are started again. */
-export const callerOf = (hosts: Array<Host>, strike: Strike, options: WorldOptions) => {
+export const callerOf = (hosts: Array<Host>, strike: Strike, options: HostOptions) => {
   let turn = 0
   const next = Effect.suspend(() => {
     const place = turn++ % hosts.length

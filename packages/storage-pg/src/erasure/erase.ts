@@ -1,4 +1,4 @@
-import { kinds, type Storage } from "@quotewire/core"
+import { kinds, Storage } from "@quotewire/core"
 import { Effect, Schema } from "effect"
 import type { Database } from "../connection/Database.ts"
 import * as Columns from "../rows/Columns.ts"
@@ -22,18 +22,18 @@ const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, b
 const workspaceFunction = DatabaseFunction.make(
   "erase_workspace_1",
   { of_workspace, surviving: Columns.texts(Schema.Array(Schema.String)) },
-  {}
+  { expected: { kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version } }
 )
 
 const KindRow = Schema.Struct({ kind: recordColumns.kind.schema, count: Schema.Int })
 const countsByKind = Columns.rowsReader(KindRow)
 const counts = Columns.someRowsReader(Schema.Struct({ erase_events_1: Schema.Int }))
 const whats = Columns.rowsReader(
-  Schema.Struct({
-    what: Schema.Literals(["records", "events", "jobs"]),
-    kind: Schema.NullOr(recordColumns.kind.schema),
-    count: Schema.Int
-  })
+  Schema.Union([
+    Schema.Struct({ what: Schema.Literal("changed"), kind: recordColumns.kind.schema, id: recordColumns.id.schema }),
+    Schema.Struct({ what: Schema.Literal("records"), ...KindRow.fields }),
+    Schema.Struct({ what: Schema.Literals(["events", "jobs"]), count: Schema.Int })
+  ])
 )
 
 const surviving = kinds.all.filter(({ survives_reset }) => survives_reset).map(({ name }) => name)
@@ -90,18 +90,28 @@ const eraseEvents = (database: Database, { workspace_id, occurred_before, limit 
   ).pipe(Effect.map((batches) => ({ records: {}, events: batches.reduce((sum, count) => sum + count, 0), jobs: 0 })))
 
 // In one statement, so that nobody sees half of a reset.
-const eraseWorkspace = (database: Database, { workspace_id }: Of<"workspace">): Erased => {
-  const parameters = workspaceFunction.parameters({ of_workspace: workspace_id, surviving }, {})
-  return Effect.map(database.write(workspaceFunction.statement, parameters), (answer) => {
-    const rows = whats(answer)
-    const countOf = (what: "events" | "jobs") => rows.find((row) => row.what === what)?.count ?? 0
-    const ofKinds = rows.flatMap(({ kind, count }) => (kind === null ? [] : [{ kind, count }]))
-    return { records: sumByKind(ofKinds), events: countOf("events"), jobs: countOf("jobs") }
-  })
-}
+const eraseWorkspace = Effect.fnUntraced(function* (
+  database: Database,
+  { workspace_id, expects = [] }: Of<"workspace">
+) {
+  const parameters = workspaceFunction.parameters({ of_workspace: workspace_id, surviving }, { expected: expects })
+  const rows = whats(yield* database.write(workspaceFunction.statement, parameters))
+  let records: ReadonlyArray<typeof KindRow.Type> = []
+  const counted = { events: 0, jobs: 0 }
+  for (const row of rows) {
+    if (row.what === "changed") return yield* new Storage.VersionConflict({ kind: row.kind, id: row.id })
+    if (row.what === "records") records = [...records, row]
+    else counted[row.what] += row.count
+  }
+  const erased: Storage.Erased = { records: sumByKind(records), ...counted }
+  return erased
+})
 
 /** Erases what is asked for, in batches where it may be much. */
-export const erase = (database: Database, erasure: Storage.Erasure): Erased => {
+export const erase = (
+  database: Database,
+  erasure: Storage.Erasure
+): Effect.Effect<Storage.Erased, Storage.VersionConflict | Storage.StorageUnavailable> => {
   switch (erasure.what) {
     case "workspace":
       return eraseWorkspace(database, erasure)

@@ -20,6 +20,15 @@ const kind = Schema.Literals([
 const status = Schema.Literals(["collecting", "complete"])
 const line = Schema.Literals(["renters", "pet"])
 
+const expects = Schema.Array(
+  Schema.Struct({
+    kind,
+    place,
+    /** The version from the one in store: mostly the same, sometimes one that is over or to come. */
+    step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
+  })
+).check(Schema.isMaxLength(2))
+
 const Commit = Schema.TaggedStruct("commit", {
   workspace,
   writes: Schema.Array(
@@ -33,14 +42,7 @@ const Commit = Schema.TaggedStruct("commit", {
       updated_at: moment
     })
   ).check(Schema.isMaxLength(3)),
-  expects: Schema.Array(
-    Schema.Struct({
-      kind,
-      place,
-      /** The version from the one in store: mostly the same, sometimes one that is over or to come. */
-      step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
-    })
-  ).check(Schema.isMaxLength(2)),
+  expects,
   events: Schema.Array(moment).check(Schema.isMaxLength(3)),
   jobs: Schema.Array(
     Schema.Struct({
@@ -89,7 +91,7 @@ const Pages = Schema.TaggedStruct("pages", {
 
 const Feed = Schema.TaggedStruct("feed", { workspace, after: between(0, 20), limit })
 
-const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace })
+const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace, expects })
 const EraseRecords = Schema.TaggedStruct("erase_records", { workspace, kind, created_before: moment, limit })
 const EraseEvents = Schema.TaggedStruct("erase_events", { workspace, occurred_before: moment, limit })
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })

@@ -58,12 +58,11 @@ export class Model {
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
-    const stored = ({ kind, id }: Seen) => this.newest(change.workspace_id, kind, id)?.version ?? 0
-    const changed = change.expects.find((seen) => stored(seen) !== seen.version)
-    if (changed !== undefined) return { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
+    const changed = this.changed(change.workspace_id, change.expects)
+    if (changed !== null) return changed
     for (const [index, write] of change.writes.entries()) {
       const repeated = change.writes.slice(0, index).some((earlier) => sameRecord(earlier, write))
-      if (repeated || stored(write) !== write.version - 1)
+      if (repeated || this.version(change.workspace_id, write) !== write.version - 1)
         return { _tag: "VersionConflict", kind: write.kind, id: write.id }
     }
     return null
@@ -141,6 +140,11 @@ export class Model {
     return { events, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }
 
+  /** What refuses an erasure; null where nothing does. */
+  erasureRefusal(erasure: Erasure): Refusal | null {
+    return erasure.what === "workspace" ? this.changed(erasure.workspace_id, erasure.expects ?? []) : null
+  }
+
   erase(erasure: Erasure): Erased {
     switch (erasure.what) {
       case "workspace":
@@ -178,6 +182,15 @@ export class Model {
   /** The newest version of a record. */
   newest(workspace_id: WorkspaceId, kind: string, id: string): StoredRecord | undefined {
     return this.newestOf(workspace_id, kind).find((record) => record.id === id)
+  }
+
+  private version(workspace_id: WorkspaceId, { kind, id }: Pick<Seen, "kind" | "id">): number {
+    return this.newest(workspace_id, kind, id)?.version ?? 0
+  }
+
+  private changed(workspace_id: WorkspaceId, expects: ReadonlyArray<Seen>): Refusal | null {
+    const changed = expects.find((seen) => this.version(workspace_id, seen) !== seen.version)
+    return changed === undefined ? null : { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
   }
 
   private all(workspace_id: WorkspaceId, kind: string): ReadonlyArray<StoredRecord> {

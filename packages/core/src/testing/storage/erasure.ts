@@ -70,6 +70,26 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "a workspace is erased only while every record that the erasure expects is as it was seen",
+    Effect.fnUntraced(function* (storage) {
+      const { kind, id } = Sample.request(1)
+      const full = { writes: [Sample.request(1)], events: [Sample.event(1)], jobs: [Sample.job(10)] }
+      yield* storage.commit(Sample.change(full))
+      const none = { kind, id: Sample.requestId(2), version: 0 }
+      for (const expects of [[{ kind, id, version: 2 }], [none, { kind, id, version: 0 }], [{ ...none, version: 1 }]]) {
+        const refused = yield* expectRefusal(storage.erase({ ...eraseHome, expects }), "VersionConflict")
+        const changed = expects.at(-1)
+        const told = refused._tag === "VersionConflict" ? [refused.kind, refused.id] : []
+        expectSame("what has changed", told, [changed?.kind, changed?.id])
+      }
+      expectSame("the request is there", yield* requests(storage), [id])
+      expectSame("the events are there", (yield* storage.feed(Sample.feedOf())).events.length, 1)
+      const erased = yield* storage.erase({ ...eraseHome, expects: [none, { kind, id, version: 1 }] })
+      expectSame("what was erased", erased, { records: { [kind]: 1 }, events: 1, jobs: 1 })
+      expectSame("the request is gone", yield* requests(storage), [])
+    })
+  ),
+  rule(
     "the numbers of events go on after an erasure",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { wayToGo } from "../../access/Workspace.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import * as Revision from "../../calls/Revision.ts"
 import type { Revisions } from "../../calls/Revisions.ts"
@@ -43,7 +44,7 @@ export const publishing = (
     const revision = yield* revisions.pin(change.workspace_id)
     const handed = wanted.flatMap((event) => handOver(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
-    const ahead_ms = isSandbox ? yield* wayToGo(workspaces, change.workspace_id) : 0
+    const ahead_ms = isSandbox ? yield* aheadOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
       ...resting,
       writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
@@ -106,9 +107,9 @@ const isOfReceivers = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.haveChanged(error)
 
 /** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
-const wayToGo = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
-  Effect.map(workspaces.moment(workspace_id), ({ workspace: { clock_offset_ms, clock_target_ms } }) =>
-    Math.max(0, clock_target_ms - clock_offset_ms)
+const aheadOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
+  Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
+    wayToGo(workspace, now - workspace.clock_offset_ms)
   )
 
 /** An event that is to be delivered, and to whom. */

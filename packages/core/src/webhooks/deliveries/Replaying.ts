@@ -1,10 +1,14 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { restsOn, type Workspaces } from "../../access/Workspaces.ts"
+import { acceptOnce } from "../../calls/acceptOnce.ts"
 import type { Revisions } from "../../calls/Revisions.ts"
 import type { Event } from "../../events/Event.ts"
+import type { StoredEvent } from "../../storage/Change.ts"
 import * as Change from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
 import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
 import type { Storage } from "../../storage/Storage.ts"
-import type { WorkspaceId } from "../../wire/Ids.ts"
+import { type Ids, ReplayId, SubscriptionId, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { minute_ms } from "../../wire/Timestamp.ts"
 import { type KeptSubscription, receives } from "../subscriptions/EventSubscription.ts"
@@ -44,38 +48,136 @@ export const tellings: {
 
 const delay_ms = 15 * minute_ms
 
+/** A replay: what it sends, and how far it is. */
+const Replay = Schema.Struct({
+  id: ReplayId,
+  /** The moment of the replay and that of its attempts, in milliseconds of workspace time. */
+  at: Schema.Int,
+  due_at: Schema.Int,
+  /** A reset voids it. */
+  reset_count: Schema.Int,
+  subscriptions: Schema.Array(SubscriptionId),
+  /** The numbers of the first event that is sent and of the last. */
+  first: Schema.Int,
+  last: Schema.Int,
+  /** How many of its turns are over: each event of each subscription is one. */
+  turns: Schema.Int,
+  /** How many attempts were handed to delivery. */
+  deliveries: Schema.Int
+})
+type Replay = typeof Replay.Type
+
+/** Replays in storage, under names that stand for their calls. */
+export const kind = Kind.make({
+  name: "events_replay",
+  schema: Replay,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
 /** What a replay works with. */
 export interface Means {
   readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
   readonly revisions: Revisions["Service"]
+  readonly ids: Ids["Service"]
 }
 
-/** Sends the recorded events of a sandbox again, to every subscription that wants them; answers how many attempts. */
+/** Names a replay in storage. */
+interface Name {
+  readonly workspace_id: WorkspaceId
+  readonly id: string
+}
+
+/**
+ * Sends the recorded events of a sandbox again, to every subscription that wants them.
+ *
+ * Each attempt is stored together with how far the replay is: who repeats the call goes on where it was broken off.
+ */
 export const replayEvents = Effect.fnUntraced(function* (
   means: Means,
   workspace_id: WorkspaceId,
   code: ReplayCode,
-  now: number
+  key: string | null
 ) {
-  const { storage } = means
-  const events = arrange(code, yield* newestEvents(storage, workspace_id))
-  const subscriptions = (yield* activeSubscriptions(storage, workspace_id)).filter(receives)
-  const when: When = { now, due_at: code === "delayed" ? now + delay_ms : now }
-  let deliveries = 0
-  for (const subscription of subscriptions) {
-    for (const event of events.filter(({ type }) => subscription.event_types.includes(type))) {
-      yield* retryOnConflict(sendAgain(means, workspace_id, subscription, event, when))
-      deliveries++
-    }
+  const { ids, storage } = means
+  const name: Name = { workspace_id, id: `${code} ${key}` }
+  const accepted = yield* acceptOnce(means, kind, name, ({ workspace, now }) =>
+    Effect.gen(function* () {
+      const events = yield* newestEvents(storage, workspace_id)
+      const subscriptions = (yield* activeSubscriptions(storage, workspace_id)).filter(receives)
+      const value: Replay = {
+        id: ids.replay(),
+        at: now,
+        due_at: code === "delayed" ? now + delay_ms : now,
+        reset_count: workspace.reset_count,
+        subscriptions: subscriptions.map(({ id }) => id),
+        first: events.at(0)?.number ?? 1,
+        last: events.at(-1)?.number ?? 0,
+        turns: 0,
+        deliveries: 0
+      }
+      return { value, at: now }
+    })
+  )
+  const turns = yield* turnsOf(storage, workspace_id, code, accepted)
+  while (true) {
+    const ended = yield* retryOnConflict(sendNext(means, name, turns))
+    if (ended !== null) return ended
   }
-  return deliveries
 })
 
-/** The moment of a replay and that of its attempts, in milliseconds of workspace time. */
-interface When {
-  readonly now: number
-  readonly due_at: number
+/** One event for one subscription. */
+interface Turn {
+  readonly subscription: KeptSubscription
+  readonly event: Recorded
 }
+
+/** The turns of a replay, in their order; null in place of one that comes to nothing. */
+const turnsOf = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  workspace_id: WorkspaceId,
+  code: ReplayCode,
+  { first, last, subscriptions }: Replay
+) {
+  const page = yield* storage.feed({ workspace_id, after: first - 1, limit: max_replayed })
+  const events = new Map(page.events.map((event) => [event.number, recorded(event)]))
+  const active = new Map((yield* activeSubscriptions(storage, workspace_id)).map((one) => [one.id, one]))
+  const numbers = arrange(
+    code,
+    Array.from({ length: last - first + 1 }, (_, place) => first + place)
+  )
+  return subscriptions.flatMap((id) =>
+    numbers.map((number): Turn | null => {
+      const subscription = active.get(id)
+      const event = events.get(number)
+      if (subscription === undefined || event === undefined || !receives(subscription)) return null
+      return subscription.event_types.includes(event.type) ? { subscription, event } : null
+    })
+  )
+})
+
+/** Makes the next attempt of a replay; answers the replay where it is over, else null. */
+const sendNext = Effect.fnUntraced(function* (
+  means: Means,
+  { workspace_id, id }: Name,
+  turns: ReadonlyArray<Turn | null>
+) {
+  const { storage, workspaces } = means
+  const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
+  if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))
+  const replay = kind.value(stored.value)
+  const moment = yield* workspaces.moment(workspace_id)
+  const place = turns.findIndex((turn, place) => turn !== null && place >= replay.turns)
+  const turn = turns[place] ?? null
+  if (turn === null || moment.workspace.reset_count !== replay.reset_count) return replay
+  const { created_at, version } = stored.value
+  const progress: Replay = { ...replay, turns: place + 1, deliveries: replay.deliveries + 1 }
+  const record = kind.record(progress, { id, version: version + 1, created_at, updated_at: created_at })
+  const { writes, jobs } = yield* sendAgain(means, workspace_id, turn, replay)
+  yield* commit(storage, Change.make(workspace_id, { writes: [...writes, record], jobs, expects: restsOn(moment) }))
+  return null
+})
 
 interface Recorded {
   readonly id: string
@@ -83,33 +185,34 @@ interface Recorded {
   readonly json: Json.Json<Event>
 }
 
+const recorded = (event: StoredEvent): Recorded => {
+  const json = Json.fromText<Event>(event.body)
+  return { id: event.id, type: Json.decode(json).type, json }
+}
+
 const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
   let after = 0
-  let newest: ReadonlyArray<Recorded> = []
+  let newest: ReadonlyArray<StoredEvent> = []
   while (true) {
-    const page = yield* storage.feed({ workspace_id, after, limit: max_replayed })
-    const events = page.events.map((event): Recorded => {
-      const json = Json.fromText<Event>(event.body)
-      return { id: event.id, type: Json.decode(json).type, json }
-    })
+    const { events } = yield* storage.feed({ workspace_id, after, limit: max_replayed })
     newest = [...newest, ...events].slice(-max_replayed)
-    const last = page.events.at(-1)
-    if (last === undefined || page.events.length < max_replayed) return newest
+    const last = events.at(-1)
+    if (last === undefined || events.length < max_replayed) return newest
     after = last.number
   }
 })
 
-const arrange = (code: ReplayCode, events: ReadonlyArray<Recorded>): ReadonlyArray<Recorded> => {
+const arrange = (code: ReplayCode, numbers: ReadonlyArray<number>): ReadonlyArray<number> => {
   switch (code) {
     case "duplicated":
-      return events.flatMap((event) => [event, event])
+      return numbers.flatMap((number) => [number, number])
     case "reversed":
-      return events.toReversed()
+      return numbers.toReversed()
     case "gap":
-      return events.slice(1)
+      return numbers.slice(1)
     case "as_recorded":
     case "delayed":
-      return events
+      return numbers
   }
 }
 
@@ -117,22 +220,18 @@ const arrange = (code: ReplayCode, events: ReadonlyArray<Recorded>): ReadonlyArr
 const sendAgain = Effect.fnUntraced(function* (
   { storage, revisions }: Means,
   workspace_id: WorkspaceId,
-  { id }: KeptSubscription,
-  event: Recorded,
-  { now, due_at }: When
+  { subscription: { id: subscription_id }, event }: Turn,
+  { at, due_at }: Replay
 ) {
-  const known = yield* loadDelivery(storage, workspace_id, id, event.id)
+  const known = yield* loadDelivery(storage, workspace_id, subscription_id, event.id)
+  if (known !== null) return { writes: [], jobs: [replayJob(known, null, due_at)] }
   const first = Delivery.handOver({
-    subscription_id: id,
+    subscription_id,
     event_id: event.id,
     event_type: event.type,
     payload: payloadOf(event.json, yield* revisions.pin(workspace_id)),
-    at: now,
+    at,
     due_at
   })
-  const parts =
-    known === null
-      ? { writes: [Delivery.toStored(first, now)], jobs: [replayJob(first, first.schedule_step, due_at)] }
-      : { jobs: [replayJob(known, null, due_at)] }
-  yield* commit(storage, Change.make(workspace_id, parts))
+  return { writes: [Delivery.toStored(first, at)], jobs: [replayJob(first, first.schedule_step, due_at)] }
 })

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
 import { eachPage } from "../../storage/eachPage.ts"
-import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import * as Subscription from "./EventSubscription.ts"
@@ -9,18 +9,22 @@ import { loadSubscription } from "./SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
-/** Takes the subscriptions of a sandbox over a reset, which has erased what was on its way to them. */
+/**
+ * Takes the subscriptions of a sandbox over a reset, which has erased what was on its way to them.
+ *
+ * Each change rests on what the reset rests on, so that nobody restarts them after somebody else has ended the reset.
+ */
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
-  at: number
+  at: number,
+  expects: ReadonlyArray<Change.Seen>
 ) {
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
       storage,
       { workspace_id, kind: Subscription.kind.name, status, order: "oldest", limit: 100 },
-      (page) =>
-        Effect.forEach(page, ({ id }) => retryOnConflict(restart(storage, workspace_id, id, at)), { discard: true })
+      (page) => Effect.forEach(page, ({ id }) => restart(storage, workspace_id, id, at, expects), { discard: true })
     )
   }
 })
@@ -30,10 +34,11 @@ const restart = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
   id: string,
-  at: number
+  at: number,
+  expects: ReadonlyArray<Change.Seen>
 ) {
   const subscription = yield* loadSubscription(storage, workspace_id, id)
   if (subscription === null) return
   const writes = [Subscription.toStored(Subscription.restarted(subscription, at))]
-  yield* commit(storage, Change.make(workspace_id, { writes }))
+  yield* commit(storage, Change.make(workspace_id, { writes, expects }))
 })

@@ -58,27 +58,41 @@ end $$;
 
 -- Erases everything of a workspace but the records of some kinds, in one transaction: nobody sees half of it. Keeps the
 -- workspace's clock and counters, so that numbers go on. Answers how many records of each kind, events and jobs it erased.
-create function quotewire.erase_workspace_1(of_workspace text, surviving text[])
-returns table (what text, kind text, count bigint)
+--
+-- Each expected record must have the version that was seen, 0 where there was none. Else it erases nothing, and answers one
+-- row: the kind and the id of the first one that has not.
+create function quotewire.erase_workspace_1(
+  of_workspace text, surviving text[], expected_kind text[], expected_id text[], expected_version integer[]
+) returns table (what text, kind text, id text, count bigint)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
+  return query
+  select 'changed', expected_kind[i], e.id, 1::bigint from unnest(expected_id) with ordinality e (id, i)
+  where expected_version[i] <> coalesce((
+    select r.version from quotewire.record r
+    where r.workspace_id = of_workspace and r.kind = expected_kind[i] and r.id = e.id
+  ), 0)
+  order by i limit 1;
+  if found then
+    return;
+  end if;
   perform from quotewire.lane l where l.workspace_id = of_workspace order by l.name for update;
   return query
   with erased as (
     delete from quotewire.record r where r.workspace_id = of_workspace and not r.kind = any (surviving)
     returning r.kind
   )
-  select 'records', e.kind, count(*) from erased e group by e.kind;
+  select 'records', e.kind, null::text, count(*) from erased e group by e.kind;
   delete from quotewire.older_version v where v.workspace_id = of_workspace and not v.kind = any (surviving);
   return query
   with erased as (delete from quotewire.event e where e.workspace_id = of_workspace returning 1)
-  select 'events', null::text, count(*) from erased;
+  select 'events', null::text, null::text, count(*) from erased;
   return query
   with erased as (delete from quotewire.job j where j.workspace_id = of_workspace returning 1)
-  select 'jobs', null::text, count(*) from erased;
+  select 'jobs', null::text, null::text, count(*) from erased;
   delete from quotewire.lane l where l.workspace_id = of_workspace;
   update quotewire.workspace w set erased_through = w.last_event where w.workspace_id = of_workspace;
 end $$;

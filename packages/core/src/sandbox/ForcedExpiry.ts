@@ -1,0 +1,69 @@
+import { Effect, Option, Schema } from "effect"
+import type { Workspaces } from "../access/Workspaces.ts"
+import { acceptOnce } from "../calls/acceptOnce.ts"
+import type { LineSet } from "../lines/Lines.ts"
+import * as Quote from "../quoting/Quote.ts"
+import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
+import * as Change from "../storage/Change.ts"
+import { eachPage } from "../storage/eachPage.ts"
+import * as Kind from "../storage/Kind.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
+import type { Storage } from "../storage/Storage.ts"
+import type { Ids, WorkspaceId } from "../wire/Ids.ts"
+
+/** The moment at which quotes are to expire, in milliseconds of workspace time. A reset voids it. */
+export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
+export type ForcedExpiry = typeof ForcedExpiry.Type
+
+/** Forced expiries in storage, under the keys of their calls. */
+export const kind = Kind.make({
+  name: "forced_expiry",
+  schema: ForcedExpiry,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** What an expiry works with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly ids: Ids["Service"]
+  readonly lines: LineSet
+}
+
+/** Accepts a forced expiry: the quotes that there are now are to expire. */
+export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
+    Effect.succeed({
+      value: { at, reset_count: workspace.reset_count },
+      workspace: { ...workspace, quotes_expired_at: at },
+      at
+    })
+  )
+
+/** Takes out of offer every active quote that was there at the moment of the expiry. */
+export const expireQuotes = (means: Means, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
+  eachPage(
+    means.storage,
+    { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 },
+    (page) =>
+      Effect.forEach(page, ({ id }) => retryOnConflict(expire(means, workspace_id, id, expiry)), { discard: true })
+  )
+
+/** Takes one quote out of offer, if it still is: somebody may have been faster. */
+const expire = Effect.fnUntraced(function* (
+  { storage, workspaces, ids, lines }: Means,
+  workspace_id: WorkspaceId,
+  id: string,
+  { at, reset_count }: ForcedExpiry
+) {
+  const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
+  if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
+  // Looked at after the quote: what a reset has erased cannot be written any more.
+  const { workspace } = yield* workspaces.moment(workspace_id)
+  if (workspace.reset_count !== reset_count) return
+  yield* commit(
+    storage,
+    Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", at))
+  )
+})

@@ -1,0 +1,74 @@
+import { Clock, Effect, Schema } from "effect"
+import type { Workspace } from "../access/Workspace.ts"
+import { changeOf, restsOn, type Workspaces } from "../access/Workspaces.ts"
+import { acceptOnce } from "../calls/acceptOnce.ts"
+import * as Kind from "../storage/Kind.ts"
+import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
+import type { Erased, Storage } from "../storage/Storage.ts"
+import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+
+/** Which of the workspace's resets a call is. */
+export const Accepted = Schema.Struct({ reset_count: Schema.Int })
+export type Accepted = typeof Accepted.Type
+
+/** Accepted resets in storage, under the keys of their calls. */
+export const kind = Kind.make({
+  name: "reset",
+  schema: Accepted,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** What a reset works with. */
+export interface Means {
+  readonly storage: Storage["Service"]
+  readonly workspaces: Workspaces["Service"]
+}
+
+/** Accepts a reset: the clock is back at real time, and the data is to be erased. */
+export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
+    const emptied: Workspace = {
+      ...workspace,
+      clock_offset_ms: 0,
+      clock_target_ms: 0,
+      active_scenario: null,
+      quotes_expired_at: null,
+      reset_count: workspace.reset_count + 1
+    }
+    const { reset_count } = emptied
+    return Effect.succeed({ value: { reset_count }, workspace: emptied, at: now - workspace.clock_offset_ms })
+  })
+
+/**
+ * Erases what an accepted reset is to erase, and says so in the workspace; nothing where somebody has done it already.
+ *
+ * Erasing rests on the workspace as it was seen: who was paused meanwhile erases nothing that came after the reset.
+ */
+export const finish = ({ storage, workspaces }: Means, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
+  Effect.suspend(() => {
+    let removed: Erased = { records: {}, events: 0, jobs: 0 }
+    const once = Effect.gen(function* () {
+      const moment = yield* workspaces.moment(workspace_id)
+      const { workspace } = moment
+      if (workspace.erased_count >= reset_count) return
+      const expects = restsOn(moment)
+      removed = sum(removed, yield* storage.erase({ what: "workspace", workspace_id, expects }))
+      yield* restartSubscriptions(storage, workspace_id, yield* Clock.currentTimeMillis, expects)
+      const done = { ...workspace, version: workspace.version + 1, erased_count: workspace.reset_count }
+      yield* commit(storage, changeOf(done))
+    })
+    return Effect.map(retryOnConflict(once), () => removed)
+  })
+
+const sum = (one: Erased, other: Erased): Erased => {
+  const names = new Set([...Object.keys(one.records), ...Object.keys(other.records)])
+  return {
+    records: Object.fromEntries(
+      [...names].map((name) => [name, (one.records[name] ?? 0) + (other.records[name] ?? 0)])
+    ),
+    events: one.events + other.events,
+    jobs: one.jobs + other.jobs
+  }
+}
