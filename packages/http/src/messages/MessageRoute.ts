@@ -1,13 +1,13 @@
 import { ApiError, type Caller, type FinishedCall, Pipeline, ServedRevisions } from "@quotewire/core"
 import { Effect, Result } from "effect"
-import * as Answer from "./Answer.ts"
-import * as Bearer from "./Bearer.ts"
-import * as Body from "./Body.ts"
-import * as Cors from "./Cors.ts"
-import * as RequestInfo from "./RequestInfo.ts"
-import type { Incoming, Route } from "./Route.ts"
+import * as Answer from "../host/Answer.ts"
+import * as Bearer from "../host/Bearer.ts"
+import * as Body from "../host/Body.ts"
+import * as Cors from "../host/Cors.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Incoming, Route } from "../host/Route.ts"
 
-export type { Origins } from "./Cors.ts"
+export type { Origins } from "../host/Cors.ts"
 
 /** A message as the host hands it over: the body of a `POST`, and who sends it. */
 export interface Posted extends Pipeline.RequestHead {
