@@ -63,9 +63,10 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     answer_headers: ["Mcp-Session-Id"],
     only_post: JsonRpc.failure(onlyPost),
     answer: (posted) => {
-      const readMessage = Protocol.hasBatches(routingHeaders(posted).version) ? JsonRpc.readBatch : JsonRpc.read
-      const body = Result.mapError(posted.body, () => JsonRpc.notJson)
-      const read = Result.flatMap(body, (value): ReturnType<typeof JsonRpc.readBatch> => readMessage(value))
+      const hasBatches = Protocol.hasBatches(routingHeaders(posted).version)
+      const readBody: typeof JsonRpc.readBody = hasBatches ? JsonRpc.readBody : JsonRpc.read
+      const json = Result.mapError(posted.body, () => JsonRpc.notJson)
+      const read = Result.flatMap(json, readBody)
       if (Result.isFailure(read)) {
         const { error, id } = read.failure
         return Effect.as(note(posted, viaOf(posted, null, 400), "invalid_json"), failed(id, error, 400))

@@ -52,7 +52,7 @@ export const notJson: Unreadable = { id: null, error: { code: codes.parse_error,
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
 
 /** Reads a JSON value as one message or as a batch, whose messages are read one by one. */
-export const readBatch = (value: unknown): Result.Result<Message | Batch, Unreadable> => {
+export const readBody = (value: unknown): Result.Result<Message | Batch, Unreadable> => {
   if (!Array.isArray(value)) return read(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
   if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)

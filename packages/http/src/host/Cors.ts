@@ -33,9 +33,9 @@ export const permitting = (methods: string, headers: string): Readonly<Record<st
 
 const allowing = (origin: string) => ({ vary: "Origin", "access-control-allow-origin": origin })
 
-/** What a page of another origin may read of an answer. */
-const exposed = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
-const allowed = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
+/** What a page of another origin may read of an operation's answer, and what it may send. */
+const exposed_headers = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
+const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
 
 /** Lets pages of the allowed origins call those routes that are made for browsers (a setting; no origin by default). */
 export interface Cors {
@@ -53,14 +53,14 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
     headers: (request, isOpen) => {
       const origin = request.headers.origin
       if (!isOpen || origins.length === 0) return none
-      return isOpenTo(origin) ? readableBy(origin, exposed) : { vary: "Origin" }
+      return isOpenTo(origin) ? readableBy(origin, exposed_headers) : { vary: "Origin" }
     },
     preflight: (request, path) => {
       const origin = request.headers.origin
       const method = request.headers["access-control-request-method"]
       if (request.method !== "OPTIONS" || method === undefined || !isOpenTo(origin)) return null
       if (paths.find(method, path)?.value.cors !== true) return null
-      return Answer.empty(204, { ...allowing(origin), ...permitting(method, allowed) })
+      return Answer.empty(204, { ...allowing(origin), ...permitting(method, allowed_headers) })
     }
   }
 }
