@@ -1,5 +1,5 @@
 import { operations, Quotewire, type Storage } from "@quotewire/core"
-import { Route } from "@quotewire/http"
+import { MessageRoute, type Route } from "@quotewire/http"
 import { Endpoint, type Tool, Tools } from "@quotewire/mcp"
 
 /** The services of a host. */
@@ -10,16 +10,8 @@ export const agentRoutes = (tools: ReadonlyArray<Tool.Tool> = []): ReadonlyArray
   const endpoint = Endpoint.make<Services>({
     tools: [...Tools.of<Services>(operations), ...tools],
     version: "0.0.0",
-    origins: { allowed: [], loopback: true },
     sign: (text) => Quotewire.sign("mcp_session", text),
     isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
   })
-  return Endpoint.paths.flatMap((path) =>
-    (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) => ({
-      ...Route.make(method, path, (incoming) =>
-        endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
-      ),
-      name: Endpoint.path
-    }))
-  )
+  return MessageRoute.make(endpoint, { allowed: [], loopback: true })
 }

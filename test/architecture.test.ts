@@ -308,6 +308,18 @@ describe("hosts", () => {
     )
   })
 
+  it("read HTTP in one place: the agent endpoint knows messages, and no header but those of its protocol", () => {
+    // A client of another host, which must write HTTP.
+    const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/Bridge.ts")
+    holds(
+      without(
+        endpoint,
+        /\baccess-control-|(["'`])(?:authorization|content-type|content-encoding|origin|vary)\1/gi,
+        "text"
+      )
+    )
+  })
+
   it("take the core whole: no layer of a single service", () => {
     const serviceLayer =
       /\b(?:Access|Allowance|Carriers|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g

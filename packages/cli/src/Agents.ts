@@ -1,5 +1,5 @@
 import { operations, Quotewire, type Storage } from "@quotewire/core"
-import { Route } from "@quotewire/http"
+import { MessageRoute, type Route } from "@quotewire/http"
 import { Endpoint, Tools } from "@quotewire/mcp"
 import type { HostSettings } from "./HostSettings.ts"
 import { version } from "./version.ts"
@@ -17,18 +17,10 @@ export const routes = ({
   const endpoint = Endpoint.make<Services>({
     tools: Tools.of<Services>(operations),
     version,
-    origins: { allowed: mcp_origins, loopback: isLoopback(host) },
     sign: (text) => Quotewire.sign(purpose, text),
     isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
   })
-  return Endpoint.paths.flatMap((path) =>
-    (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) => ({
-      ...Route.make(method, path, (incoming) =>
-        endpoint.handle({ ...incoming, method, body: incoming.read(Endpoint.max_bytes) })
-      ),
-      name: Endpoint.path
-    }))
-  )
+  return MessageRoute.make(endpoint, { allowed: mcp_origins, loopback: isLoopback(host) })
 }
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")

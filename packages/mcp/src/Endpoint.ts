@@ -1,63 +1,88 @@
-import { ApiError, type Caller, type FinishedCall, Ids, Pipeline, ServedRevisions } from "@quotewire/core"
+import { type ApiError, type Caller, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
-import * as Origins from "./Origins.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
 
-/** The largest message, in bytes (api.md, Errors: `request_too_large`). */
-export const max_bytes = 256 * 1024
-
 /** Where the endpoint stands. */
 export const path = "/v1/mcp"
 
-/** The paths that a host answers: some programs put a slash at the end. */
-export const paths = [path, `${path}/`] as const
-
-/** A request over HTTP, of whatever server. */
-export interface Incoming {
-  readonly request_id: Ids.RequestId
-  readonly method: string
-  /** Header names are in lower case. */
-  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** The address of the other side. */
-  readonly address: string
+/** What a host has read of a `POST`: who sends it, and its body. */
+export interface Posted extends Pipeline.RequestHead {
+  readonly caller: Caller.Caller
   /** Where the documentation stands, without a slash at the end. */
   readonly docs_url: string
-  /** Reads the body, of at most `max_bytes`. */
-  readonly body: Effect.Effect<Uint8Array, ApiError.ApiError>
+  /** How the request came in, as far as its host knows. */
+  readonly via: FinishedCall.Transport
+  /** The `request_headers`, by their names in lower case; null where one was not sent. */
+  readonly headers: Readonly<Record<string, string | null>>
+  /** The body as JSON; a failure where it is none. */
+  readonly body: Result.Result<unknown, unknown>
 }
 
-/** The answer to it. */
-export interface Outgoing {
+/** The answer to it: JSON-RPC as text, or null for no body, and what HTTP is to say with it. */
+export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
+  readonly text: string | null
 }
 
 /** What an endpoint needs to know beyond its server. */
 export interface Settings<R> extends Server.Settings<R> {
-  readonly origins: Origins.Origins
   /** Signs text, so that every host knows it again. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
 }
 
-/** What answers `POST /v1/mcp`. */
-export interface Endpoint<R> {
+/** The agent endpoint without its wire: a host reads the requests and sends the answers. */
+export interface Endpoint<out R> {
+  /** The paths to serve: some programs put a slash at the end. */
+  readonly paths: readonly [string, ...ReadonlyArray<string>]
+  /** The headers of MCP that the endpoint reads. */
+  readonly request_headers: ReadonlyArray<string>
+  /** The headers of MCP that it sends. */
+  readonly answer_headers: ReadonlyArray<string>
+  /** What other methods than `POST` are answered. */
+  readonly only_post: string
   /**
-   * Answers one request; to interrupt it cancels the call.
+   * Answers a message or a batch, and takes note of each message; to interrupt it cancels the call.
    *
-   * It fails where the message is not looked at: the caller or the origin is not let in, or the body is too large.
+   * It fails where the caller is not let in after all.
    */
-  readonly handle: (
-    incoming: Incoming
-  ) => Effect.Effect<Outgoing, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
+  readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
-/** The agent endpoint over HTTP (api.md, Agent endpoint): JSON in, JSON out, and nothing kept between two requests. */
+/** The agent endpoint (api.md, Agent endpoint): it keeps nothing between two requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
+  const answerOne = messageWith(settings)
+  const answerBatch = batchWith(answerOne)
+  return {
+    paths: [path, `${path}/`],
+    request_headers: ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"],
+    answer_headers: ["Mcp-Session-Id"],
+    only_post: JsonRpc.failure(onlyPost),
+    answer: (posted) => {
+      const hasBatches = Protocol.hasBatches(routingHeaders(posted).version)
+      const readBody: typeof JsonRpc.readBody = hasBatches ? JsonRpc.readBody : JsonRpc.read
+      const json = Result.mapError(posted.body, () => JsonRpc.notJson)
+      const read = Result.flatMap(json, readBody)
+      if (Result.isFailure(read)) {
+        const { error, id } = read.failure
+        return Effect.as(note(posted, viaOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
+      }
+      return "method" in read.success ? answerOne(posted, read.success) : answerBatch(posted, read.success)
+    }
+  }
+}
+
+const onlyPost: JsonRpc.Unreadable = {
+  id: null,
+  error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." }
+}
+
+/** Answers one message. */
+const messageWith = <R>(settings: Settings<R>) => {
   const server = Server.make(settings)
   const clientOf = Effect.fnUntraced(function* (session: string | null) {
     const claim = session === null ? null : Session.read(session)
@@ -65,86 +90,51 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
   })
   /** Who the client of the era of handshakes says that it is: when it introduces itself, or in its session. */
-  const clientIn = (incoming: Incoming, message: JsonRpc.Message) => {
+  const clientIn = (posted: Posted, message: JsonRpc.Message) => {
     if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
-    return clientOf(header(incoming, "mcp-session-id"))
+    return clientOf(posted.headers["mcp-session-id"] ?? null)
   }
   const sessionHeaders = Effect.fnUntraced(function* (message: JsonRpc.Message) {
     const client = Protocol.clientOf(message.params.clientInfo)
     if (client === null) return noHeaders
     return { "mcp-session-id": Session.write(client, yield* settings.sign(Session.payloadOf(client))) }
   })
-  const answer = Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, message: JsonRpc.Message) {
-    const coming = comingFrom(incoming)
-    const headers = routingHeaders(incoming)
+  return Effect.fnUntraced(function* (posted: Posted, message: JsonRpc.Message) {
+    const { caller, credentials, docs_url, request_id } = posted
+    const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
-    const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(incoming, message)
-    const via = viaOf(incoming, client)
-    const noted = (outgoing: Outgoing) =>
-      Effect.as(note(incoming, { ...via, status: outgoing.status }, codeOf(outgoing.status)), outgoing)
+    const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
+    const noted = (reply: Reply) =>
+      Effect.as(note(posted, viaOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
-    const outcome = yield* server.answer(message, { ...coming, caller, era, via })
+    const via = viaOf(posted, client, 200)
+    const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, via })
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
     if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
     // The operation of a tool has noted the call itself.
-    if (message.method === "tools/call") return json(200, text)
-    return yield* noted(json(200, text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
+    if (message.method === "tools/call") return ok(text)
+    return yield* noted(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
   })
-  const answerBatch = batchWith(answer)
-  const handle = Effect.fnUntraced(function* (incoming: Incoming) {
-    const origin = header(incoming, "origin")
-    if (origin !== null && !Origins.isAllowed(settings.origins, origin)) return yield* forbiddenOrigin
-    if (incoming.method === "OPTIONS" && origin !== null) return preflight
-    if (incoming.method !== "POST") {
-      return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 405 }, "not_found"), onlyPost)
-    }
-    const { credentials, request_id } = comingFrom(incoming)
-    const caller = yield* Pipeline.identify({ request_id, credentials: { ...credentials, read_handle: null } })
-    const parse = Protocol.hasBatches(routingHeaders(incoming).version) ? JsonRpc.parseBody : JsonRpc.parse
-    const read = Result.flatMap(textOf(incoming, yield* incoming.body), parse)
-    if (Result.isSuccess(read)) {
-      return yield* "method" in read.success
-        ? answer(incoming, caller, read.success)
-        : answerBatch(incoming, caller, read.success)
-    }
-    const outgoing = failed(read.failure.id, read.failure.error, 400)
-    return yield* Effect.as(note(incoming, { ...viaOf(incoming, null), status: 400 }, "invalid_json"), outgoing)
-  })
-  return {
-    handle: (incoming) =>
-      handle(incoming).pipe(
-        Effect.flatMap((outgoing) => inCurrent(readable(outgoing, header(incoming, "origin")))),
-        Effect.tapError((error) =>
-          isStranger(error)
-            ? Effect.void
-            : note(incoming, { ...viaOf(incoming, null), status: error.status }, error._tag)
-        )
-      )
-  }
 }
 
 /** Answers the messages of a batch side by side. Each is a request of its own, in the request log too. */
 const batchWith = <R>(
-  answer: (
-    incoming: Incoming,
-    caller: Caller.Caller,
-    message: JsonRpc.Message
-  ) => Effect.Effect<Outgoing, ApiError.ApiError, R>
+  answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
 ) =>
-  Effect.fnUntraced(function* (incoming: Incoming, caller: Caller.Caller, batch: JsonRpc.Batch) {
+  Effect.fnUntraced(function* (posted: Posted, batch: JsonRpc.Batch) {
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
-      const own = index === 0 ? incoming : { ...incoming, request_id: ids.request() }
+      const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
       const message = Result.flatMap(read, batched)
-      if (Result.isSuccess(message)) return yield* answer(own, caller, message.success)
-      yield* note(own, viaOf(own, null), "invalid_json")
+      if (Result.isSuccess(message)) return yield* answer(own, message.success)
+      yield* note(own, viaOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
     })
     const answers = yield* Effect.forEach(batch, answerOne, { concurrency: "unbounded" })
-    const bodies = answers.flatMap(({ body }) => body ?? [])
-    return bodies.length === 0 ? accepted : json(200, `[${bodies.join(",")}]`)
+    const texts = answers.flatMap(({ text }) => text ?? [])
+    return texts.length === 0 ? accepted : ok(`[${texts.join(",")}]`)
   })
 
 /** A message of a batch: no handshake, and nothing of the revisions that have no batches. */
@@ -156,105 +146,46 @@ const batched = (message: JsonRpc.Message): Result.Result<JsonRpc.Message, JsonR
         error: { code: JsonRpc.codes.invalid_request, message: "This message cannot be part of a batch." }
       })
 
-/** Every answer is in the current revision, and says so (api.md, Versioning 6). */
-const inCurrent = (outgoing: Outgoing): Effect.Effect<Outgoing> =>
-  Effect.map(ServedRevisions.ServedRevisions, ([newest]) => ({
-    ...outgoing,
-    headers: { ...outgoing.headers, "service-version": newest.date }
-  }))
-
-/** Lets the page that called read the answer: its origin is allowed, or it would have none. */
-const readable = (outgoing: Outgoing, origin: string | null): Outgoing =>
-  origin === null ? outgoing : { ...outgoing, headers: { ...outgoing.headers, ...Origins.readableBy(origin) } }
-
-/** Whether a refusal is that of a caller whose key was refused, and counted: it must not be looked up once more. */
-const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
-
-/** Takes note of a request that has reached no operation; of a key that is not valid nothing is noted. */
+/** Takes note of a message that has reached no operation. */
 const note = (
-  incoming: Incoming,
+  { credentials, request_id }: Posted,
   via: FinishedCall.Transport & { readonly status: number },
   error_code: ApiError.ErrorCode | null
-) => {
-  const { credentials, request_id } = comingFrom(incoming)
-  return Pipeline.note({ request_id, credentials: { ...credentials, read_handle: null }, via, error_code })
-}
+) => Pipeline.note({ request_id, credentials, via, error_code })
 
 /** What the request log calls a refusal of the protocol itself, which has codes of its own; null for an answer. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>
   status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
-const viaOf = (incoming: Incoming, client: Protocol.Client | null) => ({
-  method: incoming.method,
-  route: path,
-  status: 200,
-  user_agent: header(incoming, "user-agent"),
+const viaOf = ({ via }: Posted, client: Protocol.Client | null, status: number) => ({
+  ...via,
+  status,
   client_name: client?.name ?? null,
   client_version: client?.version ?? null
 })
 
-const header = ({ headers }: Incoming, name: string): string | null => {
-  const value = headers[name]
-  return typeof value === "string" ? value.trim() : null
-}
-
-const routingHeaders = (incoming: Incoming): Protocol.RoutingHeaders => ({
-  version: header(incoming, "mcp-protocol-version"),
-  method: header(incoming, "mcp-method"),
-  name: header(incoming, "mcp-name")
+const routingHeaders = ({ headers }: Posted): Protocol.RoutingHeaders => ({
+  version: headers["mcp-protocol-version"] ?? null,
+  method: headers["mcp-method"] ?? null,
+  name: headers["mcp-name"] ?? null
 })
-
-const comingFrom = (incoming: Incoming) => ({
-  request_id: incoming.request_id,
-  docs_url: incoming.docs_url,
-  credentials: { key: keyOf(header(incoming, "authorization")), address: incoming.address, keyless: true }
-})
-
-/** Null where no header was sent; a header without a bearer's key is a key that is wrong. */
-const keyOf = (authorization: string | null): string | null =>
-  authorization === null ? null : (/^bearer +([^\s,]+)$/i.exec(authorization)?.[1] ?? "")
 
 /** Errors of a method are answered with 200 (api.md, Agent endpoint); modern clients tell an unknown one by 404. */
 const statusOf = (era: Protocol.Era, { code }: JsonRpc.RpcError): number =>
   era === "modern" && code === JsonRpc.codes.method_not_found ? 404 : 200
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
-const textOf = (incoming: Incoming, body: Uint8Array): Result.Result<string, JsonRpc.Unreadable> => {
-  const encoding = header(incoming, "content-encoding") ?? "identity"
-  const type = header(incoming, "content-type") ?? "application/json"
-  if (encoding.toLowerCase() !== "identity" || !jsonType.test(type)) return Result.fail(JsonRpc.notJson)
-  return Result.try({ try: () => utf8.decode(body), catch: () => JsonRpc.notJson })
-}
-
-const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i
-
 const noHeaders: Readonly<Record<string, string>> = {}
 
-/** Answers belong to one caller and are never cached. */
-const json = (status: number, body: string, headers: Readonly<Record<string, string>> = noHeaders): Outgoing => ({
-  status,
-  headers: {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-    ...headers
-  },
-  body
+const ok = (text: string, headers: Readonly<Record<string, string>> = noHeaders): Reply => ({
+  status: 200,
+  headers,
+  text
 })
 
-const failed = (id: JsonRpc.Id | null, error: JsonRpc.RpcError, status: number): Outgoing =>
-  json(status, JsonRpc.failure({ id, error }))
+const failed = (id: JsonRpc.Id | null, error: JsonRpc.RpcError, status: number): Reply => ({
+  status,
+  headers: noHeaders,
+  text: JsonRpc.failure({ id, error })
+})
 
-const accepted: Outgoing = { status: 202, headers: noHeaders, body: null }
-
-const preflight: Outgoing = { status: 204, headers: Origins.preflight, body: null }
-
-const onlyPost: Outgoing = json(
-  405,
-  JsonRpc.failure({ id: null, error: { code: JsonRpc.codes.invalid_request, message: "Only POST is served here." } }),
-  { allow: "POST" }
-)
-
-const forbiddenOrigin = Effect.fail(
-  ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
-)
+const accepted: Reply = { status: 202, headers: noHeaders, text: null }

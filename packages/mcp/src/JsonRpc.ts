@@ -42,28 +42,28 @@ export interface Unreadable {
 /** Reads text as one message: what is not JSON is a parse error, what is no single message an invalid request. */
 export const parse = (text: string): Result.Result<Message, Unreadable> => Result.flatMap(parseJson(text), read)
 
-/** Messages in one body, each read by itself. */
-export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
-
-/** Reads text as one message or as a batch, whose messages are read one by one. */
-export const parseBody = (text: string): Result.Result<Message | Batch, Unreadable> =>
-  Result.flatMap(parseJson(text), (value): Result.Result<Message | Batch, Unreadable> => {
-    if (!Array.isArray(value)) return read(value)
-    if (value.length === 0) return invalid(null, "A batch must hold a message.")
-    if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
-    return Result.succeed(value.map(read))
-  })
-
-/** The messages of a batch run side by side: so many at most. */
-const max_batch = 10
-
 const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
 
 /** The answer to what is not JSON. */
 export const notJson: Unreadable = { id: null, error: { code: codes.parse_error, message: "This is not valid JSON." } }
 
-const read = (value: unknown): Result.Result<Message, Unreadable> => {
+/** Messages in one body, each read by itself. */
+export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
+
+/** Reads a JSON value as one message or as a batch, whose messages are read one by one. */
+export const readBody = (value: unknown): Result.Result<Message | Batch, Unreadable> => {
+  if (!Array.isArray(value)) return read(value)
+  if (value.length === 0) return invalid(null, "A batch must hold a message.")
+  if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
+  return Result.succeed(value.map(read))
+}
+
+/** The messages of a batch run side by side: so many at most. */
+const max_batch = 10
+
+/** Reads a JSON value as one message. */
+export const read = (value: unknown): Result.Result<Message, Unreadable> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value

@@ -1,5 +1,4 @@
 import { type Cause, Effect, Fiber, FiberMap, Queue, Result, Semaphore, Stdio, Stream } from "effect"
-import { max_bytes } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
 
@@ -14,6 +13,9 @@ export interface Settings<R> {
 /** So many calls run at once; the next line is read when one of them has ended. */
 const max_running = 1_024
 
+/** The longest line, in bytes: as long as a body over HTTP. */
+const max_line_bytes = 256 * 1024
+
 /**
  * Serves one program over standard input and output: a message on a line, each answered when it is done.
  *
@@ -25,7 +27,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const stdio = yield* Stdio.Stdio
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
       const take = yield* taker(settings, (text) => Queue.offer(answers, `${text}\n`))
-      const split = Lines.splitter(max_bytes)
+      const split = Lines.splitter(max_line_bytes)
       // The last line may end with the input instead of a newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), take.line, { discard: true })),

@@ -1,14 +1,14 @@
 /**
  * The quoting service for agents: the Model Context Protocol over HTTP and over standard input and output.
  *
- * `Tools.of(operations)` are the tools; `Endpoint.make` answers `POST /v1/mcp` on any HTTP server.
+ * `Tools.of(operations)` are the tools. `Endpoint.make` answers the messages that a host of HTTP has read; `Pipe.serve` answers
+ * a local program.
  */
 
 export * as Bridge from "./Bridge.ts"
 export * as Endpoint from "./Endpoint.ts"
 export * as JsonRpc from "./JsonRpc.ts"
 export * as Local from "./Local.ts"
-export * as Origins from "./Origins.ts"
 export * as Pipe from "./Pipe.ts"
 export * as Protocol from "./Protocol.ts"
 export * as RenamedArgument from "./RenamedArgument.ts"

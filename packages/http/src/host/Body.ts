@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http"
 import { ApiError } from "@quotewire/core"
 import { Effect, Predicate, Result } from "effect"
 
-/** The largest body of an operation, in bytes (api.md, Errors: `request_too_large`). */
+/** The largest body of an operation or a message, in bytes (api.md, Errors: `request_too_large`). */
 export const max_bytes = 256 * 1024
 
 /** Whether a request announces a body, empty ones excepted. */

@@ -42,7 +42,7 @@ export const vias = (route: string): ((incoming: Incoming) => FinishedCall.Trans
 }
 
 /** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
-const header = (headers: IncomingHttpHeaders, name: string): string | null => {
+export const header = (headers: IncomingHttpHeaders, name: string): string | null => {
   const value = headers[name]
   return typeof value === "string" ? value : null
 }

@@ -1,6 +1,7 @@
-import { Access, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
+import { Access, ApiError, Ids, type Operation, operations, Quotewire, type Storage } from "@quotewire/core"
 import { World } from "@quotewire/core/testing"
-import { Endpoint, type Origins, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
+import { MessageRoute } from "@quotewire/http"
+import { Endpoint, type RenamedArgument, type Tool, Tools } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -27,7 +28,7 @@ export interface Got {
   readonly body: any
 }
 
-/** The agent endpoint on a whole core, without a wire. */
+/** The agent endpoint as a route of the HTTP host, on a whole core, without a wire. */
 export class Agents extends Context.Service<
   Agents,
   {
@@ -41,7 +42,7 @@ export class Agents extends Context.Service<
 /** What is unlike in another world of agents. */
 export interface AgentsOptions extends World.WorldOptions {
   readonly keyless?: boolean
-  readonly origins?: Origins.Origins
+  readonly origins?: MessageRoute.Origins
   readonly operations?: ReadonlyArray<Operation.Operation<string, unknown, unknown, Services>>
   readonly renamed?: ReadonlyArray<RenamedArgument.RenamedArgument>
   readonly tools?: ReadonlyArray<Tool.Tool<Services>>
@@ -62,36 +63,39 @@ const make = (options: AgentsOptions) =>
     const endpoint = Endpoint.make<Services>({
       tools: [...Tools.of<Services>(options.operations ?? operations, options.renamed), ...(options.tools ?? [])],
       version: "1.2.3",
-      origins: options.origins ?? { allowed: [], loopback: false },
       sign: (text) => Quotewire.sign("test", text),
       isSigned: (text, signature) => Quotewire.isSigned("test", text, signature)
     })
+    const routes = MessageRoute.make(endpoint, options.origins ?? { allowed: [], loopback: false })
     const authorizationOf = (as: Sent["as"]) => {
       if (as === undefined) return {}
       return typeof as === "string" ? { authorization: `Bearer ${keys.sandbox[as]}` } : as
     }
     const send = ({ address = "127.0.0.1", as, body, headers, message, method = "POST" }: Sent): Effect.Effect<Got> => {
       const text = body ?? JSON.stringify(message)
-      const request_id = ids.request()
-      return endpoint
-        .handle({
-          request_id,
-          method,
-          headers: { "content-type": "application/json", ...authorizationOf(as), ...headers },
-          address,
-          docs_url,
-          body: Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
-        })
-        .pipe(
-          Effect.map(({ body, headers, status }) => ({
-            status,
-            headers,
-            body: body === null ? null : JSON.parse(body)
-          })),
-          Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
-          Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
-          Effect.provideContext(context)
-        )
+      const read = () => Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
+      const incoming = {
+        request_id: ids.request(),
+        method,
+        params: {},
+        query: "",
+        headers: { "content-type": "application/json", ...authorizationOf(as), ...headers },
+        address,
+        docs_url,
+        read,
+        readRaw: read
+      }
+      const route = routes.find((one) => one.method === method)
+      return (route === undefined ? Effect.fail(ApiError.make("not_found")) : route.handle(incoming)).pipe(
+        Effect.map(({ body, headers, status }) => ({
+          status,
+          headers,
+          body: body === null ? null : JSON.parse(String(body))
+        })),
+        Effect.catch((error) => Effect.succeed({ status: error.status, headers: {}, body: { error: error._tag } })),
+        Effect.provideService(Access.KeylessWorkspace, options.keyless === false ? null : keyless),
+        Effect.provideContext(context)
+      )
     }
     const call = (name: string, args: unknown, as?: Sent["as"]) =>
       Effect.map(

@@ -1,0 +1,154 @@
+import { ApiError, type Caller, type FinishedCall, Pipeline, ServedRevisions } from "@quotewire/core"
+import { Effect, Result } from "effect"
+import * as Answer from "../host/Answer.ts"
+import * as Bearer from "../host/Bearer.ts"
+import * as Body from "../host/Body.ts"
+import * as Cors from "../host/Cors.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Incoming, Route } from "../host/Route.ts"
+
+export type { Origins } from "../host/Cors.ts"
+
+/** A message as the host hands it over: the body of a `POST`, and who sends it. */
+export interface Posted extends Pipeline.RequestHead {
+  readonly caller: Caller.Caller
+  /** Where the documentation stands, without a slash at the end. */
+  readonly docs_url: string
+  /** How the request came in, for the request log. */
+  readonly via: FinishedCall.Transport
+  /** The `request_headers` of the endpoint, by their names in lower case; null where one was not sent. */
+  readonly headers: Readonly<Record<string, string | null>>
+  /** The body as JSON. The endpoint answers a body that is not JSON, in the form of its protocol. */
+  readonly body: Result.Result<unknown, ApiError.ApiError<"invalid_json">>
+}
+
+/** The answer to a message. */
+export interface Reply {
+  readonly status: number
+  /** The `answer_headers` of the endpoint, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON that is encoded already; null for an answer without a body. */
+  readonly text: string | null
+}
+
+/** A protocol of messages over `POST`, such as JSON-RPC. It knows messages; the host knows HTTP. */
+export interface MessageEndpoint<out R = never> {
+  /** The paths that it is served at; the first one names it in metrics, traces and the request log. */
+  readonly paths: readonly [string, ...ReadonlyArray<string>]
+  /** The headers of its protocol that it reads. */
+  readonly request_headers: ReadonlyArray<string>
+  /** The headers of its protocol that it sends. */
+  readonly answer_headers: ReadonlyArray<string>
+  /** JSON text that answers other methods than `POST`, with 405. */
+  readonly only_post: string
+  /**
+   * Answers the body of one request, and takes note of it. To interrupt it cancels the call.
+   *
+   * It fails where the caller is not let in after all: the host sends the envelope and takes note of that.
+   */
+  readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
+}
+
+/**
+ * Serves an endpoint of messages to callers with a key or without one, and to pages of these origins.
+ *
+ * Before a message is looked at, a request is refused with the envelope: `forbidden` for the page of another origin, what
+ * `Pipeline.identify` says of its caller, and `request_too_large` above 256 KiB.
+ */
+export const make = <R>(
+  endpoint: MessageEndpoint<R>,
+  origins: Cors.Origins
+): ReadonlyArray<Route<R | Pipeline.PipelineServices>> => {
+  const [name] = endpoint.paths
+  const exposed = [...endpoint.answer_headers, "Request-Id", "Service-Version"].join(", ")
+  const allowed = ["Accept", "Authorization", "Content-Type", ...endpoint.request_headers].join(", ")
+  const permitted: Reply = { status: 204, headers: Cors.permitting("POST", allowed), text: null }
+  const refused: Reply = { status: 405, headers: { allow: "POST" }, text: endpoint.only_post }
+  const refuse: Answers<R> = (request) => Effect.as(note(request, 405, "not_found"), refused)
+  const methods: Readonly<Record<Method, Answers<R>>> = {
+    POST: poster(endpoint),
+    GET: refuse,
+    DELETE: refuse,
+    OPTIONS: (request) => (request.origin === null ? refuse(request) : Effect.succeed(permitted))
+  }
+  const handle = (method: Method, incoming: Incoming) => {
+    const request = requestOf(incoming, { ...RequestInfo.via(incoming, name), method })
+    const { origin } = request
+    const replied = origin === null || Cors.isAllowed(origins, origin) ? methods[method](request) : forbiddenOrigin
+    const readable = origin === null ? none : Cors.readableBy(origin, exposed)
+    return replied.pipe(
+      Effect.flatMap((reply) => answerOf(reply, readable)),
+      Effect.tapError((error) => (isStranger(error) ? Effect.void : note(request, error.status, error._tag)))
+    )
+  }
+  return endpoint.paths.flatMap((path) =>
+    (["POST", "GET", "DELETE", "OPTIONS"] as const).map((method) => ({
+      name,
+      method,
+      path,
+      // Its origins are not those of the operations.
+      cors: false,
+      handle: (incoming: Incoming) => handle(method, incoming)
+    }))
+  )
+}
+
+type Method = "POST" | "GET" | "DELETE" | "OPTIONS"
+
+type Answers<R> = (request: Request) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices>
+
+/** A request on its way to the endpoint. */
+interface Request extends Pipeline.RequestHead {
+  readonly incoming: Incoming
+  readonly origin: string | null
+  readonly via: FinishedCall.Transport
+}
+
+const requestOf = (incoming: Incoming, via: FinishedCall.Transport): Request => {
+  const { address, headers, request_id } = incoming
+  const key = Bearer.key(headers.authorization)
+  const credentials = { key, read_handle: null, address, keyless: true }
+  return { incoming, request_id, credentials, via, origin: RequestInfo.header(headers, "origin") }
+}
+
+/** Lets the caller in, reads the body, and has it answered. */
+const poster = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
+  const names = request_headers.map((name) => name.toLowerCase())
+  return Effect.fnUntraced(function* ({ credentials, incoming, request_id, via }: Request) {
+    const { docs_url, headers } = incoming
+    const caller = yield* Pipeline.identify({ request_id, credentials })
+    const bytes = yield* incoming.read(Body.max_bytes)
+    return yield* answer({
+      request_id,
+      credentials,
+      caller,
+      docs_url,
+      via,
+      headers: Object.fromEntries(names.map((name) => [name, RequestInfo.header(headers, name)])),
+      body: Body.isJson(headers) ? Body.parse(bytes) : notJson
+    })
+  })
+}
+
+const notJson = Result.fail(ApiError.make("invalid_json"))
+
+const forbiddenOrigin = Effect.fail(
+  ApiError.make("forbidden", { message: "Pages of this origin may not call this endpoint." })
+)
+
+const none: Readonly<Record<string, string>> = {}
+
+/** Every answer is in the current revision (api.md, Versioning 6). */
+const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
+  const all = { ...headers, ...readable }
+  return text === null
+    ? Effect.succeed<Answer.Answer>({ status, headers: all, body: null })
+    : Effect.map(ServedRevisions.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
+}
+
+/** Whether a refusal is that of a caller whose key was refused, and counted: it must not be looked up once more. */
+const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
+
+/** Takes note of a request that reached no message; of a key that is not valid nothing is noted. */
+const note = ({ credentials, request_id, via }: Request, status: number, error_code: ApiError.ErrorCode) =>
+  Pipeline.note({ request_id, credentials, via: { ...via, status }, error_code })
