@@ -64,6 +64,10 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 
+  it("agents.ts mounts the agent endpoint", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
+  }, 30_000)
+
   it("fastify.ts takes the bodies that Fastify has read", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/fastify.ts")), ["401"])
   }, 30_000)
