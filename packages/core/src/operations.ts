@@ -176,7 +176,7 @@ export const getQuote = Operation.make({
   input: Schema.Struct({
     id: Schema.String.annotateKey({ description: "The quote, `qt_…`" }),
     version: Schema.optionalKey(wholeNumber(1)).annotateKey({
-      description: "The version to read; the newest unless told"
+      description: "The version to read; the newest by default"
     })
   }),
   output: Quote,

@@ -13,7 +13,7 @@ const networks = "10.0.0.0/8,fd00::/8"
 
 describe("the address that a caller is counted by", () => {
   it.each<Case>([
-    // Nobody is believed unless told.
+    // Nobody is believed by default.
     { trust: null, remote: "192.0.2.1", says: "198.51.100.7", is: "192.0.2.1" },
     { trust: null, remote: "::ffff:192.0.2.1", is: "192.0.2.1" },
     { trust: null, remote: "2001:db8:1:2:3:4:5:6", is: "2001:db8:1:2::/64" },

@@ -18,7 +18,7 @@ const handleOf = (listener: Listener) => (needsHandle(listener) ? ["read_handle"
 const noHandleOf = (listener: Listener) => (needsHandle(listener) ? [] : ["read_handle"])
 
 const pageNotes = {
-  limit: "How many to list, 1 to 100; 10 unless told.",
+  limit: "How many to list, 1 to 100; 10 by default.",
   cursor: "The next_cursor of the page before, with the same other arguments; leave it out for the first page."
 }
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
@@ -95,7 +95,7 @@ const getQuoteRequest: Definition = {
   arguments: ofRequest,
   notes: {
     id: "The quote request, qreq_…",
-    wait_seconds: "How long to wait for a change while it is in_progress, 0 to 20 seconds; 20 unless told.",
+    wait_seconds: "How long to wait for a change while it is in_progress, 0 to 20 seconds; 20 by default.",
     since_version: "quote_request.version that you have read: a newer one is answered at once.",
     read_handle: handleNote
   },

@@ -14,7 +14,7 @@ export const max_wait_seconds = 20
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
   wait_seconds: Schema.optionalKey(wholeNumber(0, max_wait_seconds)).annotateKey({
-    description: "How long to wait for a change while the request is in progress; 20 unless told"
+    description: "How long to wait for a change while the request is in progress; 20 by default"
   }),
   since_version: Schema.optionalKey(wholeNumber(0)).annotateKey({
     description: "The version that you hold: a newer one is answered at once"

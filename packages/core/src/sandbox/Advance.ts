@@ -20,15 +20,15 @@ export const kind = Kind.make({
 })
 
 /** What an advance works with. */
-export interface Means {
+export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly runner: Runner["Service"]
 }
 
 /** Accepts an advance: it sets the clock's new target. */
-export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
-  acceptOnce(means, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
+export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
+  acceptOnce(services, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
     const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
     const { clock_target_ms, reset_count } = begun
     // As old as its end: an advance of a year must not make its own goal a year old.
@@ -37,7 +37,7 @@ export const accept = (means: Means, workspace_id: WorkspaceId, key: string | nu
   })
 
 /** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
-export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Means, id: WorkspaceId, goal: Goal) {
+export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Services, id: WorkspaceId, goal: Goal) {
   const { workspace: seen } = yield* workspaces.moment(id)
   const { next_due_at } = yield* runner.runDue(id)
   if (isOver(seen, goal)) return "there"

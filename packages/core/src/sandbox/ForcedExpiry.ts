@@ -24,7 +24,7 @@ export const kind = Kind.make({
 })
 
 /** What an expiry works with. */
-export interface Means {
+export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly ids: Ids["Service"]
@@ -32,8 +32,8 @@ export interface Means {
 }
 
 /** Accepts a forced expiry: the quotes that there are now are to expire. */
-export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
-  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
+export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
     Effect.succeed({
       value: { at, reset_count: workspace.reset_count },
       workspace: { ...workspace, quotes_expired_at: at },
@@ -42,17 +42,17 @@ export const accept = (means: Means, workspace_id: WorkspaceId, key: string | nu
   )
 
 /** Takes out of offer every active quote that was there at the moment of the expiry. */
-export const expireQuotes = (means: Means, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
+export const expireQuotes = (services: Services, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
   eachPage(
-    means.storage,
+    services.storage,
     { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 },
     (page) =>
-      Effect.forEach(page, ({ id }) => retryOnConflict(expire(means, workspace_id, id, expiry)), { discard: true })
+      Effect.forEach(page, ({ id }) => retryOnConflict(expire(services, workspace_id, id, expiry)), { discard: true })
   )
 
 /** Takes one quote out of offer, if it still is: somebody may have been faster. */
 const expire = Effect.fnUntraced(function* (
-  { storage, workspaces, ids, lines }: Means,
+  { storage, workspaces, ids, lines }: Services,
   workspace_id: WorkspaceId,
   id: string,
   { at, reset_count }: ForcedExpiry

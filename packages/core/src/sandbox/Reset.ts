@@ -21,14 +21,14 @@ export const kind = Kind.make({
 })
 
 /** What a reset works with. */
-export interface Means {
+export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
 }
 
 /** Accepts a reset: the clock is back at real time, and the data is to be erased. */
-export const accept = (means: Means, workspace_id: WorkspaceId, key: string | null) =>
-  acceptOnce(means, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
+export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
+  acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
     const emptied: Workspace = {
       ...workspace,
       clock_offset_ms: 0,
@@ -46,7 +46,7 @@ export const accept = (means: Means, workspace_id: WorkspaceId, key: string | nu
  *
  * Erasing rests on the workspace as it was seen: who was paused meanwhile erases nothing that came after the reset.
  */
-export const finish = ({ storage, workspaces }: Means, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
+export const finish = ({ storage, workspaces }: Services, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
   Effect.suspend(() => {
     let removed: Erased = { records: {}, events: 0, jobs: 0 }
     const once = Effect.gen(function* () {

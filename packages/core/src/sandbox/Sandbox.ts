@@ -57,7 +57,7 @@ export class Sandbox extends Context.Service<
         const revisions = yield* Revisions
         const ids = yield* Ids
         const lines = yield* Lines
-        const means = { storage, workspaces, runner, revisions, ids, lines }
+        const services = { storage, workspaces, runner, revisions, ids, lines }
         // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
         const inTurn = yield* makeTurns<WorkspaceId>()
 
@@ -78,7 +78,7 @@ export class Sandbox extends Context.Service<
 
         const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
           const workspace_id = call.caller.workspace_id
-          const { id, deliveries } = yield* replayEvents(means, workspace_id, code, call.idempotency_key)
+          const { id, deliveries } = yield* replayEvents(services, workspace_id, code, call.idempotency_key)
           const { workspace } = yield* workspaces.moment(workspace_id)
           const { notice, recovery } = tellings[code]
           return yield* answer("replay_events", workspace, {
@@ -97,8 +97,8 @@ export class Sandbox extends Context.Service<
         const advanceTime = Effect.fnUntraced(
           function* (call: Call, seconds: number) {
             const workspace_id = call.caller.workspace_id
-            const goal = yield* Advance.accept(means, workspace_id, call.idempotency_key, seconds)
-            const step = inTurn(workspace_id, Advance.step(means, workspace_id, goal))
+            const goal = yield* Advance.accept(services, workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, Advance.step(services, workspace_id, goal))
             while ((yield* step) === "on its way") {}
             yield* retention.sweep(workspace_id)
             const { workspace } = yield* workspaces.moment(workspace_id)
@@ -109,16 +109,16 @@ export class Sandbox extends Context.Service<
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const expiry = yield* ForcedExpiry.accept(means, workspace_id, call.idempotency_key)
-          yield* ForcedExpiry.expireQuotes(means, workspace_id, expiry)
+          const expiry = yield* ForcedExpiry.accept(services, workspace_id, call.idempotency_key)
+          yield* ForcedExpiry.expireQuotes(services, workspace_id, expiry)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("force_expiry", workspace)
         })
 
         const reset = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const accepted = yield* Reset.accept(means, workspace_id, call.idempotency_key)
-          const erased = yield* Reset.finish(means, workspace_id, accepted)
+          const accepted = yield* Reset.accept(services, workspace_id, call.idempotency_key)
+          const erased = yield* Reset.finish(services, workspace_id, accepted)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("reset", workspace, { removed: removedOf(erased) })
         })

@@ -70,7 +70,7 @@ export interface Script {
   readonly by_type?: Readonly<Record<string, ReadonlyArray<Respond>>>
   /** For deliveries that no list of their type has anything for, in the order in which they come. */
   readonly in_order?: ReadonlyArray<Respond>
-  /** For everything after that; `succeed` unless told. */
+  /** For everything after that; `succeed` by default. */
   readonly otherwise?: Respond
 }
 
@@ -78,7 +78,7 @@ export interface Script {
 export interface Options {
   /** The secrets that count. A secret is known only when the subscription is made: see `Receiver.trust`. */
   readonly secrets?: ReadonlyArray<string>
-  /** The receiver's clock, in Unix seconds; the runtime's unless told. */
+  /** The receiver's clock, in Unix seconds; the runtime's by default. */
   readonly now_seconds?: () => number
   readonly script?: Script
 }

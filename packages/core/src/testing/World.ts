@@ -17,18 +17,18 @@ import * as Json from "../wire/Json.ts"
 
 /** What a test says of a call beyond its input. */
 export interface CallOptions {
-  /** The kind of key to call with; `server` unless told. */
+  /** The kind of key to call with; `server` by default. */
   readonly as?: KeyKind
   readonly environment?: Environment
   readonly read_handle?: string
   readonly idempotency_key?: string
-  /** The `Service-Version` to send; none unless told, so that the pin decides. */
+  /** The `Service-Version` to send; by default none, so that the pin decides. */
   readonly revision?: string
   /** The address of the other side. */
   readonly address?: string
   /** Another key than the world's own. */
   readonly key?: string | null
-  /** How the call came in; without a wire unless told. */
+  /** How the call came in; without a wire by default. */
   readonly via?: FinishedCall.Transport
 }
 
@@ -40,9 +40,9 @@ export interface WorldOptions {
   readonly limits?: Limits
   /** Cryptography that answers at once, so that a test clock can tell when all is still. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** The keys that facts are sealed with: those of hosts that share a storage. Keys of this world's own unless told. */
+  /** The keys that facts are sealed with: those of hosts that share a storage. Keys of this world's own by default. */
   readonly seal_keys?: Layer.Layer<SealKeys>
-  /** What sends webhooks; nothing is sent unless told. */
+  /** What sends webhooks; nothing is sent by default. */
   readonly webhooks?: Layer.Layer<WebhookSender>
 }
 

@@ -16,7 +16,7 @@ import { newer, older, two } from "./inventedRevision.ts"
 import { release } from "./release.ts"
 
 interface Asking {
-  /** The `Service-Version`; none unless told. */
+  /** The `Service-Version`; none by default. */
   readonly revision?: AskedRevision
   readonly environment?: Environment
   readonly as?: KeyKind

@@ -23,7 +23,7 @@ interface Asking {
   readonly body?: object
 }
 
-/** Calls an operation in a revision, without another word about it unless told, and reads what a host would send. */
+/** Calls an operation in a revision, without another word about it by default, and reads what a host would send. */
 const ask = Effect.fnUntraced(function* <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   revision: AskedRevision,

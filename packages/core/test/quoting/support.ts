@@ -55,7 +55,7 @@ export const story = (name: string, body: InWorld<unknown>, options: StoryOption
     Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
   )
 
-/** The input of a start, with another request_key each time unless told. */
+/** The input of a start, with another request_key each time by default. */
 export const startOf = (changes: { readonly line?: LineName; readonly [field: string]: unknown } = {}) => {
   const line = changes.line ?? "renters"
   return {

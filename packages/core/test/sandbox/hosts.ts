@@ -27,7 +27,7 @@ type There = World | Services | Storage
 
 /** How hosts are begun. */
 export interface HostOptions extends WorldOptions {
-  /** Opens a host's storage; that of the world unless told. */
+  /** Opens a host's storage; that of the world by default. */
   readonly open?: Effect.Effect<Storage["Service"], never, Scope.Scope>
 }
 

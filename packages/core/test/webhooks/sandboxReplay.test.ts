@@ -92,7 +92,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("is as recorded unless told, and knows no other ways", (endpoints) =>
+  tale("is as recorded by default, and knows no other ways", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* told
       endpoints.sent.length = 0

@@ -94,10 +94,10 @@ export const tale = (
   )
 }
 
-/** Where subscriptions point, unless told. */
+/** Where subscriptions point, by default. */
 export const url = "https://hooks.acme.dev/quotewire"
 
-/** Makes a subscription: of accepted requests, unless told. */
+/** Makes a subscription: of accepted requests, by default. */
 export const create = (changes: object = {}, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) =>
     call(Webhooks.createEventSubscription, { url, event_types: ["quote_request.queued"], ...changes }, options)

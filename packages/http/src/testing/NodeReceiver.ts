@@ -11,7 +11,7 @@ export interface NodeReceiver extends Receiver.Receiver {
 
 /** Where a receiver listens. */
 export interface Place {
-  /** A free port unless told. */
+  /** A free port by default. */
   readonly port?: number
 }
 

@@ -10,7 +10,7 @@ type Services = Quotewire.Services | Storage.Storage
 /** A request as a test writes it. */
 export interface Sent {
   readonly method?: string
-  /** The kind of sandbox key to call with, or a text that is no key; nobody's unless told. */
+  /** The kind of sandbox key to call with, or a text that is no key; nobody's by default. */
   readonly as?: "server" | "widget" | "platform" | { readonly authorization: string }
   readonly headers?: Readonly<Record<string, string>>
   /** The message, or a body as it is. */

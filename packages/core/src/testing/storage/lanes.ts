@@ -4,7 +4,7 @@ import { expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
 
-/** A job in a lane of two, unless told. */
+/** A job in a lane of two, by default. */
 const inLane = (due_at: number, name = "lane", limit = 2): NewJob =>
   Sample.job(due_at, { kind: "deliver", lane: { name, limit, urgent: false } })
 

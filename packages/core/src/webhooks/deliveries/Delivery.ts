@@ -91,7 +91,7 @@ export const handOver = (options: {
   readonly event_type: string
   readonly payload: string
   readonly at: number
-  /** When it is sent first; at once unless told. */
+  /** When it is sent first; at once by default. */
   readonly due_at?: number
 }): KeptDelivery => ({
   subscription_id: options.subscription_id,

@@ -76,7 +76,7 @@ export const kind = Kind.make({
 })
 
 /** What a replay works with. */
-export interface Means {
+export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly revisions: Revisions["Service"]
@@ -95,14 +95,14 @@ interface Name {
  * Each attempt is stored together with how far the replay is: who repeats the call goes on where it was broken off.
  */
 export const replayEvents = Effect.fnUntraced(function* (
-  means: Means,
+  services: Services,
   workspace_id: WorkspaceId,
   code: ReplayCode,
   key: string | null
 ) {
-  const { ids, storage } = means
+  const { ids, storage } = services
   const name: Name = { workspace_id, id: `${code} ${key}` }
-  const accepted = yield* acceptOnce(means, kind, name, ({ workspace, now }) =>
+  const accepted = yield* acceptOnce(services, kind, name, ({ workspace, now }) =>
     Effect.gen(function* () {
       const events = yield* newestEvents(storage, workspace_id)
       const subscriptions = (yield* activeSubscriptions(storage, workspace_id)).filter(receives)
@@ -122,7 +122,7 @@ export const replayEvents = Effect.fnUntraced(function* (
   )
   const turns = yield* turnsOf(storage, workspace_id, code, accepted)
   while (true) {
-    const ended = yield* retryOnConflict(sendNext(means, name, turns))
+    const ended = yield* retryOnConflict(sendNext(services, name, turns))
     if (ended !== null) return ended
   }
 })
@@ -159,11 +159,11 @@ const turnsOf = Effect.fnUntraced(function* (
 
 /** Makes the next attempt of a replay; answers the replay where it is over, else null. */
 const sendNext = Effect.fnUntraced(function* (
-  means: Means,
+  services: Services,
   { workspace_id, id }: Name,
   turns: ReadonlyArray<Turn | null>
 ) {
-  const { storage, workspaces } = means
+  const { storage, workspaces } = services
   const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
   if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))
   const replay = kind.value(stored.value)
@@ -174,7 +174,7 @@ const sendNext = Effect.fnUntraced(function* (
   const { created_at, version } = stored.value
   const progress: Replay = { ...replay, turns: place + 1, deliveries: replay.deliveries + 1 }
   const record = kind.record(progress, { id, version: version + 1, created_at, updated_at: created_at })
-  const { writes, jobs } = yield* sendAgain(means, workspace_id, turn, replay)
+  const { writes, jobs } = yield* sendAgain(services, workspace_id, turn, replay)
   yield* commit(storage, Change.make(workspace_id, { writes: [...writes, record], jobs, expects: restsOn(moment) }))
   return null
 })
@@ -218,7 +218,7 @@ const arrange = (code: ReplayCode, numbers: ReadonlyArray<number>): ReadonlyArra
 
 /** One more attempt of an event, whatever has become of its delivery; one that was never handed over is now. */
 const sendAgain = Effect.fnUntraced(function* (
-  { storage, revisions }: Means,
+  { storage, revisions }: Services,
   workspace_id: WorkspaceId,
   { subscription: { id: subscription_id }, event }: Turn,
   { at, due_at }: Replay
