@@ -129,7 +129,7 @@ describe("a caller that was there before a newer revision came", () => {
           receiver.trust(subscribed.body.secret)
           const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
           assert.strictEqual(refused.told, `422 ${older}`)
-          assert.deepStrictEqual(
+          assert.sameMembers(
             refused.body.error.field_errors.map(({ path }: { path: string }) => path),
             ["consent_receipt_id", "paper"]
           )
