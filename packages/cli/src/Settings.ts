@@ -100,7 +100,7 @@ export const api_key = secret("api-key", "API key to call with; none by default"
 /** Whether agents are served over HTTP instead of standard input and output. */
 export const http = toggle("http", "Serve over HTTP instead of standard input and output")
 
-/** The port for the pages that links in quotes lead to, and for agents with `http`. */
+/** The port that serves the pages of quote links and, with `http`, agents. */
 export const agent_port = portOr(0)
 
 const origins = (name: string, description: string) =>

@@ -46,7 +46,7 @@ export interface Endpoint<out R> {
   /** What other methods than `POST` are answered. */
   readonly only_post: string
   /**
-   * Answers a message or a batch, and takes note of each message; to interrupt it cancels the call.
+   * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
    *
    * It fails where the caller is not let in after all.
    */

@@ -120,7 +120,7 @@ interface Ring {
 
 const nameOf = ({ prefix }: Ring): string => prefix.slice(0, -1)
 
-/** What is sealed begins with the name of its key: six bytes in base64url. */
+/** Sealed text begins with the name of its key: six bytes in base64url. */
 const keyNamed = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
