@@ -132,7 +132,7 @@ describe("the core", () => {
 
   it("takes time, chance and output from services, and so do storages", () => {
     const ambient =
-      /\bDate\.now\b|\bnew Date\(|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     holds(without([...core, ...srcOf("storage-memory"), ...srcOf("storage-pg")], ambient))
   })
 })

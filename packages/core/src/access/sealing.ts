@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Array, Effect, Option } from "effect"
 import type { StoredRecord } from "../storage/Change.ts"
 import type { Kinds } from "../storage/Kind.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
@@ -52,12 +52,15 @@ const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id
 const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
   Effect.map(sealer.sealLater(purposeOf(record), record.body), (sealed) => new SealedRecord(record, sealed))
 
-/** The record that was sealed. One that was altered is a defect: there is nothing to go on with. */
-const open = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord, StorageUnavailable> =>
+/** The record that was sealed; none where it was altered, as if it had been lost. `Seal` logs that. */
+const open = (
+  sealer: Seal["Service"],
+  record: StoredRecord
+): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>
   record instanceof SealedRecord
-    ? Effect.succeed(record.open)
-    : Effect.flatMap(sealer.open(purposeOf(record), record.body), (body) =>
-        body === null ? Effect.die(`${purposeOf(record)} cannot be opened`) : Effect.succeed({ ...record, body })
+    ? Effect.succeed(Option.some(record.open))
+    : Effect.map(sealer.open(purposeOf(record), record.body), (body) =>
+        body === null ? Option.none() : Option.some({ ...record, body })
       )
 
 /** A storage that seals the bodies of the kinds that say so on their way in, and opens them on their way out. */
@@ -77,7 +80,7 @@ export const sealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): P
     get: (key) =>
       isSealed(key)
         ? Effect.flatMap(storage.get(key), (found) =>
-            Option.isNone(found) ? Effect.succeed(found) : Effect.asSome(open(sealer, found.value))
+            Option.isNone(found) ? Effect.succeed(found) : open(sealer, found.value)
           )
         : storage.get(key),
     page: (query) =>
@@ -85,7 +88,7 @@ export const sealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): P
         ? Effect.flatMap(storage.page(query), (page) =>
             Effect.map(
               Effect.forEach(page.records, (record) => open(sealer, record)),
-              (records) => ({ ...page, records })
+              (records) => ({ ...page, records: Array.getSomes(records) })
             )
           )
         : storage.page(query)

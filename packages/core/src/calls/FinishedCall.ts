@@ -1,4 +1,4 @@
-import { Context, Effect, Predicate, Schema } from "effect"
+import { Cause, Context, Effect, Predicate, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { ErrorCode } from "../wire/ApiError.ts"
@@ -75,8 +75,12 @@ export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@
 })
 
 /** Tells `OnFinishedCall` of a call. */
-export const tell = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> =>
-  Effect.catchCause(
-    Effect.sync(() => Context.get(services, OnFinishedCall)(call)),
-    (cause) => Effect.annotateLogs(Fault.log("OnFinishedCall has failed", cause), { request_id: call.request_id })
-  )
+export const tell = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> => {
+  try {
+    Context.get(services, OnFinishedCall)(call)
+    return Effect.void
+  } catch (defect) {
+    const log = Fault.log("OnFinishedCall has failed", Cause.die(defect))
+    return Effect.annotateLogs(log, { request_id: call.request_id })
+  }
+}

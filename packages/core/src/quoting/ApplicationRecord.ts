@@ -1,21 +1,16 @@
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { KeptHandle } from "../access/ReadHandle.ts"
-import type { Seal } from "../access/Seal.ts"
-import type { Application, Assumed } from "../lines/Application.ts"
-import type { Line } from "../lines/Line.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import type { StorageUnavailable } from "../storage/Storage.ts"
 import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
-import * as Json from "../wire/Json.ts"
 import { QuoteConsent } from "./Consent.ts"
 
-/** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */
+/** What is stored of an application: the facts, and what goes with a start that no reader of quotes sees. */
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
-  /** The facts as the caller sent them, sealed. What is assumed beside them follows from them and from `assumed_on`. */
-  sealed: Schema.String,
+  /** The facts as the caller sent them. What is assumed beside them follows from them and from `assumed_on`. */
+  facts: Schema.ObjectKeyword,
   /** The workspace's day of the start, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
   credit_disclosed: Schema.Boolean,
@@ -25,29 +20,14 @@ export const ApplicationRecord = Schema.Struct({
 })
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
-/** Applications in storage, found by their ids and by their requests. */
+/** Applications in storage, sealed, found by their ids and by their requests. */
 export const kind = Kind.make({
   name: "application",
   schema: ApplicationRecord,
+  sealed: true,
   kept_for: { period: "facts", clock: "workspace" },
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
-
-const purpose = (id: ApplicationId) => `application ${id}`
-
-/** Seals the facts of an application. */
-export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Application): Effect.Effect<string> =>
-  sealer.seal(purpose(id), JSON.stringify(application))
-
-/** Opens the facts of an application and fills in the assumed ones; null where they were altered. */
-export const open = (
-  sealer: Seal["Service"],
-  line: Line,
-  record: ApplicationRecord
-): Effect.Effect<Assumed | null, StorageUnavailable> =>
-  Effect.map(sealer.open(purpose(record.id), record.sealed), (text) =>
-    text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
-  )
 
 /** The record as storage keeps it. `at` in milliseconds of workspace time. */
 export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>

@@ -94,7 +94,7 @@ const makeRecords = Effect.gen(function* () {
     const record: ApplicationRecord.ApplicationRecord = {
       id: request.application_id,
       quote_request_id: request.id,
-      sealed: yield* ApplicationRecord.seal(seal, request.application_id, application),
+      facts: application.facts,
       assumed_on: request.created_at.slice(0, 10),
       credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
       quote_consent: caller.kind === "keyless" ? consentOf(input, moment.now) : null,

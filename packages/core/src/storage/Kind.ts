@@ -16,8 +16,8 @@ export interface Traits {
   /** After which period its records are erased, and by which clock it is counted; null keeps them. */
   readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
   /**
-   * Whether its bodies are sealed at rest, since they can hold facts about a person: labels, words and links of carriers,
-   * texts of reports. Bodies of other kinds hold no facts, or seal them by themselves.
+   * Whether its bodies are sealed at rest, since they can hold facts about a person: applications, labels, words and
+   * links of carriers, texts of reports. Bodies of other kinds hold no facts.
    */
   readonly sealed: boolean
   /** Whether the records that name one of these as their parent are erased with it. */

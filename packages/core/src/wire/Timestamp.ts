@@ -7,7 +7,7 @@ export const Timestamp = Schema.String.annotate({ format: "date-time" })
 export type Timestamp = typeof Timestamp.Type
 
 /** Writes milliseconds since 1970 as a wire timestamp. */
-export const fromMillis = (millis: number): Timestamp => DateTime.formatIso(DateTime.makeUnsafe(millis))
+export const fromMillis = (millis: number): Timestamp => new Date(millis).toISOString()
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
@@ -20,7 +20,7 @@ export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).ch
 )
 
 /** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
-export const toMillis = (timestamp: Timestamp): number => DateTime.toEpochMillis(DateTime.makeUnsafe(timestamp))
+export const toMillis = (timestamp: Timestamp): number => Date.parse(timestamp)
 
 /** A second, a minute, an hour and a day in milliseconds. */
 export const second_ms = 1_000

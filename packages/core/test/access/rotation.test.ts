@@ -11,6 +11,7 @@ import * as Pipeline from "../../src/calls/Pipeline.ts"
 import { verifyWebhook } from "../../src/index.ts"
 import { layer, ready, sandboxCarriers } from "../../src/layer.ts"
 import * as operations from "../../src/operations.ts"
+import * as Change from "../../src/storage/Change.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { createEventSubscription } from "../../src/webhooks/WebhookOperations.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
@@ -82,10 +83,20 @@ describe("a seal", () => {
   )
 })
 
+/** A storage that keeps the texts that it is given, as a database does, rather than the records themselves. */
+const writing = (storage: Storage["Service"]): Storage["Service"] => ({
+  ...storage,
+  commit: (change) =>
+    storage.commit({
+      ...change,
+      writes: change.writes.map((record) => Change.record({ ...record, body: record.body }))
+    })
+})
+
 /** The service on a storage that outlives it, with the seal keys of the day. */
 const service = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>, webhooks = WebhookSender.layerOff) =>
   layer.pipe(
-    Layer.provideMerge(Layer.succeed(Storage, storage)),
+    Layer.provideMerge(Layer.succeed(Storage, writing(storage))),
     Layer.provide(webhooks),
     Layer.provide(Layer.mergeAll(settings, sandboxCarriers, Layer.succeed(AllowanceLimits, noLimits))),
     Layer.provide(NodeCrypto.layer)
@@ -149,7 +160,8 @@ describe("a rotation of the seal keys", () => {
           const gone = yield* Effect.flip(
             call(operations.getQuoteRequest, platform, { id: started.id, wait_seconds: 0 }, handle)
           )
-          assert.strictEqual(gone._tag, "not_found")
+          // The application that the handle belongs to is sealed with it.
+          assert.strictEqual(gone._tag, "service_unavailable")
           const cursor = yield* Effect.flip(call(operations.listEvents, server, { cursor: next_cursor }))
           assert.strictEqual(cursor._tag, "invalid_cursor")
           const repeat = yield* Effect.flip(call(operations.startQuoteRequest, platform, input))
@@ -291,6 +303,39 @@ describe("a service with other seal keys than its storage's", () => {
         assert.notStrictEqual((yield* read).quote_request.status_details.reason, "could_not_start")
         assert.strictEqual(yield* Effect.provide(ready, both), true)
       }).pipe(Effect.scoped, Effect.provide(logger))
+    }).pipe(Effect.provide(MemoryStorage.layer))
+  )
+})
+
+describe("facts that were altered in storage", () => {
+  it.effect("end their request, and are not repeated in the log", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      const storage = yield* Storage
+      const altering: Storage["Service"] = {
+        ...storage,
+        commit: (change) =>
+          storage.commit({
+            ...change,
+            writes: change.writes.map((record) =>
+              record.kind === "application" ? { ...record, body: `${record.body.slice(0, -8)}AAAAAAA=` } : record
+            )
+          })
+      }
+      const logged: Array<unknown> = []
+      const logger = Logger.layer([Logger.make(({ message }) => logged.push(message))])
+      const quote_request = yield* Effect.gen(function* () {
+        const access = yield* Access
+        const { id } = yield* access.createOrganization("A test")
+        const { key } = yield* access.createKey({ organization_id: id, environment: "live", kind: "server" })
+        const started = yield* call(operations.startQuoteRequest, key, startOf())
+        yield* TestClock.adjust("1 minute")
+        yield* runDue
+        return (yield* call(operations.getQuoteRequest, key, { id: started.id, wait_seconds: 0 })).quote_request
+      }).pipe(Effect.provide(service(altering, keys(oldKey))), Effect.provide(logger))
+      assert.strictEqual(quote_request.status_details.reason, "could_not_start")
+      assert.include(JSON.stringify(logged), "Sealed text was altered")
+      assert.notInclude(JSON.stringify(logged), "10001")
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 })

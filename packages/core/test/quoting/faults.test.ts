@@ -333,7 +333,8 @@ describe("the log, when other code of a host fails,", () => {
         Effect.map(crypto.keyed(keys), (keyed) => ({
           ...keyed,
           encrypt: (nonce, purpose, text) =>
-            failing.encrypt ? Effect.die(new EvalError(text)) : keyed.encrypt(nonce, purpose, text)
+            failing.encrypt ? Effect.die(new EvalError(text)) : keyed.encrypt(nonce, purpose, text),
+          encryptSync: null
         }))
     }))
   ).pipe(Layer.provideMerge(NodeCrypto.layer))

@@ -84,7 +84,7 @@ const makeAsks = Effect.gen(function* () {
     })
     if (Option.isNone(stored)) return null
     const record = ApplicationRecord.kind.value(stored.value)
-    const assumed = yield* ApplicationRecord.open(seal, line, record)
+    const assumed = line.complete(record.facts, record.assumed_on)
     if (assumed === null) return null
     const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }
     return opened
