@@ -155,12 +155,12 @@ describe("modules of the core", () => {
       ["plan", "rate", "rating", "underwriting"].map((module) => `rating/${line}/${module}`)
     ),
     "events/Event events/EventPage",
-    "quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
+    "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/OfferRecord",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Kind storage/Page"
+    "storage/Change storage/Job storage/Kind storage/LazyRecord storage/Page"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */

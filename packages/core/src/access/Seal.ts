@@ -36,7 +36,7 @@ export class Seal extends Context.Service<
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
     /** The same, put off until it is asked for where the platform can encrypt at once: it may never be. */
-    readonly sealLater: (purpose: string, text: string) => Effect.Effect<() => string>
+    readonly sealLater: (purpose: string, text: () => string) => Effect.Effect<() => string>
     /**
      * Decrypts what `seal` made for the same purpose; null where it was altered, which is logged.
      *
@@ -85,8 +85,8 @@ export class Seal extends Context.Service<
         seal,
         sealLater: (purpose, text) =>
           encryptSync === null
-            ? Effect.map(seal(purpose, text), (sealed) => () => sealed)
-            : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text)),
+            ? Effect.map(seal(purpose, text()), (sealed) => () => sealed)
+            : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text())),
         open: (purpose, sealed) => {
           const ring = ringNamed(sealed)
           if (ring !== undefined) {

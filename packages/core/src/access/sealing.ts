@@ -1,48 +1,19 @@
 import { Array, Effect, Option } from "effect"
 import type { StoredRecord } from "../storage/Change.ts"
 import type { Kinds } from "../storage/Kind.ts"
+import { LazyRecord } from "../storage/LazyRecord.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { Seal } from "./Seal.ts"
 
 type Port = Storage["Service"]
 
-/**
- * A record as storage is given it: its body is sealed.
- *
- * A storage in memory gives back the record that it was given and never asks for its body, so nothing is encrypted there.
- */
-class SealedRecord implements StoredRecord {
+/** A record as storage is given it: its body is sealed, and the record itself is at hand while it stays in memory. */
+class SealedRecord extends LazyRecord<() => string> {
   readonly open: StoredRecord
-  readonly kind: StoredRecord["kind"]
-  readonly id: string
-  readonly version: number
-  readonly parent: string | null
-  readonly status: string | null
-  readonly line: string | null
-  readonly labels: ReadonlyArray<string>
-  readonly created_at: number
-  readonly updated_at: number
-  readonly expires_at: number | null
-  private sealed: string | (() => string)
 
   constructor(open: StoredRecord, sealed: () => string) {
+    super(open, sealed, (sealed) => sealed())
     this.open = open
-    this.kind = open.kind
-    this.id = open.id
-    this.version = open.version
-    this.parent = open.parent
-    this.status = open.status
-    this.line = open.line
-    this.labels = open.labels
-    this.created_at = open.created_at
-    this.updated_at = open.updated_at
-    this.expires_at = open.expires_at
-    this.sealed = sealed
-  }
-
-  get body(): string {
-    if (typeof this.sealed !== "string") this.sealed = this.sealed()
-    return this.sealed
   }
 }
 
@@ -50,7 +21,10 @@ class SealedRecord implements StoredRecord {
 const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
 
 const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
-  Effect.map(sealer.sealLater(purposeOf(record), record.body), (sealed) => new SealedRecord(record, sealed))
+  Effect.map(
+    sealer.sealLater(purposeOf(record), () => record.body),
+    (sealed) => new SealedRecord(record, sealed)
+  )
 
 /** The record that was sealed; none where it was altered, as if it had been lost. `Seal` logs that. */
 const open = (

@@ -15,13 +15,14 @@ import type { Call } from "./Call.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
 import { HeldCalls } from "./HeldCalls.ts"
 import {
-  entryOf,
+  hasKey,
+  type KeyedCall,
   kind,
-  type ListedRequest,
   type ListInput,
   labels,
   type RequestLogEntry,
-  type RequestLogPage
+  type RequestLogPage,
+  toStored
 } from "./RequestLogEntry.ts"
 
 /** Whether calls are logged; where they are not, the operations of the request log are not offered. */
@@ -60,7 +61,7 @@ export class RequestLog extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const isKept = yield* KeepsRequestLog
-      const held = new HeldCalls<HeldCall>(max_held)
+      const held = new HeldCalls<KeyedCall>(max_held)
       const hasCalls = Latch.makeUnsafe()
       const isFull = Signal.make()
       const write = writing(storage, held)
@@ -80,10 +81,8 @@ export class RequestLog extends Context.Service<
       )
 
       const note = (call: FinishedCall): void => {
-        const { caller, created_at } = call
-        if (caller.key_id === null) return
-        const entry = entryOf({ ...call, caller: { ...caller, key_id: caller.key_id } })
-        held.add({ workspace_id: caller.workspace_id, created_at, entry })
+        if (!hasKey(call)) return
+        held.add(call)
         hasCalls.openUnsafe()
         // Once, not from then on: where storage is away, the calls behind it wait for their time.
         if (held.size === max_change_calls) isFull.wake()
@@ -112,7 +111,7 @@ const last_write_ms = 900
 const max_change_calls = 500
 
 /** Writes what is held; what could not be written is held again. */
-const writing = (storage: Storage["Service"], held: HeldCalls<HeldCall>): Effect.Effect<void, StorageUnavailable> =>
+const writing = (storage: Storage["Service"], held: HeldCalls<KeyedCall>): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(held.take()))
     const writeOne = (batch: Batch) =>
@@ -123,22 +122,15 @@ const writing = (storage: Storage["Service"], held: HeldCalls<HeldCall>): Effect
     )
   })
 
-/** A log entry that waits to be written, and whose it is. */
-interface HeldCall {
-  readonly workspace_id: WorkspaceId
-  readonly created_at: number
-  readonly entry: ListedRequest
-}
-
 /** Calls of one workspace that are written together. */
 interface Batch {
   readonly workspace_id: WorkspaceId
-  readonly calls: ReadonlyArray<HeldCall>
+  readonly calls: ReadonlyArray<KeyedCall>
 }
 
-const batchesOf = (calls: ReadonlyArray<HeldCall>): ReadonlyArray<Batch> =>
+const batchesOf = (calls: ReadonlyArray<KeyedCall>): ReadonlyArray<Batch> =>
   Array.from(
-    Map.groupBy(calls, (call) => call.workspace_id),
+    Map.groupBy(calls, (call) => call.caller.workspace_id),
     ([workspace_id, its]) =>
       Array.from({ length: Math.ceil(its.length / max_change_calls) }, (_, index) => ({
         workspace_id,
@@ -150,9 +142,7 @@ const storeBatch = (
   storage: Storage["Service"],
   { calls, workspace_id }: Batch
 ): Effect.Effect<void, StorageUnavailable> => {
-  const writes = calls.map(({ created_at, entry }) =>
-    kind.record(entry, { id: entry.request_id, version: 1, created_at, updated_at: created_at })
-  )
+  const writes = calls.map(toStored)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
   // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.

@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
+import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
+import { LazyRecord } from "../storage/LazyRecord.ts"
 import { codes } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
@@ -79,34 +81,55 @@ export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
   survives_reset: true,
-  kept_for: { period: "requests", clock: "real" },
-  listing: ({ error_code, operation, status }) => ({
-    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
-  })
+  kept_for: { period: "requests", clock: "real" }
 })
 
-/** A finished call as the log keeps it. */
-export const entryOf = ({
-  caller,
-  via,
-  ...call
-}: FinishedCall & { readonly caller: { readonly key_id: KeyId } }): ListedRequest => ({
+const labelsOf = ({ error_code, operation, status }: FinishedCall): ReadonlyArray<string> =>
+  labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+
+/** A finished call whose caller is known by a key. */
+export type KeyedCall = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
+
+export const hasKey = (call: FinishedCall): call is KeyedCall => call.caller.key_id !== null
+
+/** A finished call as the log keeps it. Calls are written more than anything else, and seldom read. */
+export const toStored = (call: KeyedCall): StoredRecord =>
+  new LazyRecord(
+    {
+      kind: kind.name,
+      id: call.request_id,
+      version: 1,
+      parent: null,
+      status: null,
+      line: null,
+      labels: labelsOf(call),
+      created_at: call.created_at,
+      updated_at: call.created_at,
+      expires_at: null
+    },
+    call,
+    encode
+  )
+
+const encode = (call: KeyedCall): string => JSON.stringify(entryOf(call))
+
+const entryOf = (call: KeyedCall): ListedRequest => ({
   request_id: call.request_id,
   created_at: fromMillis(call.created_at),
-  environment: caller.environment,
-  key_id: caller.key_id,
+  environment: call.caller.environment,
+  key_id: call.caller.key_id,
   operation: call.operation,
-  method: via.method,
-  route: via.route,
+  method: call.via.method,
+  route: call.via.route,
   status: call.status,
   error_code: call.error_code,
   duration_ms: call.duration_ms,
   quote_request_id: call.quote_request_id,
   quote_id: call.quote_id,
   agent: {
-    client_name: storable(via.client_name),
-    client_version: storable(via.client_version),
-    user_agent: storable(via.user_agent)
+    client_name: storable(call.via.client_name),
+    client_version: storable(call.via.client_version),
+    user_agent: storable(call.via.user_agent)
   }
 })
 

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import * as Json from "../wire/Json.ts"
-import { record, type StoredRecord } from "./Change.ts"
+import type { StoredRecord } from "./Change.ts"
+import { LazyRecord } from "./LazyRecord.ts"
 
 /** The periods of the settings after which records are erased (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback"
@@ -38,7 +39,7 @@ export interface Position extends Pick<StoredRecord, "id" | "version" | "created
 /** A kind of record: the values that it holds, and how storage treats them. */
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
-  /** Encodes one version of a value. */
+  /** One version of a value as storage is given it. The value must not change: it is encoded when the body is first read. */
   readonly record: (value: A, position: Position) => StoredRecord
   /** Decodes a record; a body that is not a value of this kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
@@ -70,7 +71,25 @@ export const make = <const Name extends string, A extends object>(
     sealed: options.sealed ?? false,
     erases_children: options.erases_children ?? false,
     wakes: options.wakes ?? null,
-    record: (value, position) => record({ kind: name, ...position, body: JSON.stringify(value), ...listing(value) }),
+    record: (value, position) => {
+      const found = listing(value)
+      return new LazyRecord(
+        {
+          kind: name,
+          id: position.id,
+          version: position.version,
+          parent: found.parent ?? position.parent ?? null,
+          status: found.status ?? null,
+          line: found.line ?? position.line ?? null,
+          labels: found.labels ?? [],
+          created_at: position.created_at,
+          updated_at: position.updated_at,
+          expires_at: found.expires_at ?? null
+        },
+        value,
+        JSON.stringify
+      )
+    },
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
       // Fields that the schema does not know stay: a newer host may have written them.
