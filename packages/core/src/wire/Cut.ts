@@ -1,41 +1,60 @@
 import { Option, Predicate, Schema, type SchemaAST } from "effect"
 import { max_named } from "./FieldError.ts"
+import { mapChanged } from "./mapChanged.ts"
 
 /*
  * A decoder makes several objects for each wrong field, which takes a tenth of a second where a body is full of them. So
- * what no refusal would name is counted first, and left out of what the decoder reads.
+ * what no refusal would name is counted first, and left out of what the decoder reads. It is one walk, along the schema:
+ * nothing is looked at inside a value that the schema does not look into.
  */
 
-/** An input without the wrong fields that nobody will name, and how many were left out. */
+/** An input without the wrong fields that nobody will name. */
 export interface Cut {
+  /** The input itself where nothing was left out; fields that are undefined count as absent. */
   readonly input: unknown
+  /** How many wrong fields were left out. */
   readonly left_out: number
+  /** Whether every field is one that the schema knows. Where that is not sure, it is false. */
+  readonly all_known: boolean
 }
 
 /** Compiles what cuts the inputs of a schema. An input that is right, or has few wrong fields, stays as it is. */
 export const cutter = (schema: Schema.Top): ((input: unknown) => Cut) => {
   const cut = cutterOf(schema.ast)
-  return (input) => {
-    const count: Count = { left_out: 0 }
-    return { input: cut(input, count), left_out: count.left_out }
+  return (sent) => {
+    const count: Count = { left_out: 0, unknown: 0, all_known: true }
+    const input = cut(sent, count)
+    return { input, left_out: count.left_out, all_known: count.all_known && count.unknown === 0 }
   }
 }
 
+/** What was found so far, in the whole of an input. */
 interface Count {
   left_out: number
+  /** How many unknown fields were kept. */
+  unknown: number
+  all_known: boolean
 }
 
 /** Gives the value back, or a copy without what it has counted. */
 type Cutter = (value: unknown, count: Count) => unknown
 
 const cutterOf = (ast: SchemaAST.AST): Cutter => {
+  if (ast.encoding !== undefined) return unread
   switch (ast._tag) {
     case "Objects":
-      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : asItIs
+      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : unread
     case "Arrays": {
       const [item] = ast.rest
-      return item === undefined || ast.elements.length > 0 ? asItIs : listCutter(item, boundOf(ast))
+      return item === undefined || ast.elements.length > 0 ? unread : listCutter(item, boundOf(ast))
     }
+    case "Union": {
+      const [inner = asItIs, ...others] = ast.types.map(cutterOf).filter((cut) => cut !== asItIs)
+      return others.length === 0 ? inner : unread
+    }
+    case "Declaration":
+    case "Suspend":
+      return unread
     default:
       return asItIs
   }
@@ -43,23 +62,42 @@ const cutterOf = (ast: SchemaAST.AST): Cutter => {
 
 const asItIs: Cutter = (value) => value
 
-/** Keeps the known fields of an object, and the first hundred that are not known. */
+/** Leaves a value alone of whose schema nothing is known here: only the decoder can tell what is in it. */
+const unread: Cutter = (value, count) => {
+  if (typeof value === "object" && value !== null) count.all_known = false
+  return value
+}
+
+/** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
 const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
+  const inner = [...known].filter(([, cut]) => cut !== asItIs)
   return (value, count) => {
-    if (!Predicate.isObject(value)) return value
-    const kept: Array<[string, unknown]> = []
+    if (!Predicate.isReadonlyObject(value)) return value
+    const unknown: Array<string> = []
     let isCut = false
-    let unknown = 0
     for (const name of Object.keys(value)) {
-      const cut = known.get(name)
-      if (cut === undefined && ++unknown > max_named) continue
-      const member = cut === undefined ? value[name] : cut(value[name], count)
-      isCut ||= member !== value[name]
-      kept.push([name, member])
+      if (value[name] === undefined) isCut = true
+      else if (!known.has(name)) {
+        if (count.unknown < max_named) {
+          count.unknown += 1
+          unknown.push(name)
+        } else {
+          count.left_out += 1
+          isCut = true
+        }
+      }
     }
-    if (unknown > max_named) count.left_out += unknown - max_named
-    return isCut || unknown > max_named ? Object.fromEntries(kept) : value
+    // After the fields of the object itself: in this order they are named.
+    const changed = new Map<PropertyKey, unknown>()
+    for (const [name, cut] of inner) {
+      if (!Object.hasOwn(value, name)) continue
+      const member = cut(value[name], count)
+      if (member !== value[name]) changed.set(name, member)
+    }
+    if (!isCut && changed.size === 0) return value
+    const kept = [...unknown, ...known.keys()].filter((name) => Object.hasOwn(value, name) && value[name] !== undefined)
+    return Object.fromEntries(kept.map((name) => [name, changed.has(name) ? changed.get(name) : value[name]]))
   }
 }
 
@@ -73,12 +111,13 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const cut = cutterOf(item)
   return (value, count) => {
     if (!Array.isArray(value)) return value
-    if (bound !== undefined) return value.slice(0, bound + 1).map((one) => cut(one, count))
+    // An undefined item is null, as it would be in JSON.
+    const cutItem = (item: unknown) => (item === undefined ? null : cut(item, count))
+    if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, cutItem)
     const wrong = value.length > max_named ? whereNot(value, isRight) : []
     const last = wrong[max_named - 1]
-    const kept = last === undefined ? value : value.slice(0, last + 1)
     count.left_out += Math.max(0, wrong.length - max_named)
-    return cut === asItIs ? kept : kept.map((one) => cut(one, count))
+    return mapChanged(last === undefined ? value : value.slice(0, last + 1), cutItem)
   }
 }
 
