@@ -4,8 +4,8 @@ import { mapChanged } from "./mapChanged.ts"
 
 /*
  * A decoder makes several objects for each wrong field, which takes a tenth of a second where a body is full of them. So
- * what no refusal would name is counted first, and left out of what the decoder reads. It is one walk, along the schema:
- * nothing is looked at inside a value that the schema does not look into.
+ * what no refusal would name is counted first, and left out of what the decoder reads. It is one walk along the schema:
+ * nothing looks inside a value of the wrong type or an unknown field, since the refusal names only the place.
  */
 
 /** An input without the wrong fields that nobody will name. */
@@ -49,18 +49,28 @@ const cutterOf = (ast: SchemaAST.AST): Cutter => {
       return item === undefined || ast.elements.length > 0 ? unread : listCutter(item, boundOf(ast))
     }
     case "Union": {
-      const [inner = asItIs, ...others] = ast.types.map(cutterOf).filter((cut) => cut !== asItIs)
+      const [inner = scalar, ...others] = ast.types.map(cutterOf).filter((cut) => cut !== scalar)
       return others.length === 0 ? inner : unread
     }
+    case "Any":
+    case "Unknown":
+    case "ObjectKeyword":
+      return asItIs
     case "Declaration":
     case "Suspend":
       return unread
     default:
-      return asItIs
+      return scalar
   }
 }
 
 const asItIs: Cutter = (value) => value
+
+/** Empties a list or an object that stands where none may stand. */
+const scalar: Cutter = (value) => {
+  if (typeof value !== "object" || value === null) return value
+  return Array.isArray(value) ? [] : {}
+}
 
 /** Leaves a value alone of whose schema nothing is known here: only the decoder can tell what is in it. */
 const unread: Cutter = (value, count) => {
@@ -71,34 +81,37 @@ const unread: Cutter = (value, count) => {
 /** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
 const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
-  const inner = [...known].filter(([, cut]) => cut !== asItIs)
+  const inner = new Map([...known].filter(([, cut]) => cut !== asItIs && cut !== scalar))
   return (value, count) => {
-    if (!Predicate.isReadonlyObject(value)) return value
-    const unknown: Array<string> = []
+    if (!Predicate.isReadonlyObject(value)) return scalar(value, count)
+    const kept: Array<readonly [PropertyKey, unknown]> = []
     let isCut = false
+    const keep = (name: PropertyKey, member: unknown, cut: Cutter): void => {
+      const after = cut(member, count)
+      isCut ||= after !== member
+      kept.push([name, after])
+    }
     for (const name of Object.keys(value)) {
-      if (value[name] === undefined) isCut = true
-      else if (!known.has(name)) {
-        if (count.unknown < max_named) {
-          count.unknown += 1
-          unknown.push(name)
-        } else {
-          count.left_out += 1
-          isCut = true
-        }
-      }
+      const cut = known.get(name) ?? unknown
+      const member = value[name]
+      if (member === undefined) isCut = true
+      else if (cut === unknown && count.unknown === max_named) {
+        count.left_out += 1
+        isCut = true
+      } else if (!inner.has(name)) keep(name, member, cut)
     }
     // After the fields of the object itself: in this order they are named.
-    const changed = new Map<PropertyKey, unknown>()
     for (const [name, cut] of inner) {
-      if (!Object.hasOwn(value, name)) continue
-      const member = cut(value[name], count)
-      if (member !== value[name]) changed.set(name, member)
+      if (Object.hasOwn(value, name) && value[name] !== undefined) keep(name, value[name], cut)
     }
-    if (!isCut && changed.size === 0) return value
-    const kept = [...unknown, ...known.keys()].filter((name) => Object.hasOwn(value, name) && value[name] !== undefined)
-    return Object.fromEntries(kept.map((name) => [name, changed.has(name) ? changed.get(name) : value[name]]))
+    return isCut ? Object.fromEntries(kept) : value
   }
+}
+
+/** Counts a field that is not known. */
+const unknown: Cutter = (value, count) => {
+  count.unknown += 1
+  return scalar(value, count)
 }
 
 /** How many items of a list are looked at (`max_items`): a longer list is wrong whatever they are. */
@@ -110,7 +123,7 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const isRight = judge(item)
   const cut = cutterOf(item)
   return (value, count) => {
-    if (!Array.isArray(value)) return value
+    if (!Array.isArray(value)) return scalar(value, count)
     // An undefined item is null, as it would be in JSON.
     const cutItem = (item: unknown) => (item === undefined ? null : cut(item, count))
     if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, cutItem)
