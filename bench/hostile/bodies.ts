@@ -281,7 +281,7 @@ export const bodies: ReadonlyArray<Hostile> = [
     "nulls in application",
     "start_quote_request",
     filledObject(
-      message("start_quote_request", { ...start, application: { ...application, [mark]: 0 } }),
+      message("start_quote_request", { ...start, request_key: "nulls", application: { ...application, [mark]: 0 } }),
       (i) => `"k${i.toString(36)}":null`
     )
   ),

@@ -127,18 +127,14 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
     // An undefined item is null, as it would be in JSON.
     const cutItem = (item: unknown) => (item === undefined ? null : cut(item, count))
     if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, cutItem)
-    const wrong = value.length > max_named ? whereNot(value, isRight) : []
-    const last = wrong[max_named - 1]
-    count.left_out += Math.max(0, wrong.length - max_named)
-    return mapChanged(last === undefined ? value : value.slice(0, last + 1), cutItem)
+    let end = value.length
+    let wrong = 0
+    for (let at = 0; at < value.length && value.length > max_named; at++) {
+      if (!isRight(value[at]) && ++wrong === max_named) end = at + 1
+    }
+    count.left_out += Math.max(0, wrong - max_named)
+    return mapChanged(end === value.length ? value : value.slice(0, end), cutItem)
   }
-}
-
-/** The places of the items that are wrong. */
-const whereNot = (items: ReadonlyArray<unknown>, isRight: (item: unknown) => boolean): ReadonlyArray<number> => {
-  const wrong: Array<number> = []
-  for (let at = 0; at < items.length; at++) if (!isRight(items[at])) wrong.push(at)
-  return wrong
 }
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }
