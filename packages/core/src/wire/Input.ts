@@ -298,11 +298,11 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
         add(too_deep)
         return
       }
-      for (const [name, member] of Object.entries(value)) {
+      for (const name of Object.keys(value)) {
         if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
-          visit(member)
+          visit(Reflect.get(value, name))
           path.pop()
         }
       }
