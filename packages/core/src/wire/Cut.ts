@@ -81,37 +81,39 @@ const unread: Cutter = (value, count) => {
 /** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
 const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
-  const inner = new Map([...known].filter(([, cut]) => cut !== asItIs && cut !== scalar))
+  const inner = [...known].filter(([, cut]) => cut !== asItIs && cut !== scalar)
   return (value, count) => {
     if (!Predicate.isReadonlyObject(value)) return scalar(value, count)
-    const kept: Array<readonly [PropertyKey, unknown]> = []
+    // Nothing is copied until something changes: most inputs are right.
+    const unknown: Array<string> = []
+    let changed: Map<PropertyKey, unknown> | null = null
     let isCut = false
-    const keep = (name: PropertyKey, member: unknown, cut: Cutter): void => {
-      const after = cut(member, count)
-      isCut ||= after !== member
-      kept.push([name, after])
-    }
     for (const name of Object.keys(value)) {
-      const cut = known.get(name) ?? unknown
       const member = value[name]
+      const cut = known.get(name)
       if (member === undefined) isCut = true
-      else if (cut === unknown && count.unknown === max_named) {
+      else if (cut === undefined && count.unknown === max_named) {
         count.left_out += 1
         isCut = true
-      } else if (!inner.has(name)) keep(name, member, cut)
+      } else {
+        if (cut === undefined) {
+          count.unknown += 1
+          unknown.push(name)
+        } else if (cut !== scalar) continue
+        const after = scalar(member, count)
+        if (after !== member) changed = (changed ?? new Map()).set(name, after)
+      }
     }
     // After the fields of the object itself: in this order they are named.
     for (const [name, cut] of inner) {
-      if (Object.hasOwn(value, name) && value[name] !== undefined) keep(name, value[name], cut)
+      const member = Object.hasOwn(value, name) ? value[name] : undefined
+      const after = cut(member, count)
+      if (after !== member) changed = (changed ?? new Map()).set(name, after)
     }
-    return isCut ? Object.fromEntries(kept) : value
+    if (!isCut && changed === null) return value
+    const kept = [...unknown, ...known.keys()].filter((name) => Object.hasOwn(value, name) && value[name] !== undefined)
+    return Object.fromEntries(kept.map((name) => [name, changed?.has(name) ? changed.get(name) : value[name]]))
   }
-}
-
-/** Counts a field that is not known. */
-const unknown: Cutter = (value, count) => {
-  count.unknown += 1
-  return scalar(value, count)
 }
 
 /** How many items of a list are looked at (`max_items`): a longer list is wrong whatever they are. */
