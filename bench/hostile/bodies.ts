@@ -83,7 +83,26 @@ const ofTool = (name: string, tool: string, body: string): Hostile => ({
   body
 })
 
+/** As many messages as a batch may have, in the revision of the protocol that has batches. */
+const ofBatch = (name: string, args: (index: number) => unknown): Hostile => ({
+  name: `tool: a batch ${name}`,
+  path: "/v1/mcp",
+  headers: { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-03-26" },
+  body: JSON.stringify(
+    Array.from({ length: 10 }, (_, i) => ({
+      jsonrpc: "2.0",
+      id: i,
+      method: "tools/call",
+      params: { name: "start_quote_request", arguments: args(i) }
+    }))
+  )
+})
+
 const drivers = (items: ReadonlyArray<unknown>) => ({ ...start, application: { ...application, drivers: items } })
+const address = (garaging_address: unknown) => ({ ...start, application: { ...application, garaging_address } })
+const members = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i.toString(36)}`, 0]))
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
 const escapes = "\\u0001".repeat(40_000)
 const vins = Array.from({ length: 6 }, () => ({ model_year: 2019, make: "Honda", model: "Civic", [mark]: 0 }))
@@ -165,6 +184,71 @@ export const bodies: ReadonlyArray<Hostile> = [
     "empty objects",
     filled({ ...start, application: [mark] }, () => "{}")
   ),
+  ofStart(
+    "many objects in objects",
+    filled({ ...start, application: [mark] }, () => nested(30))
+  ),
+  ofStart(
+    "many lists in lists in an address",
+    filled(address([mark]), () => deep(28))
+  ),
+  ofStart(
+    "many lists in lists in an unknown field",
+    filled({ ...start, application: { ...application, unknown: [mark] } }, () => deep(28))
+  ),
+  ofStart(
+    "many lists in lists beside a wrong line",
+    filled({ ...start, line: "boat", application: [mark] }, () => deep(30))
+  ),
+  ofStart(
+    "many lists in lists beside a wrong consent",
+    filled({ ...start, consent_receipt_id: 1, application: [mark] }, () => deep(30))
+  ),
+  ofStart(
+    "unknown fields in every incident",
+    JSON.stringify(
+      drivers(
+        Array.from({ length: 6 }, () => ({ ...driver, incidents: Array.from({ length: 10 }, () => members(520)) }))
+      )
+    )
+  ),
+  ofStart(
+    "unknown fields in a driver, beside a wrong consent",
+    filledObject({ ...drivers([{ ...driver, [mark]: 0 }]), consent_receipt_id: 1 }, member)
+  ),
+  ofStart("an object where a text should be", filledObject(address({ state: "TX", zip: { [mark]: 0 } }), member)),
+  ofStart(
+    "unknown fields with numbers for names",
+    filledObject(drivers([{ ...driver, [mark]: 0 }]), (i) => `"${i}":0`)
+  ),
+  ofStart(
+    "unknown fields with far numbers for names",
+    filledObject(drivers([{ ...driver, [mark]: 0 }]), (i) => `"${i * 100_003}":0`)
+  ),
+  ofStart(
+    "unknown fields with names beyond ASCII",
+    filledObject(drivers([{ ...driver, [mark]: 0 }]), (i) => `"\u{1F600}${i.toString(36)}":0`)
+  ),
+  ofStart(
+    "names that no storage holds",
+    filledObject(drivers([{ ...driver, [mark]: 0 }]), (i) => `"\\u0000${i.toString(36)}":0`)
+  ),
+  ofStart(
+    "one field again and again",
+    filledObject(drivers([{ ...driver, [mark]: 0 }]), () => '"relationship":1')
+  ),
+  ofStart("unknown fields in contact_channels", filledObject({ ...start, contact_channels: { [mark]: 0 } }, member)),
+  ofStart(
+    "a long text beyond ASCII",
+    JSON.stringify(address({ state: "TX", zip: "75201", city: "\u{1F600}".repeat(65_000) }))
+  ),
+  rest("feedback: unknown fields", "/v1/feedback", filledObject({ ...report, tried: { [mark]: 0 } }, member)),
+  rest(
+    "feedback: a long text beyond ASCII",
+    "/v1/feedback",
+    JSON.stringify({ ...report, expected: "\u{1F600}".repeat(65_000) })
+  ),
+  ofTypes("many lists in lists", () => deep(30)),
   ofTypes("numbers, all the same", () => "1"),
   ofTypes("numbers, all different", (i) => `${i}`),
   ofTypes("unknown", (i) => `"t${i.toString(36)}"`),
@@ -189,11 +273,35 @@ export const bodies: ReadonlyArray<Hostile> = [
     filledObject(message("send_test_event", { subscription_id: "sub", request_key: "k", [mark]: 0 }), member)
   ),
   ofTool(
+    "unknown fields in application",
+    "start_quote_request",
+    filledObject(message("start_quote_request", { ...start, application: { ...application, [mark]: 0 } }), member)
+  ),
+  ofTool(
+    "nulls in application",
+    "start_quote_request",
+    filledObject(
+      message("start_quote_request", { ...start, request_key: "nulls", application: { ...application, [mark]: 0 } }),
+      (i) => `"k${i.toString(36)}":null`
+    )
+  ),
+  ofTool(
+    "many lists in lists",
+    "start_quote_request",
+    filled(message("start_quote_request", { ...start, application: [mark] }), () => deep(30))
+  ),
+  ofTool(
+    "an application as text",
+    "start_quote_request",
+    JSON.stringify(message("start_quote_request", { ...start, application: JSON.stringify(members(6_000)) }))
+  ),
+  ofTool(
     "request ids",
     "send_feedback",
     filled(message("send_feedback", ids), () => '""')
   ),
   { ...ofTool("a batch", "start_quote_request", `[${full(() => '{"jsonrpc":"2.0","id":1,"method":"ping"}', 2)}]`) },
+  ofBatch("of ten with unknown arguments", (i) => ({ ...start, request_key: `batch-${i}`, ...members(2_300) })),
   ofTool(
     "a message with unknown members",
     "start_quote_request",
@@ -202,6 +310,10 @@ export const bodies: ReadonlyArray<Hostile> = [
   ofStart(
     "used key, unknown fields in application",
     filledObject({ ...again, application: { ...application, [mark]: 0 } }, member)
+  ),
+  ofStart(
+    "used key, an object where a text should be",
+    filledObject({ ...address({ state: "TX", zip: { [mark]: 0 } }), request_key: again.request_key }, member)
   ),
   ofStart(
     "used key, empty objects",

@@ -1,5 +1,5 @@
 import { Predicate, Result } from "effect"
-import type { Fields } from "./JsonRpc.ts"
+import type { Arguments } from "./Tool.ts"
 
 /** The JSON Schemas of a tool's arguments, by their names. */
 export type Shapes = Readonly<Record<string, object>>
@@ -15,19 +15,23 @@ const max_text = 64 * 1024
  * - A whole number may come as text.
  *
  * Everything else stays as it is, to be checked. Yes and no are never read from text: they can be somebody's consent.
+ * The arguments are changed in place: there may be thousands, and a copy takes longer than all checks.
  */
-export const read = (shapes: Shapes, args: Fields): Fields =>
-  Object.fromEntries(
-    Object.entries(args).flatMap(([name, value]) => {
-      const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
-      if (shape === undefined) return [[name, value]]
-      return value === null ? [] : [[name, readAs(shape, value)]]
-    })
-  )
+export const read = (shapes: Shapes, args: Arguments): void => {
+  for (const [name, shape] of Object.entries(shapes)) {
+    if (!Object.hasOwn(args, name)) continue
+    if (args[name] === null) Reflect.deleteProperty(args, name)
+    else args[name] = readAs(shape, args[name])
+  }
+}
 
 const readAs = (shape: object, value: unknown): unknown => {
   const type = "type" in shape ? shape.type : null
-  if (type === "object") return withoutNulls(typeof value === "string" ? objectIn(value) : value)
+  if (type === "object") {
+    const object = typeof value === "string" ? objectIn(value) : value
+    removeNulls(object)
+    return object
+  }
   return type === "integer" && typeof value === "string" && wholeNumber.test(value) ? Number(value) : value
 }
 
@@ -45,14 +49,14 @@ const objectIn = (text: string): unknown => {
 /** Objects may be nested as deep as inputs may; what is deeper is refused when the input is checked. */
 const max_depth = 32
 
-/** Leaves out the members of objects that are null. Items of a list stay: what would move up is another item. */
-const withoutNulls = (value: unknown, depth = 0): unknown => {
-  if (depth > max_depth) return value
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
-  if (!Predicate.isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) =>
-      member === null ? [] : [[name, withoutNulls(member, depth + 1)]]
-    )
-  )
+/** Removes the members of objects that are null. Items of a list stay: what would move up is another item. */
+const removeNulls = (value: unknown, depth = 0): void => {
+  if (depth > max_depth) return
+  if (Array.isArray(value)) for (const item of value) removeNulls(item, depth + 1)
+  else if (Predicate.isObject(value)) {
+    for (const name of Object.keys(value)) {
+      if (value[name] === null) Reflect.deleteProperty(value, name)
+      else removeNulls(value[name], depth + 1)
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import * as LooseArguments from "./LooseArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
-import type { Annotations, Content, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
+import type { Annotations, Arguments, Content, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 
@@ -39,18 +39,22 @@ export const make = <R>(
   const show = lister(definition, operation, shapes, required)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = runner(definition, operation)
+  const take = (args: Arguments): ToolInput.Taken => {
+    LooseArguments.read(shapes, args)
+    return ToolInput.take(definition.arguments, args)
+  }
   return {
     name: definition.name,
     isOffered: Operation.isOffered(operation),
     list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
-    call: (call) =>
-      renames.length === 0
-        ? run(call, ToolInput.take(definition.arguments, LooseArguments.read(shapes, call.args)))
-        : Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
-            const taken = ToolInput.take(definition.arguments, LooseArguments.read(shapes, args))
-            return run(call, { ...taken, wrong: [...wrong, ...taken.wrong] })
-          })
+    call: (call) => {
+      if (renames.length === 0) return run(call, take(call.args))
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
+        const taken = take(args)
+        return run(call, { ...taken, wrong: [...wrong, ...taken.wrong] })
+      })
+    }
   }
 }
 

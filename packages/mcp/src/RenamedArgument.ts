@@ -1,5 +1,6 @@
 import type { ApiError } from "@quotewire/core"
 import type { Fields } from "./JsonRpc.ts"
+import type { Arguments } from "./Tool.ts"
 
 /**
  * An argument of a tool that has another name now.
@@ -23,7 +24,7 @@ export const rename = (
   renamed: ReadonlyArray<RenamedArgument>,
   args: Fields,
   now: number
-): { readonly args: Fields; readonly wrong: ReadonlyArray<ApiError.FieldError> } => {
+): { readonly args: Arguments; readonly wrong: ReadonlyArray<ApiError.FieldError> } => {
   const sent = renamed.filter(({ from }) => Object.hasOwn(args, from))
   const isRefused = ({ to, until }: RenamedArgument) => now >= until || Object.hasOwn(args, to)
   const names = new Map(sent.filter((one) => !isRefused(one)).map(({ from, to }) => [from, to]))

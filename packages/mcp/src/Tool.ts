@@ -1,6 +1,5 @@
 import type { ApiError, Caller, FinishedCall, Ids, Json, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
-import type { Fields } from "./JsonRpc.ts"
 
 /** What a program may know of a tool before it calls it. */
 export interface Annotations {
@@ -27,6 +26,9 @@ export interface Listed {
   readonly annotations?: Annotations
 }
 
+/** The arguments of one call, by their names. */
+export type Arguments = Record<string, unknown>
+
 /** One call of a tool, whatever way it came. */
 export interface ToolCall {
   readonly request_id: Ids.RequestId
@@ -35,7 +37,8 @@ export interface ToolCall {
   readonly docs_url: string
   /** How the call came in, for the request log. */
   readonly via: FinishedCall.Transport
-  readonly args: Fields
+  /** Parsed for this call alone: the tool may change them. */
+  readonly args: Arguments
 }
 
 /** A part of what a model reads. */

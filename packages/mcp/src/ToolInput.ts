@@ -1,5 +1,6 @@
 import type { ApiError } from "@quotewire/core"
 import type { Fields } from "./JsonRpc.ts"
+import type { Arguments as Sent } from "./Tool.ts"
 
 /** How the arguments of a tool become the parts of a call. */
 export interface Arguments {
@@ -19,39 +20,34 @@ export interface Taken {
   readonly wrong: ReadonlyArray<ApiError.FieldError>
 }
 
-/** Takes arguments apart: what travels in headers over HTTP, and the operation's input. */
-export const take = (spec: Arguments, args: Fields): Taken => {
-  if (isAsSent(spec, args)) return { input: args, read_handle: null, idempotency_key: null, wrong: [] }
+/**
+ * Takes arguments apart: what travels in headers over HTTP, and the operation's input.
+ *
+ * What is left of the arguments is the input; they are not copied.
+ */
+export const take = (spec: Arguments, args: Sent): Taken => {
   const { read_handle, request_key } = args
-  const inner = new Set(Object.values(spec.named))
-  const input = Object.fromEntries(
-    Object.keys(args)
-      .filter((name) => !(spec.read_handle && name === "read_handle") && !(spec.request_key && name === "request_key"))
-      .map((name) => [named(spec, name), args[name]])
-  )
   const wrong = [
-    ...[...inner]
+    ...[...new Set(Object.values(spec.named))]
       .filter((name) => Object.hasOwn(args, name))
       .map((path) => ({ path, message: "This field is not known." })),
     ...(spec.read_handle ? notText("read_handle", read_handle) : []),
     ...(spec.request_key ? notText("request_key", request_key) : [])
   ]
+  if (spec.read_handle) Reflect.deleteProperty(args, "read_handle")
+  if (spec.request_key) Reflect.deleteProperty(args, "request_key")
+  for (const [name, inner] of Object.entries(spec.named)) {
+    if (!Object.hasOwn(args, name)) continue
+    args[inner] = args[name]
+    Reflect.deleteProperty(args, name)
+  }
   return {
-    input,
+    input: args,
     read_handle: spec.read_handle ? textOf(read_handle) : null,
     idempotency_key: spec.request_key ? textOf(request_key) : null,
     wrong
   }
 }
-
-/** Whether the arguments are the operation's input as they are. */
-const isAsSent = (spec: Arguments, { read_handle, request_key }: Fields): boolean =>
-  (!spec.read_handle || read_handle === undefined) &&
-  (!spec.request_key || request_key === undefined) &&
-  Object.keys(spec.named).length === 0
-
-const named = (spec: Arguments, name: string): string =>
-  Object.hasOwn(spec.named, name) ? (spec.named[name] ?? name) : name
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 

@@ -50,9 +50,10 @@ export const reader = <A extends object>(
     }
     const { found, more } = checked.failure
     const problems = new Problems(errorsOf(found, false), errorsOf(found, true), more)
+    const refused = new Set(problems.wrong.map((error) => error.path))
     if (isDraft(input, checked)) rules(input, today, problems)
-    else if (more === 0) {
-      const draft = without(input, root, new Set(problems.wrong.map((error) => error.path)))
+    else if (more === 0 && !refused.has(root)) {
+      const draft = without(input, root, refused)
       if (isDraft(draft, check(draft))) rules(draft, today, problems)
     }
     return Result.fail(problems)

@@ -1,65 +1,118 @@
 import { Option, Predicate, Schema, type SchemaAST } from "effect"
 import { max_named } from "./FieldError.ts"
+import { mapChanged } from "./mapChanged.ts"
 
 /*
  * A decoder makes several objects for each wrong field, which takes a tenth of a second where a body is full of them. So
- * what no refusal would name is counted first, and left out of what the decoder reads.
+ * what no refusal would name is counted first, and left out of what the decoder reads. It is one walk along the schema:
+ * nothing looks inside a value of the wrong type or an unknown field, since the refusal names only the place.
  */
 
-/** An input without the wrong fields that nobody will name, and how many were left out. */
+/** An input without the wrong fields that nobody will name. */
 export interface Cut {
+  /** The input itself where nothing was left out; fields that are undefined count as absent. */
   readonly input: unknown
+  /** How many wrong fields were left out. */
   readonly left_out: number
+  /** Whether every field is one that the schema knows. Where that is not sure, it is false. */
+  readonly all_known: boolean
 }
 
 /** Compiles what cuts the inputs of a schema. An input that is right, or has few wrong fields, stays as it is. */
 export const cutter = (schema: Schema.Top): ((input: unknown) => Cut) => {
   const cut = cutterOf(schema.ast)
-  return (input) => {
-    const count: Count = { left_out: 0 }
-    return { input: cut(input, count), left_out: count.left_out }
+  return (sent) => {
+    const count: Count = { left_out: 0, unknown: 0, all_known: true }
+    const input = cut(sent, count)
+    return { input, left_out: count.left_out, all_known: count.all_known && count.unknown === 0 }
   }
 }
 
+/** What was found so far, in the whole of an input. */
 interface Count {
   left_out: number
+  /** How many unknown fields were kept. */
+  unknown: number
+  all_known: boolean
 }
 
 /** Gives the value back, or a copy without what it has counted. */
 type Cutter = (value: unknown, count: Count) => unknown
 
 const cutterOf = (ast: SchemaAST.AST): Cutter => {
+  if (ast.encoding !== undefined) return unread
   switch (ast._tag) {
     case "Objects":
-      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : asItIs
+      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : unread
     case "Arrays": {
       const [item] = ast.rest
-      return item === undefined || ast.elements.length > 0 ? asItIs : listCutter(item, boundOf(ast))
+      return item === undefined || ast.elements.length > 0 ? unread : listCutter(item, boundOf(ast))
     }
-    default:
+    case "Union": {
+      const [inner = scalar, ...others] = ast.types.map(cutterOf).filter((cut) => cut !== scalar)
+      return others.length === 0 ? inner : unread
+    }
+    case "Any":
+    case "Unknown":
+    case "ObjectKeyword":
       return asItIs
+    case "Declaration":
+    case "Suspend":
+      return unread
+    default:
+      return scalar
   }
 }
 
 const asItIs: Cutter = (value) => value
 
-/** Keeps the known fields of an object, and the first hundred that are not known. */
+/** Empties a list or an object that stands where none may stand. */
+const scalar: Cutter = (value) => {
+  if (typeof value !== "object" || value === null) return value
+  return Array.isArray(value) ? [] : {}
+}
+
+/** Leaves a value alone of whose schema nothing is known here: only the decoder can tell what is in it. */
+const unread: Cutter = (value, count) => {
+  if (typeof value === "object" && value !== null) count.all_known = false
+  return value
+}
+
+/** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
 const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
+  const inner = [...known].filter(([, cut]) => cut !== asItIs && cut !== scalar)
   return (value, count) => {
-    if (!Predicate.isObject(value)) return value
-    const kept: Array<[string, unknown]> = []
+    if (!Predicate.isReadonlyObject(value)) return scalar(value, count)
+    // Nothing is copied until something changes: most inputs are right.
+    const unknown: Array<string> = []
+    let changed: Map<PropertyKey, unknown> | null = null
     let isCut = false
-    let unknown = 0
     for (const name of Object.keys(value)) {
+      const member = value[name]
       const cut = known.get(name)
-      if (cut === undefined && ++unknown > max_named) continue
-      const member = cut === undefined ? value[name] : cut(value[name], count)
-      isCut ||= member !== value[name]
-      kept.push([name, member])
+      if (member === undefined) isCut = true
+      else if (cut === undefined && count.unknown === max_named) {
+        count.left_out += 1
+        isCut = true
+      } else {
+        if (cut === undefined) {
+          count.unknown += 1
+          unknown.push(name)
+        } else if (cut !== scalar) continue
+        const after = scalar(member, count)
+        if (after !== member) changed = (changed ?? new Map()).set(name, after)
+      }
     }
-    if (unknown > max_named) count.left_out += unknown - max_named
-    return isCut || unknown > max_named ? Object.fromEntries(kept) : value
+    // After the fields of the object itself: in this order they are named.
+    for (const [name, cut] of inner) {
+      const member = Object.hasOwn(value, name) ? value[name] : undefined
+      const after = cut(member, count)
+      if (after !== member) changed = (changed ?? new Map()).set(name, after)
+    }
+    if (!isCut && changed === null) return value
+    const kept = [...unknown, ...known.keys()].filter((name) => Object.hasOwn(value, name) && value[name] !== undefined)
+    return Object.fromEntries(kept.map((name) => [name, changed?.has(name) ? changed.get(name) : value[name]]))
   }
 }
 
@@ -72,21 +125,18 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const isRight = judge(item)
   const cut = cutterOf(item)
   return (value, count) => {
-    if (!Array.isArray(value)) return value
-    if (bound !== undefined) return value.slice(0, bound + 1).map((one) => cut(one, count))
-    const wrong = value.length > max_named ? whereNot(value, isRight) : []
-    const last = wrong[max_named - 1]
-    const kept = last === undefined ? value : value.slice(0, last + 1)
-    count.left_out += Math.max(0, wrong.length - max_named)
-    return cut === asItIs ? kept : kept.map((one) => cut(one, count))
+    if (!Array.isArray(value)) return scalar(value, count)
+    // An undefined item is null, as it would be in JSON.
+    const cutItem = (item: unknown) => (item === undefined ? null : cut(item, count))
+    if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, cutItem)
+    let end = value.length
+    let wrong = 0
+    for (let at = 0; at < value.length && value.length > max_named; at++) {
+      if (!isRight(value[at]) && ++wrong === max_named) end = at + 1
+    }
+    count.left_out += Math.max(0, wrong - max_named)
+    return mapChanged(end === value.length ? value : value.slice(0, end), cutItem)
   }
-}
-
-/** The places of the items that are wrong. */
-const whereNot = (items: ReadonlyArray<unknown>, isRight: (item: unknown) => boolean): ReadonlyArray<number> => {
-  const wrong: Array<number> = []
-  for (let at = 0; at < items.length; at++) if (!isRight(items[at])) wrong.push(at)
-  return wrong
 }
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }

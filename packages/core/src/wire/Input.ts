@@ -53,13 +53,12 @@ export const checker = <A>(
   const decodeQuickly = Schema.decodeUnknownResult(schema)
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const cut = cutter(schema)
-  const check = (sent: unknown): Result.Result<A, Findings> => {
+  return (sent) => {
     const quick = decodeQuickly(sent)
-    if (Result.isSuccess(quick) && isKept(sent, quick.success) && isStorable(sent, 0)) {
+    // Before anything else walks what will not be named.
+    const { input, left_out, all_known } = cut(sent)
+    if (Result.isSuccess(quick) && all_known && input === sent && isStorable(sent, 0))
       return Result.succeed(quick.success)
-    }
-    // First of all, so that nothing else walks what will not be named.
-    const { input, left_out } = cut(sent)
     const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input, root)
     const found = unsafe.found.map(wrong)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
@@ -69,24 +68,9 @@ export const checker = <A>(
     if (Result.isSuccess(decoded)) {
       return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: left_out })
     }
-    if (hasUndefined(input)) {
-      return Result.mapError(check(withoutUndefined(input)), ({ found, more }) => ({ found, more: more + left_out }))
-    }
     const others = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
     return Result.fail({ found: firstOfEach([...found, ...others]), more: left_out })
   }
-  return check
-}
-
-/** Whether a decoder has kept every field of its input: those that it drops are unknown. */
-const isKept = (input: unknown, decoded: unknown): boolean => {
-  if (input === decoded || typeof decoded !== "object" || decoded === null) return true
-  if (Array.isArray(input)) return Array.isArray(decoded) && input.every((item, i) => isKept(item, decoded[i]))
-  if (!Predicate.isReadonlyObject(input) || !Predicate.isReadonlyObject(decoded)) return true
-  for (const name of Object.keys(input)) {
-    if (!Object.hasOwn(decoded, name) || !isKept(input[name], decoded[name])) return false
-  }
-  return true
 }
 
 const wrong = (error: FieldError): Finding => ({ error, missing: false })
@@ -299,17 +283,6 @@ const isStorable = (value: unknown, depth: number): boolean => {
   return true
 }
 
-const hasUndefined = (value: unknown): boolean =>
-  Predicate.isObjectOrArray(value) &&
-  Object.values(value).some((member) => member === undefined || hasUndefined(member))
-
-const withoutUndefined = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : withoutUndefined(item)))
-  if (!Predicate.isReadonlyObject(value)) return value
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member)]))
-}
-
 /** Finds what no storage can hold (NUL, unpaired surrogates, a BigInt) and nesting without end. */
 const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields => {
   const wrong = collector()
@@ -325,11 +298,11 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
         add(too_deep)
         return
       }
-      for (const [name, member] of Object.entries(value)) {
+      for (const name of Object.keys(value)) {
         if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
-          visit(member)
+          visit(Reflect.get(value, name))
           path.pop()
         }
       }

@@ -1,4 +1,5 @@
 import { Predicate } from "effect"
+import { mapChanged } from "./mapChanged.ts"
 
 declare const type: unique symbol
 
@@ -66,7 +67,7 @@ export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> 
 export const canonical = (value: unknown): string => JSON.stringify(inOrder(value)) ?? "null"
 
 const inOrder = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(inOrder)
+  if (Array.isArray(value)) return mapChanged(value, inOrder)
   if (!Predicate.isObject(value)) return value
   const ordered: { [name: string]: unknown } = {}
   for (const name of Object.keys(value).sort()) {

@@ -172,6 +172,59 @@ describe("an input", () => {
     }
   })
 
+  it("has its unknown fields named before those further in, a hundred in all", () => {
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`inner_${i}`, i]))
+    const paths = pathsOf({ parts: Array.from({ length: 3 }, () => ({ ...many, size: 1 })), name: "n", last: 1 })
+    assert.deepStrictEqual(
+      [paths[0], paths[1], paths[60], paths[61], paths[99]],
+      ["last", "parts.0.inner_0", "parts.0.inner_59", "parts.1.inner_0", "parts.1.inner_38"]
+    )
+    const errors = errorsOf({ parts: Array.from({ length: 3 }, () => ({ ...many, size: 1 })), name: "n", last: 1 })
+    assert.deepStrictEqual(errors.at(-1), { path: "", message: "… and 81 more wrong fields." })
+  })
+
+  it("is not looked at inside a value of the wrong type, nor inside an unknown field", () => {
+    let looks = 0
+    const watched = {
+      get inside() {
+        looks += 1
+        return "\0"
+      }
+    }
+    for (const input of [
+      { name: watched },
+      { name: [watched] },
+      { name: "n", color: [watched] },
+      { name: "n", parts: watched },
+      { name: "n", parts: [[watched]] },
+      { name: "n", surprise: watched },
+      [watched]
+    ]) {
+      assert.lengthOf(errorsOf(input), 1)
+    }
+    assert.strictEqual(looks, 0)
+  })
+
+  it("has unknown fields refused in whatever shape its schema has", () => {
+    const inner = Schema.Struct({ size: Schema.Int })
+    const shapes = reader(
+      Schema.Struct({
+        maybe: Schema.optionalKey(Schema.NullOr(inner)),
+        either: Schema.optionalKey(Schema.Union([inner, Schema.Struct({ text: Schema.String })])),
+        named: Schema.optionalKey(Schema.Record(Schema.String, inner)),
+        pair: Schema.optionalKey(Schema.Tuple([inner, inner]))
+      })
+    )
+    const isRight = (input: unknown) => Result.isSuccess(shapes(input))
+    const right = { size: 1 }
+    const wrong = { size: 1, surprise: 1 }
+    assert.isTrue(isRight({ maybe: right, either: right, named: { a: right }, pair: [right, right] }))
+    assert.isTrue(isRight({ maybe: null, either: { text: "t" } }))
+    for (const input of [{ maybe: wrong }, { either: wrong }, { named: { a: wrong } }, { pair: [right, wrong] }]) {
+      assert.isFalse(isRight(input), JSON.stringify(input))
+    }
+  })
+
   it("is refused in a small answer, whatever names and choices it has", () => {
     const long = { [`${"n".repeat(255)}\u{1F600}${"n".repeat(100_000)}`]: 1 }
     const [error] = errorsOf({ name: "n", ...long })

@@ -179,14 +179,15 @@ export const viewOf = (
 const choosableTypes: ReadonlySet<string> = new Set(types.filter((type) => type !== "webhook.test"))
 const allowed_values = [...choosableTypes]
 
-/** Checks chosen event types: known, at least one, none twice; each problem at its entry. Null is passed over. */
-export const checkEventTypes = (event_types: ReadonlyArray<string | null>): WrongFields => {
+/** Checks chosen event types: known, at least one, none twice; each problem at its entry. What is no text is passed over. */
+export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {
   if (event_types.length === 0)
     return together([{ path: "event_types", message: "Must name at least one event type." }])
   const wrong = collector()
   const named = new Set<string>()
-  for (const [index, type] of event_types.entries()) {
-    if (type === null) continue
+  for (let index = 0; index < event_types.length; index++) {
+    const type = event_types[index]
+    if (typeof type !== "string") continue
     if (!choosableTypes.has(type)) {
       wrong.add(() => ({ path: `event_types.${index}`, message: "Must be an event type.", allowed_values }))
     } else if (named.has(type)) wrong.add(() => ({ path: `event_types.${index}`, message: "Is named twice." }))

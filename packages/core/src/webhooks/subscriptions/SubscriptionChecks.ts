@@ -34,9 +34,7 @@ export const validateRest = Effect.fnUntraced(function* (
     : {}
   const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
   // What is no text was refused at its place already.
-  const types = Array.isArray(event_types)
-    ? Subscription.checkEventTypes(event_types.map((type) => (Predicate.isString(type) ? type : null)))
-    : []
+  const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
   const wrong = together(looked === "refused" ? [Refusals.wrongUrl] : [], types)
   return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }
 })
