@@ -66,11 +66,9 @@ describe("rooms", () => {
     assert.isAbove(lines.length, 2)
     const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)
     const home = /^packages\/core\/src\/(?:lines|rating|testing)\//
-    // An example of an event, and one of a call.
-    const examples = ["packages/http/src/documents/OpenApiWebhooks.ts", "packages/cli/src/StartPage.ts"]
     holds(
       everything
-        .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !home.test(path) && !examples.includes(path))
+        .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !home.test(path))
         .map(({ path, code }) => finding(path, !named.test(code), "names an insurance line"))
     )
   })

@@ -1,3 +1,5 @@
+import { standardLines } from "@quotewire/core"
+
 /** What `quotewire dev` prints when it is ready. */
 export interface Ready {
   readonly base_url: string
@@ -9,19 +11,9 @@ export interface Ready {
 export const line = (ready: Ready): string =>
   JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
 
-const application = {
-  garaging_address: { state: "TX", zip: "75201" },
-  drivers: [{ relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }],
-  vehicles: [{ model_year: 2019, make: "Honda", model: "Civic" }]
-}
-
 const firstCall = (ready: Ready): string => {
-  const body = {
-    line: "personal_auto",
-    consent_receipt_id: "receipt-0001",
-    request_key: "my-first-request",
-    application
-  }
+  const [{ name: line, example: application }] = standardLines
+  const body = { line, consent_receipt_id: "receipt-0001", request_key: "my-first-request", application }
   return [
     `curl -s ${ready.base_url}/v1/quote-requests \\`,
     `  -H 'Authorization: Bearer ${ready.keys.server}' \\`,

@@ -1,5 +1,5 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
-import { Access, type IssuedKey } from "./access/Access.ts"
+import { Access } from "./access/Access.ts"
 import { AllowanceLimits, embeddedLimits, type Limits } from "./access/Allowance.ts"
 import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
@@ -10,7 +10,17 @@ import * as Pipeline from "./calls/Pipeline.ts"
 import { KeepsRequestLog } from "./calls/RequestLog.ts"
 import type { CarrierAdapters } from "./carriers/Carrier.ts"
 import { TakesFeedback } from "./feedback/Feedback.ts"
-import { type Cryptography, layer, type Services, sandboxCarriers, wake, webCryptography, worker } from "./layer.ts"
+import {
+  type CreatedKey,
+  type Cryptography,
+  createKey,
+  layer,
+  type Services,
+  sandboxCarriers,
+  wake,
+  webCryptography,
+  worker
+} from "./layer.ts"
 import { operations } from "./operations.ts"
 import { type Storage, StorageUnavailable } from "./storage/Storage.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
@@ -79,11 +89,12 @@ export interface Embedded {
   /** Is there when the service has started; it rejects, as every call does, where that cannot be. */
   readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
+  /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: OrganizationId
     readonly environment: Environment
     readonly kind: KeyKind
-  }) => Promise<IssuedKey>
+  }) => Promise<CreatedKey>
   /** The keys of an organization, oldest first, with what is known of them and never the key. */
   readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key: it is refused from now on. */
@@ -134,13 +145,15 @@ export const embed = (options: EmbedOptions): Embedded => {
   return {
     ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
-    createKey: (key) => run(Effect.flatMap(Access, (access) => access.createKey(key))),
+    createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
     client: (key) => clientOf((operation) => methodOf(operation, key)),
     close: () => (closing ??= end())
   }
 }
+
+const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 
 /** What a promise rejects with: an error of its own, with the stack of its call, since one refusal may serve all callers. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {

@@ -19,8 +19,8 @@ import * as Reset from "./sandbox/Reset.ts"
 import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
+import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
 import * as HandedOver from "./webhooks/deliveries/HandedOver.ts"
-import * as Replaying from "./webhooks/deliveries/Replaying.ts"
 import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
@@ -51,6 +51,6 @@ export const kinds: Kind.Kinds = Kind.list([
   TwoStepCalls.kind,
   HandedOver.tests,
   HandedOver.replays,
-  Replaying.kind,
+  EventReplay.kind,
   FeedbackReport.kind
 ])

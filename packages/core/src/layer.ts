@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
-import { Access, KeylessWorkspace } from "./access/Access.ts"
+import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual } from "./access/KeyedHash.ts"
@@ -215,6 +215,22 @@ export const environments: Effect.Effect<ReadonlyArray<Environment>, never, Carr
   CarrierAdapters,
   environmentsOf
 )
+
+/** A key as it is made, and what is to be said about it. */
+export interface CreatedKey extends IssuedKey {
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** Makes a key as `Access` does, and warns if no carrier can be asked in its environment. */
+export const createKey = Effect.fnUntraced(function* (options: Parameters<Access["Service"]["createKey"]>[0]) {
+  const issued = yield* (yield* Access).createKey(options)
+  const { environment } = options
+  const warnings = (yield* environments).includes(environment) ? [] : [noCarriers(environment)]
+  return { ...issued, warnings } satisfies CreatedKey
+})
+
+const noCarriers = (environment: Environment): string =>
+  `This program has no ${environment} carriers: quote requests with this key end without quotes, unless another program with its own carriers serves the same storage.`
 
 /**
  * Whether somebody can call in live though this host has no carrier to ask there: a live key is in force, or callers

@@ -64,9 +64,8 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
     only_post: JsonRpc.failure(onlyPost),
     answer: (posted) => {
       const hasBatches = Protocol.hasBatches(routingHeaders(posted).version)
-      const readBody: typeof JsonRpc.readBody = hasBatches ? JsonRpc.readBody : JsonRpc.read
       const json = Result.mapError(posted.body, () => JsonRpc.notJson)
-      const read = Result.flatMap(json, readBody)
+      const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, hasBatches))
       if (Result.isFailure(read)) {
         const { error, id } = read.failure
         return Effect.as(note(posted, viaOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
@@ -127,7 +126,7 @@ const batchWith = <R>(
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
       const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
-      const message = Result.flatMap(read, batched)
+      const message = Result.flatMap(read, Protocol.inBatch)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* note(own, viaOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
@@ -136,15 +135,6 @@ const batchWith = <R>(
     const texts = answers.flatMap(({ text }) => text ?? [])
     return texts.length === 0 ? accepted : ok(`[${texts.join(",")}]`)
   })
-
-/** A message of a batch: no handshake, and nothing of the revisions that have no batches. */
-const batched = (message: JsonRpc.Message): Result.Result<JsonRpc.Message, JsonRpc.Unreadable> =>
-  message.method !== "initialize" && Protocol.eraOf(message, null) === "legacy"
-    ? Result.succeed(message)
-    : Result.fail({
-        id: message.id,
-        error: { code: JsonRpc.codes.invalid_request, message: "This message cannot be part of a batch." }
-      })
 
 /** Takes note of a message that has reached no operation. */
 const note = (

@@ -39,8 +39,9 @@ export interface Unreadable {
   readonly error: RpcError
 }
 
-/** Reads text as one message: what is not JSON is a parse error, what is no single message an invalid request. */
-export const parse = (text: string): Result.Result<Message, Unreadable> => Result.flatMap(parseJson(text), read)
+/** Reads text as one message or, where they are served, as a batch; text that is not JSON is a parse error. */
+export const parse = (text: string, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> =>
+  Result.flatMap(parseJson(text), (value) => readBody(value, hasBatches))
 
 const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
@@ -51,9 +52,9 @@ export const notJson: Unreadable = { id: null, error: { code: codes.parse_error,
 /** Messages in one body, each read by itself. */
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
 
-/** Reads a JSON value as one message or as a batch, whose messages are read one by one. */
-export const readBody = (value: unknown): Result.Result<Message | Batch, Unreadable> => {
-  if (!Array.isArray(value)) return read(value)
+/** Reads a JSON value as one message or, where they are served, as a batch, whose messages are read one by one. */
+export const readBody = (value: unknown, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> => {
+  if (!hasBatches || !Array.isArray(value)) return read(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
   if (value.length > max_batch) return invalid(null, `A batch holds at most ${max_batch} messages.`)
   return Result.succeed(value.map(read))
@@ -63,7 +64,7 @@ export const readBody = (value: unknown): Result.Result<Message | Batch, Unreada
 const max_batch = 10
 
 /** Reads a JSON value as one message. */
-export const read = (value: unknown): Result.Result<Message, Unreadable> => {
+const read = (value: unknown): Result.Result<Message, Unreadable> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
   const { jsonrpc, id, method, params = {} } = value
@@ -79,6 +80,10 @@ const isId = (id: unknown): id is Id => typeof id === "string" || (typeof id ===
 
 const invalid = (id: Id | null, message: string): Result.Result<never, Unreadable> =>
   Result.fail({ id, error: { code: codes.invalid_request, message } })
+
+/** The text of a message. */
+export const textOf = ({ id, method, params }: Message): string =>
+  JSON.stringify({ jsonrpc: "2.0", ...(id !== null && { id }), method, params })
 
 /** The text of an answer whose result is encoded already. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`

@@ -1,6 +1,7 @@
-import { type Cause, Effect, Fiber, FiberMap, Queue, Result, Semaphore, Stdio, Stream } from "effect"
+import { type Cause, Effect, Fiber, FiberMap, Predicate, Queue, Result, Semaphore, Stdio, Stream } from "effect"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
+import * as Protocol from "./Protocol.ts"
 
 /** What stands at the other end of a pipe: the service in this process, or a host somewhere. */
 export interface Settings<R> {
@@ -17,7 +18,7 @@ const max_running = 1_024
 const max_line_bytes = 256 * 1024
 
 /**
- * Serves one program over standard input and output: a message on a line, each answered when it is done.
+ * Serves one program over standard input and output: a message or a batch on a line, each answered when it is done.
  *
  * It ends when standard input has ended and everything that was asked is answered, or when nobody reads any more.
  */
@@ -50,27 +51,60 @@ const taker = Effect.fnUntraced(function* <R>(
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
   const places = yield* Semaphore.make(max_running)
-  let notifications = 0
-  const start = (key: string, message: JsonRpc.Message, line: string) =>
-    Effect.andThen(
-      places.take(1),
-      FiberMap.run(
-        running,
-        key,
-        Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : write(text))).pipe(
-          Effect.ensuring(places.release(1))
-        )
-      )
-    )
-  const line = Effect.fnUntraced(function* (text: Lines.Line) {
-    const read = text === null ? Result.fail(unreadable) : JsonRpc.parse(text)
-    if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
-    const { id, method, params } = read.success
-    if (method === "notifications/cancelled") return yield* FiberMap.remove(running, keyOf(params.requestId))
+  /** The revision that the handshake has agreed on, and null before it. */
+  let revision: string | null = null
+  let unnamed = 0
+
+  const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
+    Effect.andThen(places.take(1), FiberMap.run(running, key, Effect.ensuring(work, places.release(1))))
+
+  /** Runs a message, and hands its answer on if it has one. Returns its fiber, or null if nothing runs. */
+  const take = Effect.fnUntraced(function* (
+    message: JsonRpc.Message,
+    line: string,
+    give: (text: string) => Effect.Effect<unknown>
+  ) {
+    const { id, method, params } = message
+    if (method === "notifications/cancelled")
+      return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
+    if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
     // Whoever takes a notification may hang, too, and must hold up no other line.
-    const key = id === null ? `notification ${++notifications}` : keyOf(id)
-    if (id !== null && (yield* FiberMap.has(running, key))) return yield* write(JsonRpc.failure({ id, error: inUse }))
-    return yield* start(key, read.success, text ?? "")
+    const key = id === null ? `notification ${++unnamed}` : keyOf(id)
+    if (id !== null && (yield* FiberMap.has(running, key))) {
+      return yield* Effect.as(give(JsonRpc.failure({ id, error: inUse })), null)
+    }
+    return yield* start(
+      key,
+      Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : give(text)))
+    )
+  })
+
+  /** Runs the messages of a batch side by side, and answers them in one list, in their order. */
+  const takeBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
+    const texts = batch.map((): string | null => null)
+    const fibers = yield* Effect.forEach(batch, (read, place) => {
+      const give = (text: string) =>
+        Effect.sync(() => {
+          texts[place] = text
+        })
+      return Result.match(Result.flatMap(read, Protocol.inBatch), {
+        onSuccess: (message) => take(message, JsonRpc.textOf(message), give),
+        onFailure: (unreadable) => Effect.as(give(JsonRpc.failure(unreadable)), null)
+      })
+    })
+    const answerAll = Effect.suspend(() => {
+      const given = texts.filter(Predicate.isNotNull)
+      return given.length === 0 ? Effect.void : write(`[${given.join(",")}]`)
+    })
+    const ended = Fiber.awaitAll(fibers.filter(Predicate.isNotNull))
+    yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
+  })
+
+  const line = Effect.fnUntraced(function* (text: Lines.Line) {
+    const read = text === null ? Result.fail(unreadable) : JsonRpc.parse(text, Protocol.hasBatches(revision))
+    if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
+    if ("method" in read.success) yield* take(read.success, text ?? "", write)
+    else yield* takeBatch(read.success)
   })
   return { line, idle: FiberMap.awaitEmpty(running) }
 })

@@ -1,6 +1,6 @@
 import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
-import { codes, type Fields, type Message, type RpcError } from "./JsonRpc.ts"
+import { codes, type Fields, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
 
 /** The revisions of MCP without a handshake, newest first: every request says all that is to be known of it. */
 export const modern = ["2026-07-28"] as const
@@ -11,7 +11,7 @@ export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] a
 /** The revision that a message without a version stands for. */
 const assumed = "2025-03-26"
 
-/** Whether a body may be a batch: only in the revision that has them, with which nobody had to name it in a header yet. */
+/** Whether batches are served: in the one revision that has them, and while no revision is named. */
 export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
 
 /** The revisions that are served, newest first. */
@@ -39,6 +39,15 @@ export const eraOf = (message: Message, version: string | null): Era => {
   if (claim !== undefined && typeof claim !== "string") return "modern"
   return isModern(claim) || isModern(version) ? "modern" : "legacy"
 }
+
+/** Takes a message of a batch: no handshake, and nothing of the revisions that have no batches. */
+export const inBatch = (message: Message): Result.Result<Message, Unreadable> =>
+  message.method !== "initialize" && eraOf(message, null) === "legacy"
+    ? Result.succeed(message)
+    : Result.fail({
+        id: message.id,
+        error: { code: codes.invalid_request, message: "This message cannot be part of a batch." }
+      })
 
 /** Who the client says that it is. */
 export interface Client {

@@ -61,7 +61,7 @@ describe("a pipe", () => {
       assert.strictEqual((yield* read).error.code, -32700)
       yield* writeBytes(Uint8Array.of(0xff, 0x0a))
       assert.strictEqual((yield* read).error.code, -32700)
-      yield* write(`[${line(1).trim()}]\n`)
+      yield* write(`[]\n`)
       assert.strictEqual((yield* read).error.code, -32600)
       yield* write(`"${"x".repeat(300 * 1024)}`)
       assert.strictEqual((yield* read).error.code, -32700)
@@ -131,6 +131,72 @@ describe("a pipe", () => {
       yield* write(line(7, "wait") + notify("wait", {}) + notify("notifications/cancelled", { requestId: 7 }) + line(8))
       assert.strictEqual((yield* read).id, 8)
       assert.deepStrictEqual(interrupted, [7])
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+})
+
+describe("a batch on a pipe", () => {
+  const initialize = (protocolVersion: string) => line("hello", "initialize", { protocolVersion })
+  const batch = (...messages: ReadonlyArray<object>) =>
+    `${JSON.stringify(messages.map((message) => ({ jsonrpc: "2.0", ...message })))}\n`
+
+  it.effect("is answered in one list, in its order, when all of it is done", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { settings, told } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(initialize("2025-03-26"))
+      assert.strictEqual((yield* read).id, "hello")
+      const messages = [{ id: 1, method: "wait" }, { method: "echo" }, { id: 2 }, { id: 3, method: "echo" }]
+      yield* write(batch(...messages, { id: 4, method: "initialize" }) + line(5))
+      assert.strictEqual((yield* read).id, 5)
+      yield* Deferred.succeed(told, undefined)
+      const answers: ReadonlyArray<{ id: number; error?: { code: number } }> = yield* read
+      assert.deepStrictEqual(
+        answers.map(({ id, error }) => [id, error?.code ?? null]),
+        [
+          [1, null],
+          [2, -32600],
+          [3, null],
+          [4, -32600]
+        ]
+      )
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("of notifications alone has no answer, and one call of it can be cancelled", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { interrupted, settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      yield* write(batch({ method: "echo" }, { method: "echo" }))
+      yield* write(batch({ id: 7, method: "wait" }, { id: 8, method: "echo" }))
+      yield* write(batch({ method: "notifications/cancelled", params: { requestId: 7 } }))
+      assert.deepStrictEqual(
+        (yield* read).map(({ id }: { readonly id: number }) => id),
+        [8]
+      )
+      assert.deepStrictEqual(interrupted, [7])
+      yield* hangUp
+      yield* Fiber.join(served)
+    })
+  )
+
+  it.effect("is refused in the revisions that have none", () =>
+    Effect.gen(function* () {
+      const { hangUp, layer, read, write } = yield* program
+      const { settings } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      for (const revision of ["2025-11-25", "2025-06-18", "2024-11-05"]) {
+        yield* write(initialize(revision))
+        assert.strictEqual((yield* read).id, "hello")
+        yield* write(batch({ id: 1, method: "echo" }))
+        assert.strictEqual((yield* read).error.code, -32600)
+      }
       yield* hangUp
       yield* Fiber.join(served)
     })

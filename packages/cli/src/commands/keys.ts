@@ -30,9 +30,7 @@ const create = Command.make(
   },
   ({ organization: organization_id, environment, kind, ...settings }) =>
     Effect.gen(function* () {
-      const access = yield* Access.Access
-      const { key, key_id } = yield* access.createKey({ organization_id, environment, kind })
-      const warnings = (yield* Quotewire.environments).includes(environment) ? [] : [no_carriers]
+      const { key, key_id, warnings } = yield* Quotewire.createKey({ organization_id, environment, kind })
       yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
       const told = { key_id, key, ...(warnings.length > 0 && { warnings }) }
       yield* Console.log(settings.json ? JSON.stringify(told) : shown({ key_id, key }))
@@ -42,9 +40,6 @@ const create = Command.make(
       Database.withAccess(settings.database_url)
     )
 ).pipe(Command.withDescription("Create a key, and show it once"))
-
-const no_carriers =
-  "The servers of this command have no live carriers: quote requests with this key end without quotes, unless your own program serves this database with its own carriers."
 
 const shown = ({ key_id, key }: Access.IssuedKey): string =>
   `${key}\n\nIts id is ${key_id}. The key is not shown again.`

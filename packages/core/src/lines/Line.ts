@@ -45,6 +45,8 @@ export interface Definition<Name extends string, Sent extends object, Complete e
   /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
   readonly facts_version: string
   readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
+  /** The smallest application that can be priced. */
+  readonly example: NoInfer<Sent>
   readonly rules: Rules<Sent>
   /** Completes facts and notes what it assumes. */
   readonly assume: (facts: Sent, today: string, made: Assumptions) => Complete
@@ -56,6 +58,8 @@ export interface Definition<Name extends string, Sent extends object, Complete e
 export interface Line<Name extends string = string> extends Traits<Name> {
   /** The JSON Schema (2020-12) of `application`. */
   readonly facts_schema: JsonSchema.JsonSchema
+  /** The smallest application that can be priced, for a first call. */
+  readonly example: object
   /**
    * The facts without which there is no price.
    *

@@ -1,10 +1,10 @@
 import { Clock, Effect, Schema } from "effect"
 import { advancing, type Workspace } from "../access/Workspace.ts"
-import type { Workspaces } from "../access/Workspaces.ts"
+import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
-import type { Runner } from "../runner/Runner.ts"
+import { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"
-import type { Storage } from "../storage/Storage.ts"
+import { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** Where an advance is on its way to. A reset voids it. */
@@ -19,31 +19,33 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What an advance works with. */
-export interface Services {
-  readonly storage: Storage["Service"]
-  readonly workspaces: Workspaces["Service"]
-  readonly runner: Runner["Service"]
-}
+/** Moves the clock of a sandbox, in steps. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const runner = yield* Runner
 
-/** Accepts an advance: it sets the clock's new target. */
-export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
-  acceptOnce(services, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
-    const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
-    const { clock_target_ms, reset_count } = begun
-    // As old as its end: an advance of a year must not make its own goal a year old.
-    const at = now + clock_target_ms - workspace.clock_offset_ms
-    return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: begun, at })
+  /** Accepts an advance: it sets the clock's new target. */
+  const accept = (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
+    acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
+      const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
+      const { clock_target_ms, reset_count } = begun
+      // As old as its end: an advance of a year must not make its own goal a year old.
+      const at = now + clock_target_ms - workspace.clock_offset_ms
+      return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: begun, at })
+    })
+
+  /** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
+  const step = Effect.fnUntraced(function* (id: WorkspaceId, goal: Goal) {
+    const { workspace: seen } = yield* workspaces.moment(id)
+    const { next_due_at } = yield* runner.runDue(id)
+    if (isOver(seen, goal)) return "there"
+    const real_now = yield* Clock.currentTimeMillis
+    yield* workspaces.update(id, ({ workspace }) => movedOn(workspace, seen, goal, next_due_at, real_now))
+    return "on its way"
   })
 
-/** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
-export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Services, id: WorkspaceId, goal: Goal) {
-  const { workspace: seen } = yield* workspaces.moment(id)
-  const { next_due_at } = yield* runner.runDue(id)
-  if (isOver(seen, goal)) return "there"
-  const real_now = yield* Clock.currentTimeMillis
-  yield* workspaces.update(id, ({ workspace }) => movedOn(workspace, seen, goal, next_due_at, real_now))
-  return "on its way"
+  return { accept, step }
 })
 
 /** Whether an advance is over: its goal is reached, or a reset has put the clock back to a time in which it is no more. */

@@ -1,15 +1,15 @@
 import { Effect, Option, Schema } from "effect"
-import type { Workspaces } from "../access/Workspaces.ts"
+import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
-import type { LineSet } from "../lines/Lines.ts"
+import { Lines } from "../lines/Lines.ts"
 import * as Quote from "../quoting/Quote.ts"
 import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
 import * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import type { Storage } from "../storage/Storage.ts"
-import type { Ids, WorkspaceId } from "../wire/Ids.ts"
+import { Storage } from "../storage/Storage.ts"
+import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
 /** The moment at which quotes are to expire, in milliseconds of workspace time. A reset voids it. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
@@ -23,47 +23,45 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What an expiry works with. */
-export interface Services {
-  readonly storage: Storage["Service"]
-  readonly workspaces: Workspaces["Service"]
-  readonly ids: Ids["Service"]
-  readonly lines: LineSet
-}
+/** Lets the quotes of a sandbox expire. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const ids = yield* Ids
+  const lines = yield* Lines
 
-/** Accepts a forced expiry: the quotes that there are now are to expire. */
-export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
-  acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
-    Effect.succeed({
-      value: { at, reset_count: workspace.reset_count },
-      workspace: { ...workspace, quotes_expired_at: at },
-      at
-    })
-  )
+  /** Accepts a forced expiry: the quotes that there are now are to expire. */
+  const accept = (workspace_id: WorkspaceId, key: string | null) =>
+    acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
+      Effect.succeed({
+        value: { at, reset_count: workspace.reset_count },
+        workspace: { ...workspace, quotes_expired_at: at },
+        at
+      })
+    )
 
-/** Takes out of offer every active quote that was there at the moment of the expiry. */
-export const expireQuotes = (services: Services, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
-  eachPage(
-    services.storage,
-    { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 },
-    (page) =>
-      Effect.forEach(page, ({ id }) => retryOnConflict(expire(services, workspace_id, id, expiry)), { discard: true })
-  )
+  /** Takes out of offer every active quote that was there at the moment of the expiry. */
+  const expireQuotes = (workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
+    eachPage(storage, { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 }, (page) =>
+      Effect.forEach(page, ({ id }) => retryOnConflict(expire(workspace_id, id, expiry)), { discard: true })
+    )
 
-/** Takes one quote out of offer, if it still is: somebody may have been faster. */
-const expire = Effect.fnUntraced(function* (
-  { storage, workspaces, ids, lines }: Services,
-  workspace_id: WorkspaceId,
-  id: string,
-  { at, reset_count }: ForcedExpiry
-) {
-  const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
-  if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
-  // Looked at after the quote: what a reset has erased cannot be written any more.
-  const { workspace } = yield* workspaces.moment(workspace_id)
-  if (workspace.reset_count !== reset_count) return
-  yield* commit(
-    storage,
-    Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", at))
-  )
+  /** Takes one quote out of offer, if it still is: somebody may have been faster. */
+  const expire = Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    id: string,
+    { at, reset_count }: ForcedExpiry
+  ) {
+    const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
+    if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
+    // Looked at after the quote: what a reset has erased cannot be written any more.
+    const { workspace } = yield* workspaces.moment(workspace_id)
+    if (workspace.reset_count !== reset_count) return
+    yield* commit(
+      storage,
+      Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", at))
+    )
+  })
+
+  return { accept, expireQuotes }
 })

@@ -1,10 +1,10 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, restsOn, type Workspaces } from "../access/Workspaces.ts"
+import { changeOf, restsOn, Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import type { Erased, Storage } from "../storage/Storage.ts"
+import { type Erased, Storage } from "../storage/Storage.ts"
 import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
@@ -20,47 +20,50 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What a reset works with. */
-export interface Services {
-  readonly storage: Storage["Service"]
-  readonly workspaces: Workspaces["Service"]
-}
+/** Empties a sandbox. */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
 
-/** Accepts a reset: the clock is back at real time, and the data is to be erased. */
-export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
-  acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
-    const emptied: Workspace = {
-      ...workspace,
-      clock_offset_ms: 0,
-      clock_target_ms: 0,
-      active_scenario: null,
-      quotes_expired_at: null,
-      reset_count: workspace.reset_count + 1
-    }
-    const { reset_count } = emptied
-    return Effect.succeed({ value: { reset_count }, workspace: emptied, at: now - workspace.clock_offset_ms })
-  })
-
-/**
- * Erases what an accepted reset is to erase, and says so in the workspace; nothing where somebody has done it already.
- *
- * Erasing rests on the workspace as it was seen: who was paused meanwhile erases nothing that came after the reset.
- */
-export const finish = ({ storage, workspaces }: Services, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
-  Effect.suspend(() => {
-    let removed: Erased = { records: {}, events: 0, jobs: 0 }
-    const once = Effect.gen(function* () {
-      const moment = yield* workspaces.moment(workspace_id)
-      const { workspace } = moment
-      if (workspace.erased_count >= reset_count) return
-      const expects = restsOn(moment)
-      removed = sum(removed, yield* storage.erase({ what: "workspace", workspace_id, expects }))
-      yield* restartSubscriptions(storage, workspace_id, yield* Clock.currentTimeMillis, expects)
-      const done = { ...workspace, version: workspace.version + 1, erased_count: workspace.reset_count }
-      yield* commit(storage, changeOf(done))
+  /** Accepts a reset: the clock is back at real time, and the data is to be erased. */
+  const accept = (workspace_id: WorkspaceId, key: string | null) =>
+    acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
+      const emptied: Workspace = {
+        ...workspace,
+        clock_offset_ms: 0,
+        clock_target_ms: 0,
+        active_scenario: null,
+        quotes_expired_at: null,
+        reset_count: workspace.reset_count + 1
+      }
+      const { reset_count } = emptied
+      return Effect.succeed({ value: { reset_count }, workspace: emptied, at: now - workspace.clock_offset_ms })
     })
-    return Effect.map(retryOnConflict(once), () => removed)
-  })
+
+  /**
+   * Erases what an accepted reset is to erase, and says so in the workspace; nothing if somebody has done it already.
+   *
+   * The erasure expects the version of the workspace that was read: a host that was paused meanwhile erases nothing that
+   * came after the reset.
+   */
+  const finish = (workspace_id: WorkspaceId, { reset_count }: Accepted) =>
+    Effect.suspend(() => {
+      let removed: Erased = { records: {}, events: 0, jobs: 0 }
+      const once = Effect.gen(function* () {
+        const moment = yield* workspaces.moment(workspace_id)
+        const { workspace } = moment
+        if (workspace.erased_count >= reset_count) return
+        const expects = restsOn(moment)
+        removed = sum(removed, yield* storage.erase({ what: "workspace", workspace_id, expects }))
+        yield* restartSubscriptions(storage, workspace_id, yield* Clock.currentTimeMillis, expects)
+        const done = { ...workspace, version: workspace.version + 1, erased_count: workspace.reset_count }
+        yield* commit(storage, changeOf(done))
+      })
+      return Effect.map(retryOnConflict(once), () => removed)
+    })
+
+  return { accept, finish }
+})
 
 const sum = (one: Erased, other: Erased): Erased => {
   const names = new Set([...Object.keys(one.records), ...Object.keys(other.records)])

@@ -2,15 +2,15 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
-import { Revisions } from "../calls/Revisions.ts"
+import type { Revisions } from "../calls/Revisions.ts"
 import { makeTurns } from "../concurrency/turns.ts"
-import { Lines } from "../lines/Lines.ts"
 import { Retention } from "../runner/Retention.ts"
-import { Runner } from "../runner/Runner.ts"
-import { type Erased, Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { type ReplayCode, replayEvents, tellings } from "../webhooks/deliveries/Replaying.ts"
+import type { Runner } from "../runner/Runner.ts"
+import type { Erased, Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { descriptions, type ReplayCode } from "../webhooks/deliveries/EventReplay.ts"
+import * as EventReplays from "../webhooks/deliveries/EventReplays.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids, type WorkspaceId } from "../wire/Ids.ts"
+import type { Ids, WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as Advance from "./Advance.ts"
@@ -50,14 +50,12 @@ export class Sandbox extends Context.Service<
     Layer.effect(
       Sandbox,
       Effect.gen(function* () {
-        const storage = yield* Storage
         const workspaces = yield* Workspaces
-        const runner = yield* Runner
         const retention = yield* Retention
-        const revisions = yield* Revisions
-        const ids = yield* Ids
-        const lines = yield* Lines
-        const services = { storage, workspaces, runner, revisions, ids, lines }
+        const advance = yield* Advance.make
+        const forcedExpiry = yield* ForcedExpiry.make
+        const resets = yield* Reset.make
+        const replay = yield* EventReplays.make
         // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
         const inTurn = yield* makeTurns<WorkspaceId>()
 
@@ -76,11 +74,11 @@ export class Sandbox extends Context.Service<
             })
           )
 
-        const replay = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
+        const replayEvents = Effect.fnUntraced(function* (call: Call, code: ReplayCode) {
           const workspace_id = call.caller.workspace_id
-          const { id, deliveries } = yield* replayEvents(services, workspace_id, code, call.idempotency_key)
+          const { id, deliveries } = yield* replay(workspace_id, code, call.idempotency_key)
           const { workspace } = yield* workspaces.moment(workspace_id)
-          const { notice, recovery } = tellings[code]
+          const { notice, recovery } = descriptions[code]
           return yield* answer("replay_events", workspace, {
             replay: { id, scenarioCode: code, notice, recovery, deliveries }
           })
@@ -97,8 +95,8 @@ export class Sandbox extends Context.Service<
         const advanceTime = Effect.fnUntraced(
           function* (call: Call, seconds: number) {
             const workspace_id = call.caller.workspace_id
-            const goal = yield* Advance.accept(services, workspace_id, call.idempotency_key, seconds)
-            const step = inTurn(workspace_id, Advance.step(services, workspace_id, goal))
+            const goal = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, advance.step(workspace_id, goal))
             while ((yield* step) === "on its way") {}
             yield* retention.sweep(workspace_id)
             const { workspace } = yield* workspaces.moment(workspace_id)
@@ -109,16 +107,16 @@ export class Sandbox extends Context.Service<
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const expiry = yield* ForcedExpiry.accept(services, workspace_id, call.idempotency_key)
-          yield* ForcedExpiry.expireQuotes(services, workspace_id, expiry)
+          const expiry = yield* forcedExpiry.accept(workspace_id, call.idempotency_key)
+          yield* forcedExpiry.expireQuotes(workspace_id, expiry)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("force_expiry", workspace)
         })
 
         const reset = Effect.fnUntraced(function* (call: Call) {
           const workspace_id = call.caller.workspace_id
-          const accepted = yield* Reset.accept(services, workspace_id, call.idempotency_key)
-          const erased = yield* Reset.finish(services, workspace_id, accepted)
+          const accepted = yield* resets.accept(workspace_id, call.idempotency_key)
+          const erased = yield* resets.finish(workspace_id, accepted)
           const { workspace } = yield* workspaces.moment(workspace_id)
           return yield* answer("reset", workspace, { removed: removedOf(erased) })
         })
@@ -129,7 +127,7 @@ export class Sandbox extends Context.Service<
           selectScenario,
           advanceTime,
           forceExpiry,
-          replayEvents: replay,
+          replayEvents,
           reset
         })
       })

@@ -1,13 +1,6 @@
+import { example as personal_auto } from "../lines/personal_auto/example.ts"
+import { example as pet } from "../lines/pet/example.ts"
+import { example as renters } from "../lines/renters/example.ts"
+
 /** The smallest application of each line: what a test sends that is about something else. */
-export const smallest = {
-  personal_auto: {
-    garaging_address: { state: "TX", zip: "75201" },
-    drivers: [{ relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }],
-    vehicles: [{ model_year: 2019, make: "Honda", model: "Civic" }]
-  },
-  renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
-  pet: {
-    residence: { state: "TX", zip: "78701" },
-    pets: [{ species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
-  }
-} as const
+export const smallest = { personal_auto, renters, pet }

@@ -42,6 +42,22 @@ const around = (change: (storage: Storage["Service"]) => Partial<Storage["Servic
     Effect.map(Storage, (storage) => ({ ...storage, ...change(storage) }))
   ).pipe(Layer.provide(MemoryStorage.layer))
 
+describe("a key of an embedded service", () => {
+  it.live("comes with a warning if no carrier can be asked in its environment", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded()
+      const { id: organization_id } = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
+      const create = (environment: "sandbox" | "live") =>
+        Effect.promise(() => quotewire.createKey({ organization_id, environment, kind: "server" }))
+      assert.deepStrictEqual((yield* create("sandbox")).warnings, [])
+      const { key, warnings } = yield* create("live")
+      assert.lengthOf(warnings, 1)
+      assert.match(warnings.join(), /no live carriers/)
+      assert.notInclude(warnings.join(), key)
+    })
+  )
+})
+
 describe("an embedded service on a storage that stays", () => {
   it.live("does not start with other seal keys than those of before, nor with keys of its own", () =>
     Effect.gen(function* () {

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { type Application, missingOf } from "../../src/lines/Application.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
 import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/line.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { type LineName, lineNames, standardLines } from "../../src/lines/standard.ts"
 import {
   accepted,
   allowedAt,
@@ -36,6 +36,10 @@ describe("the smallest applications", () => {
     ["pet", pets]
   ])("of %s pass as they are", (line, input) => {
     assert.deepStrictEqual<unknown>(accepted(line, input), { line, facts: input })
+  })
+
+  it.each(standardLines)("stand in the examples: that of $name passes", ({ name, example }) => {
+    assert.deepStrictEqual<unknown>(accepted(name, example), { line: name, facts: example })
   })
 })
 

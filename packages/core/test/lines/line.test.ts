@@ -29,6 +29,7 @@ const bicycle = Line.make({
   insures: "bicycles",
   facts_version: "2026-11-20",
   facts: Bicycle,
+  example: { home: { state: "TX", zip: "75201" }, bicycles: [{ brand: "Wheel", frame_number: "F-1", electric: true }] },
   rules: (draft, _today, problems) => checkAddress(draft.home, "application.home", problems),
   assume: (facts, _today, made) => ({
     ...facts,

@@ -1,4 +1,4 @@
-import { Event, Resource } from "@quotewire/core"
+import { Event, Resource, standardLines } from "@quotewire/core"
 
 /** The tag of what is sent to subscribers. */
 export const tag = {
@@ -91,7 +91,7 @@ const eventOf = (type: Type) => ({
   id: "evt_01kafzsk000000000000000000",
   type,
   ...common,
-  line: "renters",
+  line: standardLines[0].name,
   resource: type.startsWith("quote.")
     ? { type: "quote", id: "qt_01kafzsk000000000000000000", version: type === "quote.created" ? 1 : 2 }
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 import { Client } from "undici"
-import * as Dial from "./Dial.ts"
+import type { Dial } from "./Dial.ts"
 import { StatusLine } from "./StatusLine.ts"
 
 /** Where a connection is wanted. */
@@ -59,7 +59,7 @@ export interface Bounds {
  */
 export class Connections {
   private readonly bounds: Bounds
-  private readonly means: Dial.Means
+  private readonly dial: Dial
   private readonly peers = new Map<string, Peer>()
   /** Peers with somebody waiting, and room for another connection. */
   private readonly ready = new Set<Peer>()
@@ -73,9 +73,9 @@ export class Connections {
   private readonly held = new Set<Peer>()
   private isClosed = false
 
-  constructor(bounds: Bounds, means: Dial.Means) {
+  constructor(bounds: Bounds, dial: Dial) {
     this.bounds = bounds
-    this.means = means
+    this.dial = dial
   }
 
   /** How many connections there are, busy and idle. */
@@ -188,7 +188,7 @@ export class Connections {
       connection.socket = socket
     }
     const client = new Client(origin, {
-      connect: Dial.to(this.means, address, opened, (socket) => statusLine.listen(socket)),
+      connect: this.dial(address, opened, (socket) => statusLine.listen(socket)),
       allowH2: false,
       pipelining: 1,
       maxHeaderSize: max_header_bytes,

@@ -18,17 +18,8 @@ export type Connect = (address: string, port: number) => Socket
 /** Opens a TCP socket. */
 export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
 
-/** What dialing needs to know. */
-export interface Means {
-  readonly connect: Connect
-  /** Whether bytes may go to an address: asked of the socket itself, once it is connected. */
-  readonly isFit: (address: string) => boolean
-  /** Makes a connected socket a TLS socket, with the name that was called. */
-  readonly secure: buildConnector.connector
-}
-
 /** The TLS of webhooks: HTTP/1.1, with certificates verified whatever the environment says. */
-export const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildConnector.connector =>
+const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildConnector.connector =>
   buildConnector({
     allowH2: false,
     rejectUnauthorized: true,
@@ -37,22 +28,32 @@ export const tls = (certificate_authorities: ReadonlyArray<string> | undefined):
     ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] })
   })
 
+/** How connections are made. */
+export interface Settings {
+  readonly connect: Connect
+  /** Whether bytes may go to an address: asked of the socket itself, once it is connected. */
+  readonly isFit: (address: string) => boolean
+  /** Certificates to trust in place of the runtime's, in PEM. */
+  readonly certificate_authorities?: ReadonlyArray<string> | undefined
+}
+
 /**
  * Makes undici's connections to a host go to one address of it, whatever its name means by now.
  *
  * `opened` is told of the socket at once, `ready` of the one that HTTP goes over, TLS included, before anything does.
- * The other side's address is judged when the socket is connected, before a byte is written, TLS included.
  */
-export const to =
-  (
-    means: Means,
-    address: string,
-    opened: (socket: Socket) => void,
-    ready: (socket: Socket) => void
-  ): buildConnector.connector =>
-  (options, callback) => {
+export type Dial = (
+  address: string,
+  opened: (socket: Socket) => void,
+  ready: (socket: Socket) => void
+) => buildConnector.connector
+
+/** Dials addresses. The other side's address is judged when the socket is connected, before a byte is written. */
+export const make = ({ connect, isFit, certificate_authorities }: Settings): Dial => {
+  const secure = tls(certificate_authorities)
+  return (address, opened, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
-    const socket = means.connect(address, Number(options.port) || (isSecure ? 443 : 80))
+    const socket = connect(address, Number(options.port) || (isSecure ? 443 : 80))
     opened(socket)
     let isOver = false
     const fail = (failure: WebhookSender.SendFailure, cause?: Error): void => {
@@ -64,13 +65,13 @@ export const to =
     socket.on("error", (error) => fail("connection_failed", error))
     socket.once("close", () => fail("connection_failed"))
     socket.once("connect", () => {
-      if (socket.remoteAddress === undefined || !means.isFit(socket.remoteAddress)) return fail("refused_address")
+      if (socket.remoteAddress === undefined || !isFit(socket.remoteAddress)) return fail("refused_address")
       if (!isSecure) {
         isOver = true
         ready(socket)
         return callback(null, socket)
       }
-      means.secure({ ...options, httpSocket: socket }, (error, secured) => {
+      secure({ ...options, httpSocket: socket }, (error, secured) => {
         if (error !== null) return fail("tls_failed", error)
         if (isOver) return void secured.destroy()
         isOver = true
@@ -79,3 +80,4 @@ export const to =
       })
     })
   }
+}

@@ -4,9 +4,10 @@ import { WebhookAddress, WebhookSender } from "@quotewire/core"
 import { Effect, Layer, Result } from "effect"
 import { NetAddress } from "effect/net"
 import { Connections } from "./Connections.ts"
+import * as Destinations from "./Destinations.ts"
 import * as Dial from "./Dial.ts"
-import * as HostLookUp from "./HostLookUp.ts"
-import { type Means, Post } from "./Post.ts"
+import type * as HostLookUp from "./HostLookUp.ts"
+import { type Message, Post } from "./Post.ts"
 
 /** What a host can set. */
 export interface Settings {
@@ -49,28 +50,47 @@ export const layer = (settings: Settings = {}): Layer.Layer<WebhookSender.Webhoo
     Effect.gen(function* () {
       const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }
       const resolver = settings.resolver ?? (yield* machineResolver)
-      const means = meansOf(settings, policy, resolver)
-      yield* Effect.addFinalizer(() => Effect.sync(() => means.connections.close()))
+      const find = Destinations.make(policy, resolver, settings.look_up_limit_ms)
+      const connections = yield* makeConnections(settings, policy)
+      const user_agent = settings.user_agent ?? default_user_agent
+
+      const messageOf = ({ headers, body, deadline_ms }: WebhookSender.WebhookRequest): Message => ({
+        headers: { "user-agent": user_agent, accept: "*/*", "accept-encoding": "identity", ...headers },
+        body,
+        deadline_ms: deadline_ms ?? WebhookSender.default_deadline_ms
+      })
+
       return WebhookSender.WebhookSender.of({
         send: (request) =>
           Effect.callback((resume) => {
-            const deadline_ms = request.deadline_ms ?? WebhookSender.default_deadline_ms
-            const post = new Post(means, request, deadline_ms, (outcome) => resume(Effect.succeed(outcome)))
+            const destination = find(request.url)
+            if (destination === null) return resume(refused)
+            const report = (outcome: WebhookSender.SendOutcome) => resume(Effect.succeed(outcome))
+            const post = new Post(connections, destination, messageOf(request), report)
             return Effect.sync(() => post.cancel())
           }),
-        lookUp: (url) => {
-          const judged = means.judge(url)
-          if (judged.verdict === "refused") return Effect.succeed("refused")
-          if (judged.url.addresses !== null) return Effect.succeed("public")
-          return Effect.map(
-            Effect.promise(() => means.lookUp(judged.url.hostname)),
-            (found) =>
-              found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
-          )
-        }
+        lookUp: (url) =>
+          Effect.suspend(() => {
+            const destination = find(url)
+            return destination === null
+              ? Effect.succeed("refused")
+              : Effect.map(
+                  Effect.promise(async () => destination.addresses),
+                  lookUpOf
+                )
+          })
       })
     })
   )
+
+const refused = Effect.succeed<WebhookSender.SendOutcome>({
+  response_status_code: null,
+  duration_ms: 0,
+  failure: "refused_address"
+})
+
+const lookUpOf = (found: HostLookUp.Found): WebhookSender.LookUp =>
+  found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
 
 // c-ares asks twice within the limit, and never with a search domain.
 const machineResolver = Effect.acquireRelease(
@@ -78,39 +98,20 @@ const machineResolver = Effect.acquireRelease(
   (resolver) => Effect.sync(() => resolver.cancel())
 )
 
-const meansOf = (settings: Settings, policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver): Means => {
-  const connections = new Connections(
-    {
-      per_host: settings.connections_per_host ?? 256,
-      total: settings.connections ?? 4_096,
-      idle_ms: settings.idle_ms ?? 10_000
-    },
-    {
-      connect: settings.connect ?? Dial.tcp,
-      isFit: (address) => WebhookAddress.judgeAddress(address, policy) === "public",
-      secure: Dial.tls(settings.certificate_authorities)
-    }
+const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const dial = Dial.make({
+        connect: settings.connect ?? Dial.tcp,
+        isFit: (address) => WebhookAddress.judgeAddress(address, policy) === "public",
+        certificate_authorities: settings.certificate_authorities
+      })
+      const bounds = {
+        per_host: settings.connections_per_host ?? 256,
+        total: settings.connections ?? 4_096,
+        idle_ms: settings.idle_ms ?? 10_000
+      }
+      return new Connections(bounds, dial)
+    }),
+    (connections) => Effect.sync(() => connections.close())
   )
-  return {
-    judge: remembering((url) => WebhookAddress.judgeUrl(url, policy)),
-    lookUp: HostLookUp.make(resolver, policy, settings.look_up_limit_ms),
-    connections,
-    user_agent: settings.user_agent ?? default_user_agent
-  }
-}
-
-/** How many URLs are kept with what they came to: the same few are sent to over and over. */
-const max_judged = 1_000
-
-const remembering = <A>(judge: (url: string) => A): ((url: string) => A) => {
-  const judged = new Map<string, A>()
-  return (url) => {
-    const known = judged.get(url)
-    if (known !== undefined) return known
-    const verdict = judge(url)
-    const [oldest] = judged.size < max_judged ? [] : judged.keys()
-    if (oldest !== undefined) judged.delete(oldest)
-    judged.set(url, verdict)
-    return verdict
-  }
-}

@@ -1,6 +1,7 @@
-import type { WebhookAddress, WebhookSender } from "@quotewire/core"
+import type { WebhookSender } from "@quotewire/core"
 import { type Dispatcher, errors } from "undici"
 import type { Connection, Connections, Left } from "./Connections.ts"
+import type { Destination } from "./Destinations.ts"
 import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
@@ -15,26 +16,25 @@ const max_wait_ms = 5_000
 /** How long one address may take to connect where another is left to try, in milliseconds. */
 const connect_limit_ms = 4_000
 
-/** What a POST works with. */
-export interface Means {
-  readonly judge: (url: string) => WebhookAddress.Verdict
-  readonly lookUp: (name: string) => Promise<Found>
-  readonly connections: Connections
-  readonly user_agent: string
+/** What one POST sends. */
+export interface Message {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** How long the endpoint may take, in milliseconds. */
+  readonly deadline_ms: number
 }
 
-/** One POST, from its URL to its outcome. */
+/** One POST, from its destination to its outcome. */
 export class Post {
-  private readonly means: Means
-  private readonly request: WebhookSender.WebhookRequest
+  private readonly connections: Connections
+  private readonly origin: string
+  private readonly options: Dispatcher.DispatchOptions
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
   private readonly deadline_ms: number
   /** When it has begun: to look up its host, and from then on when it has got a connection. */
   private began_at = performance.now()
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
-  private options: Dispatcher.DispatchOptions | undefined
-  private origin = ""
   private addresses: ReadonlyArray<string> = []
   /** The address that is tried, in the order of the addresses. */
   private turn = 0
@@ -46,16 +46,17 @@ export class Post {
   private isOver = false
 
   constructor(
-    means: Means,
-    request: WebhookSender.WebhookRequest,
-    deadline_ms: number,
+    connections: Connections,
+    { origin, path, addresses }: Destination,
+    { headers, body, deadline_ms }: Message,
     report: (outcome: WebhookSender.SendOutcome) => void
   ) {
-    this.means = means
-    this.request = request
-    this.report = report
+    this.connections = connections
+    this.origin = origin
+    this.options = { method: "POST", path, headers, body }
     this.deadline_ms = deadline_ms
-    this.start()
+    this.report = report
+    this.start(addresses)
   }
 
   /** Breaks the POST off; nothing is reported any more. */
@@ -65,21 +66,10 @@ export class Post {
     this.letGo("broken")
   }
 
-  private start() {
-    const judged = this.means.judge(this.request.url)
-    if (judged.verdict === "refused") return this.finish("refused_address")
-    const { url } = judged
-    this.origin = url.origin
-    this.options = { method: "POST", path: url.path, headers: this.headers(), body: this.request.body }
-    if (url.addresses !== null) return this.go(url.addresses)
+  private start(addresses: Destination["addresses"]) {
+    if (!(addresses instanceof Promise)) return this.go(addresses)
     this.deadline = setTimeout(() => this.finish("dns_failed"), this.deadline_ms)
-    this.means.lookUp(url.hostname).then((found) => this.go(found))
-  }
-
-  private headers(): Array<string> {
-    const headers = ["user-agent", this.means.user_agent, "accept", "*/*", "accept-encoding", "identity"]
-    for (const [name, value] of Object.entries(this.request.headers)) headers.push(name, value)
-    return headers
+    addresses.then((found) => this.go(found))
   }
 
   private go(found: Found) {
@@ -97,7 +87,7 @@ export class Post {
     const address = this.addresses[this.turn]
     if (address === undefined) return this.finish("connection_failed")
     let hasStarted = false
-    const leave = this.means.connections.take({ origin: this.origin, address, fresh }, (connection) => {
+    const leave = this.connections.take({ origin: this.origin, address, fresh }, (connection) => {
       hasStarted = true
       this.leaveQueue = null
       this.use(connection)
@@ -106,8 +96,6 @@ export class Post {
   }
 
   private use(connection: Connection) {
-    const { options } = this
-    if (options === undefined) return
     if (!this.hasConnected) this.connected()
     this.connection = connection
     connection.statusLine.begin(() => {
@@ -116,7 +104,7 @@ export class Post {
     if (this.turn + 1 < this.addresses.length) {
       this.connecting = setTimeout(() => this.passOn("timeout"), connect_limit_ms)
     }
-    connection.client.dispatch(options, this.listener(connection))
+    connection.client.dispatch(this.options, this.listener(connection))
   }
 
   /** The endpoint has all of its time, however long this host has waited for a connection. */
@@ -196,7 +184,7 @@ export class Post {
     clearTimeout(this.connecting)
     const { connection } = this
     this.connection = null
-    if (connection !== null) this.means.connections.giveBack(connection, left)
+    if (connection !== null) this.connections.giveBack(connection, left)
   }
 }
 

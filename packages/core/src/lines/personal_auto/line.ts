@@ -3,6 +3,7 @@ import * as Line from "../Line.ts"
 import * as State from "../State.ts"
 import { type Subject, subject } from "../Subject.ts"
 import { assume } from "./assume.ts"
+import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -21,6 +22,7 @@ export const personalAuto = Line.make({
   insures: "cars",
   facts_version: "2026-09-26",
   facts: PersonalAuto,
+  example,
   rules,
   assume,
   stateOf: (facts) => facts.garaging_address.state,

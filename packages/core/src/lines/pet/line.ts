@@ -2,6 +2,7 @@ import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import { type Subject, subject } from "../Subject.ts"
 import { assume } from "./assume.ts"
+import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -23,6 +24,7 @@ export const pet = Line.make({
   insures: "dogs and cats",
   facts_version: "2026-09-26",
   facts: Pet,
+  example,
   rules,
   assume,
   stateOf: (facts) => facts.residence.state,

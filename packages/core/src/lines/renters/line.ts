@@ -2,6 +2,7 @@ import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import { type Subject, subject } from "../Subject.ts"
 import { assume } from "./assume.ts"
+import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
 import { rules } from "./rules.ts"
 
@@ -29,6 +30,7 @@ export const renters = Line.make({
   insures: "rented homes",
   facts_version: "2026-09-26",
   facts: Renters,
+  example,
   rules,
   assume,
   stateOf: (facts) => facts.dwelling.address.state,

@@ -80,20 +80,11 @@ begin
     from unnest(events_change) with ordinality e (change, i)
     where not e.change = any (refused);
   end if;
-  if clocks_change <> '{}' then
-    offsets_ms := quotewire.move_clocks_1(
-      refused, workspaces_id, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms
-    );
-  end if;
-  if jobs_change <> '{}' or finishes_change <> '{}' then
+  if jobs_change <> '{}' or finishes_change <> '{}' or clocks_change <> '{}' then
     perform quotewire.change_jobs_1(
-      refused, workspaces_id, last_jobs, offsets_ms, jobs_change, jobs_workspace, jobs_place, jobs_kind, jobs_due_at,
-      jobs_lane, jobs_payload, finishes_change, finishes_workspace, finishes_number
-    );
-  end if;
-  if lanes_name is not null or refused <> '{}' then
-    perform quotewire.settle_lanes_1(
-      lanes_workspace, lanes_name, refused, workspaces_id, jobs_workspace, jobs_lane
+      refused, workspaces_id, last_jobs, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms, jobs_change,
+      jobs_workspace, jobs_place, jobs_kind, jobs_due_at, jobs_lane, jobs_payload, finishes_change, finishes_workspace,
+      finishes_number, lanes_workspace, lanes_name
     );
   end if;
 end $$;

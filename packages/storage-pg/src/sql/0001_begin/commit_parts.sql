@@ -1,5 +1,5 @@
--- The parts of `commit_1`, in the order in which it calls them. Only it calls them, so that they are planned and run with
--- its settings. Their arrays are those of `commit_1`; `refused` are the places of the changes that are refused already.
+-- The parts of `commit_1`, in the order in which they are called. Nobody else calls them, so that they are planned and run
+-- with its settings. Their arrays are those of `commit_1`; `refused` are the places of the changes that are refused already.
 
 -- Locks workspaces, in the order given, and counts their new events and jobs. Answers for each the number of the last event
 -- and of the last job before the new ones, and how far its clock is ahead of real time.
@@ -249,6 +249,38 @@ begin
   );
 end $$;
 
+-- Moves clocks, adds the new jobs, removes the finished ones and brings their lanes up to date, but for refused changes.
+create function quotewire.change_jobs_1(
+  refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], clocks_change integer[],
+  clocks_workspace integer[], clocks_offset_ms bigint[], jobs_change integer[], jobs_workspace integer[],
+  jobs_place integer[], jobs_kind text[], jobs_due_at bigint[], jobs_lane text[], jobs_payload text[],
+  finishes_change integer[], finishes_workspace integer[], finishes_number bigint[], lanes_workspace text[],
+  lanes_name text[]
+) returns void
+language plpgsql as $$
+begin
+  if clocks_change <> '{}' then
+    offsets_ms := quotewire.move_clocks_1(
+      refused, workspaces_id, offsets_ms, clocks_change, clocks_workspace, clocks_offset_ms
+    );
+  end if;
+  if jobs_change <> '{}' then
+    insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
+    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
+      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
+    from unnest(jobs_change) with ordinality j (change, i)
+    where not j.change = any (refused);
+  end if;
+  if finishes_change <> '{}' then
+    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
+    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
+      and not f.change = any (refused);
+  end if;
+  if lanes_name is not null or refused <> '{}' then
+    perform quotewire.settle_lanes_1(lanes_workspace, lanes_name, refused, workspaces_id, jobs_workspace, jobs_lane);
+  end if;
+end $$;
+
 -- Moves the clocks of workspaces, but for refused changes, and with them the jobs that wait without a lane; their lanes are
 -- refreshed later. Answers for each workspace how far its clock is ahead now.
 create function quotewire.move_clocks_1(
@@ -268,28 +300,6 @@ begin
     offsets_ms[clocks_workspace[c]] := clocks_offset_ms[c];
   end loop;
   return offsets_ms;
-end $$;
-
--- Adds the new jobs and removes the finished ones, but for refused changes.
-create function quotewire.change_jobs_1(
-  refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], jobs_change integer[],
-  jobs_workspace integer[], jobs_place integer[], jobs_kind text[], jobs_due_at bigint[], jobs_lane text[],
-  jobs_payload text[], finishes_change integer[], finishes_workspace integer[], finishes_number bigint[]
-) returns void
-language plpgsql as $$
-begin
-  if jobs_change <> '{}' then
-    insert into quotewire.job (workspace_id, number, kind, due_at, ready_at, lane, payload)
-    select workspaces_id[jobs_workspace[i]], last_jobs[jobs_workspace[i]] + jobs_place[i], jobs_kind[i], jobs_due_at[i],
-      jobs_due_at[i] - offsets_ms[jobs_workspace[i]], jobs_lane[i], jobs_payload[i]
-    from unnest(jobs_change) with ordinality j (change, i)
-    where not j.change = any (refused);
-  end if;
-  if finishes_change <> '{}' then
-    delete from quotewire.job j using unnest(finishes_change) with ordinality f (change, i)
-    where j.workspace_id = workspaces_id[finishes_workspace[i]] and j.number = finishes_number[i]
-      and not f.change = any (refused);
-  end if;
 end $$;
 
 -- Refreshes lanes whose jobs have changed, and removes those that are empty. Where changes were refused, their jobs have

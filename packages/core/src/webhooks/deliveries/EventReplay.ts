@@ -1,0 +1,77 @@
+import { Schema } from "effect"
+import * as Kind from "../../storage/Kind.ts"
+import { ReplayId, SubscriptionId } from "../../wire/Ids.ts"
+import { minute_ms } from "../../wire/Timestamp.ts"
+
+/** A way in which a sandbox sends its events again. */
+export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
+export type ReplayCode = typeof ReplayCode.Type
+
+/** So many events are replayed at most: the newest. */
+export const max_replayed = 1_000
+
+const at_most = `of more than ${max_replayed}, the newest.`
+const dropStale = "Drop events whose resource.version is not newer than the one you hold."
+
+/** What each way of replaying does, and what a correct consumer does about it. */
+export const descriptions: {
+  readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
+} = {
+  as_recorded: { notice: `Every recorded event was sent again, in its order; ${at_most}`, recovery: dropStale },
+  duplicated: { notice: `Every recorded event was sent again, twice; ${at_most}`, recovery: dropStale },
+  reversed: { notice: `Every recorded event was sent again, the newest first; ${at_most}`, recovery: dropStale },
+  delayed: {
+    notice: `Every recorded event is sent again in 15 minutes of workspace time; ${at_most}`,
+    recovery: dropStale
+  },
+  gap: {
+    notice: `Every recorded event but the first was sent again, which stands in the feed only; ${at_most}`,
+    recovery: "Read GET /v1/events from your stored cursor."
+  }
+}
+
+/** A replay: what it sends, and how far it is. */
+export const EventReplay = Schema.Struct({
+  id: ReplayId,
+  /** The moment of the replay and that of its attempts, in milliseconds of workspace time. */
+  at: Schema.Int,
+  due_at: Schema.Int,
+  /** A reset voids it. */
+  reset_count: Schema.Int,
+  subscriptions: Schema.Array(SubscriptionId),
+  /** The numbers of the first event that is sent and of the last. */
+  first: Schema.Int,
+  last: Schema.Int,
+  /** How many of its turns are over: each event of each subscription is one. */
+  turns: Schema.Int,
+  /** How many attempts were handed to delivery. */
+  deliveries: Schema.Int
+})
+export type EventReplay = typeof EventReplay.Type
+
+/** Replays in storage, under names that stand for their calls. */
+export const kind = Kind.make({
+  name: "events_replay",
+  schema: EventReplay,
+  survives_reset: true,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** When the attempts of a replay are due that is accepted now. */
+export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minute_ms : now)
+
+/** The numbers of the events that a replay sends, in the order of their attempts. */
+export const arranged = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {
+  const numbers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
+  switch (code) {
+    case "duplicated":
+      return numbers.flatMap((number) => [number, number])
+    case "reversed":
+      return numbers.toReversed()
+    case "gap":
+      return numbers.slice(1)
+    case "as_recorded":
+    case "delayed":
+      return numbers
+  }
+}

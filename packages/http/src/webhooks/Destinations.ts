@@ -1,0 +1,40 @@
+import { WebhookAddress } from "@quotewire/core"
+import * as HostLookUp from "./HostLookUp.ts"
+
+/** Where a POST goes. */
+export interface Destination {
+  readonly origin: string
+  /** Path and query. */
+  readonly path: string
+  /** The addresses to dial: at once if the URL tells them, else when the host has been looked up. */
+  readonly addresses: ReadonlyArray<string> | Promise<HostLookUp.Found>
+}
+
+/** Finds the destination of a URL, and begins to look its host up; null if the URL is refused. */
+export type Find = (url: string) => Destination | null
+
+/** How many URLs are kept with their verdicts: the same few are sent to over and over. */
+const max_judged = 1_000
+
+/** Makes a finder that lets webhooks go where a policy allows. */
+export const make = (policy: WebhookAddress.Policy, resolver: HostLookUp.Resolver, look_up_limit_ms?: number): Find => {
+  const lookUp = HostLookUp.make(resolver, policy, look_up_limit_ms)
+  const judged = new Map<string, WebhookAddress.Verdict>()
+
+  const judge = (url: string): WebhookAddress.Verdict => {
+    const known = judged.get(url)
+    if (known !== undefined) return known
+    const verdict = WebhookAddress.judgeUrl(url, policy)
+    const [oldest] = judged.size < max_judged ? [] : judged.keys()
+    if (oldest !== undefined) judged.delete(oldest)
+    judged.set(url, verdict)
+    return verdict
+  }
+
+  return (text) => {
+    const judgement = judge(text)
+    if (judgement.verdict === "refused") return null
+    const { origin, path, hostname, addresses } = judgement.url
+    return { origin, path, addresses: addresses ?? lookUp(hostname) }
+  }
+}
