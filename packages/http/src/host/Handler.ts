@@ -9,11 +9,11 @@ import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
 import * as ClientAddress from "./ClientAddress.ts"
 import * as Cors from "./Cors.ts"
+import { atEndOfTurn } from "./EndOfTurn.ts"
 import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 import { send } from "./Send.ts"
-import { together } from "./Together.ts"
 
 /** What a handler needs to know beyond its routes. */
 export interface Settings extends Backpressure.Limits {
@@ -131,7 +131,7 @@ const makeUnsafe = <R>(
     }
   }
 
-  const finish = together(({ exchange, exit }: Finished): void => {
+  const finish = atEndOfTurn(({ exchange, exit }: Finished): void => {
     const { response } = exchange.turn
     // Somebody around the handler may have answered already, such as one that gives up on slow calls.
     if (response.destroyed || response.headersSent) return

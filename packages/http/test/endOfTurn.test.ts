@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
-import { together } from "../src/host/Together.ts"
+import { atEndOfTurn } from "../src/host/EndOfTurn.ts"
 
 const written = () => {
   const items: Array<number> = []
-  return { items, write: together<number>((item) => items.push(item)) }
+  return { items, write: atEndOfTurn<number>((item) => items.push(item)) }
 }
 
 describe("what is ready in one turn", () => {
@@ -32,7 +32,7 @@ describe("what is ready in one turn", () => {
 
   it("is written also behind one that cannot be", () => {
     const items: Array<number> = []
-    const write = together<number>((item) => {
+    const write = atEndOfTurn<number>((item) => {
       if (item === 3) throw new Error(`not ${item}`)
       items.push(item)
     })
