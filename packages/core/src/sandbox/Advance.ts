@@ -7,11 +7,11 @@ import * as Kind from "../storage/Kind.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** Where an advance is on its way to. A reset voids it. */
+/** The clock position that an advance must reach. A reset voids it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** Goals in storage, under names that stand for their calls. */
+/** Goals in storage, by ids that are derived from their calls. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,
@@ -19,24 +19,24 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What an advance works with. */
+/** The services that an advance needs. */
 export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
   readonly runner: Runner["Service"]
 }
 
-/** Accepts an advance: it sets the clock's new target. */
+/** Accepts an advance: sets the clock's new target. */
 export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null, seconds: number) =>
   acceptOnce(services, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
     const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
     const { clock_target_ms, reset_count } = begun
-    // As old as its end: an advance of a year must not make its own goal a year old.
+    // Dated at its end, so that retention does not erase the goal of a one-year advance when the clock arrives.
     const at = now + clock_target_ms - workspace.clock_offset_ms
     return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: begun, at })
   })
 
-/** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
+/** Runs what is due, then moves the clock to the next due time or to the goal, whichever comes first. */
 export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Services, id: WorkspaceId, goal: Goal) {
   const { workspace: seen } = yield* workspaces.moment(id)
   const { next_due_at } = yield* runner.runDue(id)
@@ -46,15 +46,15 @@ export const step = Effect.fnUntraced(function* ({ workspaces, runner }: Service
   return "on its way"
 })
 
-/** Whether an advance is over: its goal is reached, or a reset has put the clock back to a time in which it is no more. */
+/** Whether an advance is over: its goal is reached, or a reset has voided it. */
 const isOver = (workspace: Workspace, goal: Goal): boolean =>
   workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count
 
 /**
- * A workspace whose clock has come to the next due time on the way to a goal, or to the goal.
+ * The workspace with its clock moved to the next due time, or to the goal.
  *
- * `next_due_at` was found under the clock of `seen`, in real time. Where somebody else has moved the clock since, it says
- * nothing any more: the clock stays, so that it passes over nothing that is due.
+ * `next_due_at` was found under the clock of `seen`, in real time. If the clock has moved since, `next_due_at` is outdated
+ * and the clock stays: it must not skip due work.
  */
 const movedOn = (
   workspace: Workspace,

@@ -11,11 +11,11 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { Ids, WorkspaceId } from "../wire/Ids.ts"
 
-/** The moment at which quotes are to expire, in milliseconds of workspace time. A reset voids it. */
+/** When quotes must expire, in milliseconds of workspace time. A reset voids it. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
-/** Forced expiries in storage, under the keys of their calls. */
+/** Forced expiries in storage, by the keys of their calls. */
 export const kind = Kind.make({
   name: "forced_expiry",
   schema: ForcedExpiry,
@@ -23,7 +23,7 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What an expiry works with. */
+/** The services that a forced expiry needs. */
 export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -31,7 +31,7 @@ export interface Services {
   readonly lines: LineSet
 }
 
-/** Accepts a forced expiry: the quotes that there are now are to expire. */
+/** Accepts a forced expiry of the quotes that exist now. */
 export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
   acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
     Effect.succeed({
@@ -41,7 +41,7 @@ export const accept = (services: Services, workspace_id: WorkspaceId, key: strin
     })
   )
 
-/** Takes out of offer every active quote that was there at the moment of the expiry. */
+/** Expires every quote that was active when the expiry was accepted. */
 export const expireQuotes = (services: Services, workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
   eachPage(
     services.storage,
@@ -50,7 +50,7 @@ export const expireQuotes = (services: Services, workspace_id: WorkspaceId, expi
       Effect.forEach(page, ({ id }) => retryOnConflict(expire(services, workspace_id, id, expiry)), { discard: true })
   )
 
-/** Takes one quote out of offer, if it still is: somebody may have been faster. */
+/** Expires one quote, unless it changed meanwhile. */
 const expire = Effect.fnUntraced(function* (
   { storage, workspaces, ids, lines }: Services,
   workspace_id: WorkspaceId,
@@ -59,7 +59,7 @@ const expire = Effect.fnUntraced(function* (
 ) {
   const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
   if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
-  // Looked at after the quote: what a reset has erased cannot be written any more.
+  // Read after the quote, to notice a reset in between. A later reset erases the quote, and this change conflicts.
   const { workspace } = yield* workspaces.moment(workspace_id)
   if (workspace.reset_count !== reset_count) return
   yield* commit(

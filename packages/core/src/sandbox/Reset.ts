@@ -8,11 +8,11 @@ import type { Erased, Storage } from "../storage/Storage.ts"
 import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** Which of the workspace's resets a call is. */
+/** An accepted reset, identified by the workspace's reset count. */
 export const Accepted = Schema.Struct({ reset_count: Schema.Int })
 export type Accepted = typeof Accepted.Type
 
-/** Accepted resets in storage, under the keys of their calls. */
+/** Accepted resets in storage, by the keys of their calls. */
 export const kind = Kind.make({
   name: "reset",
   schema: Accepted,
@@ -20,13 +20,13 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What a reset works with. */
+/** The services that a reset needs. */
 export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
 }
 
-/** Accepts a reset: the clock is back at real time, and the data is to be erased. */
+/** Accepts a reset: the clock returns to real time, and the data will be erased. */
 export const accept = (services: Services, workspace_id: WorkspaceId, key: string | null) =>
   acceptOnce(services, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
     const emptied: Workspace = {
@@ -42,9 +42,10 @@ export const accept = (services: Services, workspace_id: WorkspaceId, key: strin
   })
 
 /**
- * Erases what an accepted reset is to erase, and says so in the workspace; nothing where somebody has done it already.
+ * Erases the data of an accepted reset and records in the workspace that it is done. Does nothing if it is done already.
  *
- * Erasing rests on the workspace as it was seen: who was paused meanwhile erases nothing that came after the reset.
+ * The erasure expects the workspace version that was read, so a process that was paused cannot erase data that is newer
+ * than the reset.
  */
 export const finish = ({ storage, workspaces }: Services, workspace_id: WorkspaceId, { reset_count }: Accepted) =>
   Effect.suspend(() => {
