@@ -17,19 +17,19 @@ import * as Delivery from "./Delivery.ts"
 import { replayJob } from "./DeliveryJob.ts"
 import { payloadOf } from "./Publishing.ts"
 
-/** The ways in which a sandbox sends its events again. */
+/** The ways in which a sandbox can replay its events. */
 const replayCodes = ["as_recorded", "duplicated", "reversed", "delayed", "gap"] as const
-/** A way in which a sandbox sends its events again. */
+/** One of the ways in which a sandbox can replay its events. */
 export const ReplayCode = Schema.Literals(replayCodes)
 export type ReplayCode = typeof ReplayCode.Type
 
-/** So many events are replayed at the most: the newest. */
+/** At most this many events are replayed, the newest. */
 const max_replayed = 1_000
 
 const at_most = `of more than ${max_replayed}, the newest.`
 const dropStale = "Drop events whose resource.version is not newer than the one you hold."
 
-/** What each way of replaying does, and what a correct consumer makes of it. */
+/** For each way of replaying: what it does, and how a correct consumer recovers. */
 export const tellings: {
   readonly [C in ReplayCode]: { readonly notice: string; readonly recovery: string | null }
 } = {
@@ -48,26 +48,26 @@ export const tellings: {
 
 const delay_ms = 15 * minute_ms
 
-/** A replay: what it sends, and how far it is. */
+/** A replay in progress: what it sends, and how far it is. */
 const Replay = Schema.Struct({
   id: ReplayId,
-  /** The moment of the replay and that of its attempts, in milliseconds of workspace time. */
+  /** The time of the replay and the time of its attempts, in milliseconds of workspace time. */
   at: Schema.Int,
   due_at: Schema.Int,
-  /** A reset voids it. */
+  /** The workspace's reset count. A later reset voids the replay. */
   reset_count: Schema.Int,
   subscriptions: Schema.Array(SubscriptionId),
-  /** The numbers of the first event that is sent and of the last. */
+  /** The sequence numbers of the first and the last event to send. */
   first: Schema.Int,
   last: Schema.Int,
-  /** How many of its turns are over: each event of each subscription is one. */
+  /** How many turns are done. A turn is one event for one subscription. */
   turns: Schema.Int,
-  /** How many attempts were handed to delivery. */
+  /** How many attempts were queued for delivery. */
   deliveries: Schema.Int
 })
 type Replay = typeof Replay.Type
 
-/** Replays in storage, under names that stand for their calls. */
+/** Replays in storage, by ids that are derived from their calls. */
 export const kind = Kind.make({
   name: "events_replay",
   schema: Replay,
@@ -75,7 +75,7 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** What a replay works with. */
+/** The services that a replay needs. */
 export interface Services {
   readonly storage: Storage["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -83,7 +83,7 @@ export interface Services {
   readonly ids: Ids["Service"]
 }
 
-/** Names a replay in storage. */
+/** Where a replay is stored. */
 interface Name {
   readonly workspace_id: WorkspaceId
   readonly id: string
@@ -92,7 +92,7 @@ interface Name {
 /**
  * Sends the recorded events of a sandbox again, to every subscription that wants them.
  *
- * Each attempt is stored together with how far the replay is: who repeats the call goes on where it was broken off.
+ * Each attempt is committed together with the progress of the replay, so a repeated call continues where it stopped.
  */
 export const replayEvents = Effect.fnUntraced(function* (
   services: Services,
@@ -133,7 +133,7 @@ interface Turn {
   readonly event: Recorded
 }
 
-/** The turns of a replay, in their order; null in place of one that comes to nothing. */
+/** The turns of a replay, in order; null for a turn that sends nothing. */
 const turnsOf = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
@@ -157,7 +157,7 @@ const turnsOf = Effect.fnUntraced(function* (
   )
 })
 
-/** Makes the next attempt of a replay; answers the replay where it is over, else null. */
+/** Queues the next attempt of a replay. Returns the replay when it is over, otherwise null. */
 const sendNext = Effect.fnUntraced(function* (
   services: Services,
   { workspace_id, id }: Name,
@@ -216,7 +216,7 @@ const arrange = (code: ReplayCode, numbers: ReadonlyArray<number>): ReadonlyArra
   }
 }
 
-/** One more attempt of an event, whatever has become of its delivery; one that was never handed over is now. */
+/** Queues one more attempt of an event, whatever the state of its delivery. Creates the delivery if there is none. */
 const sendAgain = Effect.fnUntraced(function* (
   { storage, revisions }: Services,
   workspace_id: WorkspaceId,
