@@ -10,22 +10,22 @@ import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { QuoteConsent } from "./Consent.ts"
 
-/** What is stored of an application: the facts sealed, and what goes with a start that no reader of quotes sees. */
+/** An application as stored: the sealed facts, and parts of its start that readers of quotes do not see. */
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
-  /** The facts as the caller sent them, sealed. What is assumed beside them follows from them and from `assumed_on`. */
+  /** The facts as the caller sent them, sealed. The assumed facts follow from these and from `assumed_on`. */
   sealed: Schema.String,
-  /** The workspace's day of the start, `YYYY-MM-DD`. */
+  /** The day of the start in workspace time, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
   credit_disclosed: Schema.Boolean,
-  /** The receipt that the service itself has recorded, for a caller without a key. */
+  /** The consent that the service itself recorded for a caller without a key. */
   quote_consent: Schema.NullOr(QuoteConsent),
   read_handle: Schema.NullOr(KeptHandle)
 })
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
-/** Applications in storage, found by their ids and by their requests. */
+/** Applications in storage, by id, and listed by request. */
 export const kind = Kind.make({
   name: "application",
   schema: ApplicationRecord,
@@ -39,7 +39,7 @@ const purpose = (id: ApplicationId) => `application ${id}`
 export const seal = (sealer: Seal["Service"], id: ApplicationId, application: Application): Effect.Effect<string> =>
   sealer.seal(purpose(id), JSON.stringify(application))
 
-/** Opens the facts of an application and fills in the assumed ones; null where they were altered. */
+/** Opens the facts of an application and adds the assumed ones; null if they were altered. */
 export const open = (
   sealer: Seal["Service"],
   line: Line,
@@ -49,6 +49,6 @@ export const open = (
     text === null ? null : line.complete(Json.decode(Json.fromText<Application>(text)).facts, record.assumed_on)
   )
 
-/** The record as storage keeps it. `at` in milliseconds of workspace time. */
+/** The stored record. `at` in milliseconds of workspace time. */
 export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>
   kind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
