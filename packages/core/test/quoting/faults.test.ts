@@ -357,7 +357,7 @@ describe("the log, when other code of a host fails,", () => {
       yield* start()
       const lines = yield* logOf(runDue)
       const line = lines.find(({ annotations }) => annotations.job === "deliver")
-      assert.strictEqual(line?.text, "A job has died")
+      assert.strictEqual(line?.text, "A job has failed")
       assert.match(line?.cause ?? "", place)
       assert.notInclude(JSON.stringify(lines), secret)
     }),
@@ -373,7 +373,7 @@ describe("the log, when other code of a host fails,", () => {
       const lines = yield* logOf(runDue)
       broken.get = false
       const line = lines.find(({ annotations }) => annotations.job === "collect")
-      assert.strictEqual(line?.text, "A job has died")
+      assert.strictEqual(line?.text, "A job has failed")
       assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
     }),
     {
