@@ -24,7 +24,7 @@ import {
   type RequestLogPage
 } from "./RequestLogEntry.ts"
 
-/** Whether calls are logged; where they are not, the operations of the request log are not offered. */
+/** Whether calls are logged. If not, the operations of the request log are not offered. */
 export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/KeepsRequestLog", {
   defaultValue: () => true
 })
@@ -32,15 +32,15 @@ export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/Keeps
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * A call is only noted in memory when it ends. Twice a second, where 500 wait, and when the layer ends, what was noted is
- * written, one change for each workspace. While storage is away the newest 50,000 calls wait; how many were lost is logged.
+ * A call is first noted in memory. Notes are written every half second, when 500 wait, and when the layer closes, in one
+ * change for each workspace. While storage is unavailable the newest 50,000 wait; the number of lost ones is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** Whether calls are logged at all. */
+    /** Whether calls are logged. */
     readonly isKept: boolean
-    /** Notes a call that has ended. A call without a key belongs to nobody and is left out. */
+    /** Notes a call that has ended. A call without a key belongs to no organization and is not logged. */
     readonly note: (call: FinishedCall) => void
     /** Lists the calls of the caller's workspace, newest first. */
     readonly list: (
@@ -85,7 +85,7 @@ export class RequestLog extends Context.Service<
         const entry = entryOf({ ...call, caller: { ...caller, key_id: caller.key_id } })
         held.add({ workspace_id: caller.workspace_id, created_at, entry })
         hasCalls.openUnsafe()
-        // Once, not from then on: where storage is away, the calls behind it wait for their time.
+        // Only once: while storage is unavailable, further calls wait for the regular interval.
         if (held.size === max_change_calls) isFull.wake()
       }
 
@@ -104,14 +104,14 @@ export class RequestLog extends Context.Service<
 }
 
 const max_held = 50_000
-/** A call can be read at the latest a second after its end. */
+/** How often calls are written. A call can be read at most a second after its end. */
 const write_every_ms = 500
-/** How long the last writing may take when a host stops. */
+/** How long the last write may take when a host stops. */
 const last_write_ms = 900
-/** So many calls are written in one change, and at once: what is held for long costs the collection of garbage more. */
+/** How many calls go into one change. When so many wait they are written at once, to keep the garbage collector fast. */
 const max_change_calls = 500
 
-/** Writes what is held; what could not be written is held again. */
+/** Writes the calls that wait, and puts those back that could not be written. */
 const writing = (storage: Storage["Service"], held: HeldCalls<HeldCall>): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(held.take()))
@@ -123,7 +123,7 @@ const writing = (storage: Storage["Service"], held: HeldCalls<HeldCall>): Effect
     )
   })
 
-/** A log entry that waits to be written, and whose it is. */
+/** A log entry that waits to be written, and its workspace. */
 interface HeldCall {
   readonly workspace_id: WorkspaceId
   readonly created_at: number
@@ -155,7 +155,7 @@ const storeBatch = (
   )
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
-  // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
+  // A commit with an unknown outcome may have been stored. Then each call that is not stored yet is written alone.
   const storeEach = Effect.forEach(
     writes,
     (record) => Effect.catchTag(store([record]), "VersionConflict", () => Effect.void),
@@ -163,7 +163,7 @@ const storeBatch = (
   )
   return store(writes).pipe(
     Effect.catchTag("VersionConflict", () => storeEach),
-    // What storage cannot take today it will not take tomorrow: the calls behind it must not wait for it.
+    // Storage will never accept these calls, so drop them: others wait behind them.
     Effect.catchDefect((defect) => Effect.logError("Calls could not be logged", defect))
   )
 }
