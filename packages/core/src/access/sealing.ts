@@ -7,9 +7,10 @@ import type { Seal } from "./Seal.ts"
 type Port = Storage["Service"]
 
 /**
- * A record as storage is given it: its body is sealed.
+ * A record with a sealed body, as storage receives it.
  *
- * A storage in memory gives back the record that it was given and never asks for its body, so nothing is encrypted there.
+ * The body is sealed when it is first read. A storage in memory returns the record without reading it, so nothing is
+ * encrypted there.
  */
 class SealedRecord implements StoredRecord {
   readonly open: StoredRecord
@@ -46,13 +47,13 @@ class SealedRecord implements StoredRecord {
   }
 }
 
-// The version is bound as well: an older version cannot stand in for a newer one.
+// Bound to the version too, so that an older version cannot replace a newer one.
 const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
 
 const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
   Effect.map(sealer.sealLater(purposeOf(record), record.body), (sealed) => new SealedRecord(record, sealed))
 
-/** The record that was sealed. One that was altered is a defect: there is nothing to go on with. */
+/** Opens a sealed record. An altered record is a defect, because nothing can be done about it. */
 const open = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord, StorageUnavailable> =>
   record instanceof SealedRecord
     ? Effect.succeed(record.open)
@@ -60,7 +61,7 @@ const open = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<Stor
         body === null ? Effect.die(`${purposeOf(record)} cannot be opened`) : Effect.succeed({ ...record, body })
       )
 
-/** A storage that seals the bodies of the kinds that say so on their way in, and opens them on their way out. */
+/** A storage that seals the bodies of sealed kinds when they are written, and opens them when they are read. */
 export const sealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
   const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.named(kind).sealed
   return {
