@@ -2,17 +2,17 @@ import { Option, Predicate, Schema, type SchemaAST } from "effect"
 import { max_named } from "./FieldError.ts"
 
 /*
- * A decoder makes several objects for each wrong field, which takes a tenth of a second where a body is full of them. So
- * what no refusal would name is counted first, and left out of what the decoder reads.
+ * A decoder makes several objects for each wrong field, which takes a tenth of a second for a large body full of them. So
+ * fields that no refusal would list are counted and removed before the decoder runs.
  */
 
-/** An input without the wrong fields that nobody will name, and how many were left out. */
+/** An input without the wrong fields that will not be listed, and the number of those. */
 export interface Cut {
   readonly input: unknown
   readonly left_out: number
 }
 
-/** Compiles what cuts the inputs of a schema. An input that is right, or has few wrong fields, stays as it is. */
+/** Compiles the cutter of a schema. An input with few or no wrong fields is not changed. */
 export const cutter = (schema: Schema.Top): ((input: unknown) => Cut) => {
   const cut = cutterOf(schema.ast)
   return (input) => {
@@ -25,7 +25,7 @@ interface Count {
   left_out: number
 }
 
-/** Gives the value back, or a copy without what it has counted. */
+/** Returns the value, or a copy without the fields that it has counted. */
 type Cutter = (value: unknown, count: Count) => unknown
 
 const cutterOf = (ast: SchemaAST.AST): Cutter => {
@@ -43,7 +43,7 @@ const cutterOf = (ast: SchemaAST.AST): Cutter => {
 
 const asItIs: Cutter = (value) => value
 
-/** Keeps the known fields of an object, and the first hundred that are not known. */
+/** Keeps the known fields of an object, and the first hundred unknown ones. */
 const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
   return (value, count) => {
@@ -63,11 +63,11 @@ const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   }
 }
 
-/** How many items of a list are looked at (`max_items`): a longer list is wrong whatever they are. */
+/** The bound of a list (`max_items`). A longer list is wrong anyway, so items beyond the bound are not checked. */
 export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
   checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
 
-/** Keeps the items of a long list up to the hundredth wrong one; of a list with a bound one more than that. */
+/** Keeps the items of a long list up to the hundredth wrong one; of a bounded list, one more than the bound. */
 const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const isRight = judge(item)
   const cut = cutterOf(item)
@@ -82,7 +82,7 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   }
 }
 
-/** The places of the items that are wrong. */
+/** The indexes of the wrong items. */
 const whereNot = (items: ReadonlyArray<unknown>, isRight: (item: unknown) => boolean): ReadonlyArray<number> => {
   const wrong: Array<number> = []
   for (let at = 0; at < items.length; at++) if (!isRight(items[at])) wrong.push(at)
@@ -91,7 +91,7 @@ const whereNot = (items: ReadonlyArray<unknown>, isRight: (item: unknown) => boo
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }
 
-/** Whether a value is what a schema asks for: of plain values without the decoder, which takes many times as long. */
+/** Whether a value matches a schema. For plain values it avoids the decoder, which takes many times as long. */
 const judge = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   const literals = literalsOf(ast)
   if (literals !== null) return (value) => literals.has(value)
