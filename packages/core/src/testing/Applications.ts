@@ -1,4 +1,4 @@
-/** The smallest application of each line: what a test sends that is about something else. */
+/** The smallest valid application of each line, for tests that are about something else. */
 export const smallest = {
   personal_auto: {
     garaging_address: { state: "TX", zip: "75201" },
