@@ -192,7 +192,7 @@ describe("starting", () => {
     Effect.gen(function* () {
       const { port } = yield* start()
       const error = yield* Effect.flip(start({ port }))
-      assert.match(error.message, /^Cannot listen at port \d+: .*EADDRINUSE/)
+      assert.match(error.message, /^Cannot listen on port \d+: .*EADDRINUSE/)
     })
   )
 

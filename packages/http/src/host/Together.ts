@@ -1,11 +1,11 @@
-/** So many wait at most: what was ready first must not wait for all that came with it. */
+/** The largest group, so that the first item does not wait for too many others. */
 const most = 8
 
 /**
- * Does what is ready in one turn of the process together, when the turn ends, or as soon as there is enough of it.
+ * Runs an action on all items of one turn of the event loop together, at its end or when there are enough.
  *
- * An answer that is written wakes whoever reads it. Where each is written between the work for one call and for the next,
- * a busy host needs a quarter more time for the same calls, and its callers wait longer.
+ * Writing an answer wakes its reader. If answers are written one by one between the work of calls, a busy host needs a quarter
+ * more time for the same calls, and its callers wait longer.
  */
 export const together = <A>(act: (item: A) => void): ((item: A) => void) => {
   let ready: Array<A> = []
@@ -13,7 +13,7 @@ export const together = <A>(act: (item: A) => void): ((item: A) => void) => {
     try {
       for (const item of items) act(item)
     } catch (error) {
-      // What one of them throws must not keep the others waiting.
+      // If one action throws, the others must still run.
       actOn(items)
       throw error
     }

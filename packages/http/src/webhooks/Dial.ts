@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net"
 import type { WebhookSender } from "@quotewire/core"
 import { buildConnector } from "undici"
 
-/** Why no connection came about. */
+/** The error of a connection that could not be opened. */
 export class DialError extends Error {
   readonly failure: WebhookSender.SendFailure
 
@@ -12,18 +12,18 @@ export class DialError extends Error {
   }
 }
 
-/** Opens a socket to an address, without asking any name server. */
+/** Opens a socket to an address, without a name look-up. */
 export type Connect = (address: string, port: number) => Socket
 
 /** Opens a TCP socket. */
 export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
 
-/** What dialing needs to know. */
+/** What is needed to dial. */
 export interface Means {
   readonly connect: Connect
-  /** Whether bytes may go to an address: asked of the socket itself, once it is connected. */
+  /** Whether the address is allowed. It is checked again on the connected socket. */
   readonly isFit: (address: string) => boolean
-  /** Makes a connected socket a TLS socket, with the name that was called. */
+  /** Turns a connected socket into a TLS socket, for the name of the host. */
   readonly secure: buildConnector.connector
 }
 
@@ -32,16 +32,16 @@ export const tls = (certificate_authorities: ReadonlyArray<string> | undefined):
   buildConnector({
     allowH2: false,
     rejectUnauthorized: true,
-    // The deadline of the POST is the only one.
+    // The POST has its own deadline.
     timeout: 0,
     ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] })
   })
 
 /**
- * Makes undici's connections to a host go to one address of it, whatever its name means by now.
+ * A connector for undici that always dials this address, whatever the host's name resolves to by now.
  *
- * `opened` is told of the socket at once, `ready` of the one that HTTP goes over, TLS included, before anything does.
- * The other side's address is judged when the socket is connected, before a byte is written, TLS included.
+ * `opened` gets the socket at once. `ready` gets the socket that HTTP uses, after TLS and before any HTTP.
+ * The remote address is checked when the socket is connected, before any byte is written, also of TLS.
  */
 export const to =
   (
