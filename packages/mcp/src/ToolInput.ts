@@ -1,17 +1,17 @@
 import type { ApiError } from "@quotewire/core"
 import type { Fields } from "./JsonRpc.ts"
 
-/** How the arguments of a tool become the parts of a call. */
+/** How the arguments of a tool map to the parts of a call. */
 export interface Arguments {
-  /** Names of arguments that the operation calls otherwise, by their names here. */
+  /** Arguments that have another name in the operation, by their names in the tool. */
   readonly named: Readonly<Record<string, string>>
-  /** Whether `read_handle` is taken: over HTTP it travels in a header. */
+  /** Whether `read_handle` is an argument. Over HTTP it is a header. */
   readonly read_handle: boolean
   /** Whether `request_key` is the `Idempotency-Key`. */
   readonly request_key: boolean
 }
 
-/** The parts of a call that its arguments make, and what is wrong with them. */
+/** The parts of a call from its arguments, and the errors in them. */
 export interface Taken {
   readonly input: Fields
   readonly read_handle: string | null
@@ -19,7 +19,7 @@ export interface Taken {
   readonly wrong: ReadonlyArray<ApiError.FieldError>
 }
 
-/** Takes arguments apart: what travels in headers over HTTP, and the operation's input. */
+/** Splits arguments into what are headers over HTTP, and the operation's input. */
 export const take = (spec: Arguments, args: Fields): Taken => {
   if (isAsSent(spec, args)) return { input: args, read_handle: null, idempotency_key: null, wrong: [] }
   const { read_handle, request_key } = args
@@ -44,7 +44,7 @@ export const take = (spec: Arguments, args: Fields): Taken => {
   }
 }
 
-/** Whether the arguments are the operation's input as they are. */
+/** Whether the arguments are the operation's input unchanged. */
 const isAsSent = (spec: Arguments, { read_handle, request_key }: Fields): boolean =>
   (!spec.read_handle || read_handle === undefined) &&
   (!spec.request_key || request_key === undefined) &&
@@ -58,7 +58,7 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldError> =>
   value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
 
-/** The path of a refused field as the tool's arguments name it. */
+/** The path of a refused field in terms of the tool's arguments. */
 export const pathHere = (spec: Arguments, path: string): string => {
   if (spec.request_key && path === "Idempotency-Key") return "request_key"
   const [first = "", ...rest] = path.split(".")
