@@ -127,7 +127,7 @@ describe("a migration", () => {
       assert.strictEqual(error.reason, "half_made_schema")
       assert.match(
         error.message,
-        /^The schema quotewire in the database quotewire_\w+ is not as migrations leave it \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
+        /^The schema quotewire in the database quotewire_\w+ differs from what the migrations make \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
       )
       const tables = yield* sql(
         database,

@@ -78,7 +78,7 @@ export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): 
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
   if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
   if (state?.startsWith("42")) {
-    const found = `is not as migrations leave it (${findingOf(error, state)})`
+    const found = `differs from what the migrations make (${findingOf(error, state)})`
     const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
     return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
   }
