@@ -5,7 +5,7 @@ import { endConnections, killHost, restartDatabase } from "./chaos/Faults.ts"
 
 describe("hosts that share a database", () => {
   it.live(
-    "keep every promise when hosts are killed, connections end and the database restarts under load",
+    "keep every promise while hosts are killed, connections are cut and the database restarts under load",
     () =>
       Effect.gen(function* () {
         const faults = [

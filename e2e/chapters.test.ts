@@ -42,7 +42,7 @@ const readFeed = Effect.fnUntraced(function* (keys: Keys, limit: number) {
 })
 
 onEveryHost("a client that follows the specification", (it) => {
-  it.effect("lists quote requests, newest first, by every filter, in pages whose cursors fit there alone", () =>
+  it.effect("lists quote requests newest first, by every filter, in pages whose cursors fit only that list", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const ids: Array<string> = []
@@ -85,7 +85,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("reads a quote in each of its versions after it has expired on command", () =>
+  it.effect("reads every version of a quote after it was forced to expire", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const id = yield* startRequest(keys, { scenario: "single_quote" })
@@ -111,7 +111,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("follows the feed in pages until one is empty, and goes on from there later", () =>
+  it.effect("follows the feed in pages until one is empty, and continues later", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const empty = yield* call(keys, "list_events")
@@ -133,7 +133,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("keeps ten active subscriptions, and an eleventh once one was disabled", () =>
+  it.effect("keeps ten active subscriptions, and another one after one was disabled", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const create = (event_types: ReadonlyArray<string> = ["quote.created"]) =>
@@ -163,7 +163,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("finds its refused calls in the request log, without a body", () =>
+  it.effect("finds its refused calls in the request log, without bodies", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       yield* startRequest(keys)
@@ -191,7 +191,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("reports what is wrong with the interface, and nothing about a person", () =>
+  it.effect("reports a problem with the API, and nothing about a person", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const report = {
@@ -223,7 +223,7 @@ onEveryHost("a client that follows the specification", (it) => {
     })
   )
 
-  it.effect("chooses the outcome of what it starts next in its sandbox, from the list of scenarios", () =>
+  it.effect("selects the scenario of its next starts from the list of scenarios", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { body } = yield* call(keys, "list_sandbox_scenarios")

@@ -40,9 +40,9 @@ const apart = Effect.gen(function* () {
 
 const on = <A, E, R>(host: Host["Service"], effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Host, host)
 
-describe("two hosts of which one is thirty seconds ahead and one thirty seconds behind", () => {
+describe("two hosts whose clocks are thirty seconds ahead and thirty seconds behind", () => {
   it.live(
-    "go by the database's clock: no job is done twice, and none is late",
+    "use the database's clock: no job runs twice, and none is late",
     () =>
       Effect.gen(function* () {
         const { ahead, behind, keys } = yield* apart
@@ -75,7 +75,7 @@ describe("two hosts of which one is thirty seconds ahead and one thirty seconds 
   )
 
   it.live(
-    "tell every story whole and once, whichever of them is asked",
+    "run every scenario completely and once, whichever host is called",
     () =>
       Effect.gen(function* () {
         const { ahead, behind, keys } = yield* apart

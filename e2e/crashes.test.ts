@@ -13,10 +13,10 @@ import { scopedDatabase, statements } from "../test/support/TestDatabase.ts"
 
 const [first = 1, last = first] = (process.env.QUOTEWIRE_CRASH_SEEDS ?? "1-3").split("-").map(Number)
 
-describe("hosts on one PostgreSQL that die, are paused and lose it while two callers advance a clock", () => {
+describe("hosts on one PostgreSQL that crash, pause and lose it while two callers advance a clock", () => {
   for (let seed = first; seed <= last; seed++) {
     it.effect(
-      `leave the clock where the advances sum to, deliver every event, and no delivery waits: seed ${seed}`,
+      `set the clock to the sum of the advances, deliver every event, and leave no delivery waiting: seed ${seed}`,
       () =>
         Effect.gen(function* () {
           const { options, url } = yield* scopedDatabase

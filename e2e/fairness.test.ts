@@ -6,7 +6,7 @@ import { Host, http } from "./host.ts"
 import { advance, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscribers", (it) => {
-  it.effect("of which half never answer: the others get every event meanwhile", () =>
+  it.effect("delivers every event to the other endpoints while half of them never answer", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]

@@ -87,7 +87,7 @@ const faults = [
 
 describe("a host whose database", () => {
   it.live.each(faults)(
-    "$name answers 503 with Retry-After, and goes on by itself with nothing lost",
+    "$name answers 503 with Retry-After, and recovers without losing anything",
     ({ begin, end, reads }) =>
       Effect.gen(function* () {
         const service = yield* served(1)
@@ -143,7 +143,7 @@ describe("a host whose database", () => {
 
 describe("three hundred waiting reads", () => {
   it.live(
-    "hold no connection to the database, hold nobody up, and are woken together",
+    "hold no database connection, block nobody, and wake together",
     () =>
       Effect.gen(function* () {
         const { base_url, key, url } = yield* served(1)
@@ -198,9 +198,9 @@ const sendToEither = async (base_urls: ReadonlyArray<string>, path: string, key:
   throw new Error("No host takes connections")
 }
 
-describe("two hosts that begin at once on an empty database", () => {
+describe("two hosts that start at once on an empty database", () => {
   it.live(
-    "both serve, and each migration has run once",
+    "both serve, and each migration runs once",
     () =>
       Effect.gen(function* () {
         const { hosts, key, url } = yield* served(2)
@@ -216,9 +216,9 @@ describe("two hosts that begin at once on an empty database", () => {
   )
 })
 
-describe("hosts that are replaced one after the other", () => {
+describe("hosts that are replaced one after another", () => {
   it.live(
-    "fail no request that was sent, on kept connections either",
+    "fail no request, also on kept connections",
     () =>
       Effect.gen(function* () {
         const { hosts, key } = yield* served(2)

@@ -22,7 +22,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
   )
 
 onEveryHost("a caller", (it) => {
-  it.effect("reads the capabilities of a line, and its facts schema names what it requires", () =>
+  it.effect("reads the capabilities of a line, whose facts schema lists the required facts", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -40,7 +40,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("learns every missing fact, and every wrong one, before any carrier is asked", () =>
+  it.effect("reports every missing fact, and every wrong one, before any carrier is asked", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -98,7 +98,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("gets the same request for the same key and input, and a conflict for another input", () =>
+  it.effect("returns the same request for the same key and input, and a conflict for another input", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -115,7 +115,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("cancels while the request is queued, and cannot stop it later", () =>
+  it.effect("cancels a queued request, and cannot stop it later", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -129,7 +129,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("with a platform key reads its own request by the read handle alone", () =>
+  it.effect("reads a platform key's own request with its read handle only", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -150,7 +150,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("sees nothing of another organization", () =>
+  it.effect("shows nothing of another organization", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const mine = yield* host.newOrganization
@@ -167,7 +167,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("follows a quote's link while it is active, and reads why it is dead afterwards", () =>
+  it.effect("follows a quote's link while it is active, and then shows why it is dead", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -186,7 +186,7 @@ onEveryHost("a caller", (it) => {
     })
   )
 
-  it.effect("resets its sandbox: everything is gone, and the cursors of the feed have expired", () =>
+  it.effect("resets its sandbox: all data is gone, and cursors of the feed have expired", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

@@ -58,7 +58,7 @@ layer(Layer.provideMerge(host, database), { excludeTestServices: true, timeout: 
   "where PostgreSQL refuses to write",
   (it) => {
     it.effect.each(refusals)(
-      "because of $what ($state, $of), calls answer 503 with Retry-After, reads go on, and nothing is lost",
+      "answers 503 with Retry-After, still reads, and loses nothing because of $what ($state, $of)",
       ({ state, of }) =>
         Effect.gen(function* () {
           const { call, newOrganization } = yield* Host

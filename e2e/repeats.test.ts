@@ -66,7 +66,7 @@ const sandbox = (keys: Keys) =>
   Effect.flatMap(Host, (host) => host.call(keys, "get_sandbox", {})).pipe(Effect.map(({ body }) => body))
 
 onEveryStorage("of a hundred identical calls at once", (it) => {
-  it.effect("one makes the subscription", () =>
+  it.effect("one creates the subscription", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -104,7 +104,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one moves the sandbox, whatever the control", () =>
+  it.effect("one runs the sandbox control, whichever it is", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -119,7 +119,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it.effect("one starts the quote request, and all are told of it", () =>
+  it.effect("one starts the quote request, and all get it", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization
@@ -144,7 +144,7 @@ onEveryStorage("of a hundred identical calls at once", (it) => {
     })
   )
 
-  it("every operation that needs a key is among them", () => {
+  it("covers every operation that needs a key", () => {
     const needing = operations.filter(({ idempotent }) => idempotent).map(({ name }) => name)
     assert.sameMembers(needing, [
       "create_event_subscription",

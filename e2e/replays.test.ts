@@ -40,7 +40,7 @@ const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = e
 })
 
 onEveryStorage("a sandbox's replay", (it) => {
-  it.effect("sends everything as it was recorded, and says what to do with it", () =>
+  it.effect("sends everything as recorded, and says how to handle it", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* told()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
@@ -69,7 +69,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("sends everything backwards, so that versions fall", () =>
+  it.effect("sends everything backwards, so that versions decrease", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* told()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
@@ -93,7 +93,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("withholds the first event, which the feed still has", () =>
+  it.effect("leaves out the first event, which is still in the feed", () =>
     Effect.gen(function* () {
       const { replay, after, chosen, keys } = yield* told()
       const { deliveries, recovery } = yield* replay("gap")
@@ -104,7 +104,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("sends each subscription only what it has chosen", () =>
+  it.effect("sends each subscription only its event types", () =>
     Effect.gen(function* () {
       const { replay, after, chosen } = yield* told(["quote.created"])
       assert.lengthOf(chosen, 3)
@@ -113,7 +113,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("reaches also a subscription that was made later, and puts the events into its log", () =>
+  it.effect("also reaches a later subscription, and adds the events to its log", () =>
     Effect.gen(function* () {
       const { replay, keys, chosen } = yield* told()
       const late = yield* subscribe(keys)
@@ -125,7 +125,7 @@ onEveryStorage("a sandbox's replay", (it) => {
     })
   )
 
-  it.effect("knows five ways, and refuses a sixth", () =>
+  it.effect("has five modes, and refuses any other", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* host.newOrganization

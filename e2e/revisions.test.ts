@@ -112,9 +112,9 @@ describe("the pin of an integration", () => {
   }
 })
 
-describe("a caller that was there before a newer revision came", () => {
+describe("a caller from before a newer revision", () => {
   story(
-    "goes on as before: what it sends, reads and receives has not changed; one call at a time may be newer",
+    "sees no change in what it sends, reads and receives, and can upgrade call by call",
     Effect.gen(function* () {
       const keys = yield* before(Effect.tap(newOrganization, (keys) => send(keys, "/v1/sandbox")))
       const receiver = yield* NodeReceiver.start()

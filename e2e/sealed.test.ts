@@ -30,7 +30,7 @@ const serverLog = (): string | null => {
 }
 
 describe("PostgreSQL", () => {
-  it.live("holds nothing of a person that could be read, and logs no such thing", () =>
+  it.live("stores and logs nothing readable about a person", () =>
     Effect.gen(function* () {
       const database = yield* scopedDatabase
       const name = new URL(database.url).pathname.slice(1)

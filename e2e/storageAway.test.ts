@@ -84,7 +84,7 @@ const furnished = Effect.fnUntraced(function* (keys: Keys) {
 
 layer(http(storage), { excludeTestServices: true })("where storage is away", (it) => {
   it.effect.each(operations.map(({ name }) => name))(
-    "%s answers 503 with Retry-After, at whichever step that happens, and never 500",
+    "%s answers 503 with Retry-After if storage fails, at any step, and never 500",
     (name) =>
       Effect.gen(function* () {
         const { call, newOrganization } = yield* Host
@@ -114,7 +114,7 @@ layer(http(storage), { excludeTestServices: true })("where storage is away", (it
       })
   )
 
-  it.effect("an advance that was broken off goes on with the repeat of its key, and moves the clock once", () =>
+  it.effect("continues an interrupted advance with its repeated key, and moves the clock once", () =>
     Effect.gen(function* () {
       const { call, newOrganization } = yield* Host
       const keys = yield* newOrganization

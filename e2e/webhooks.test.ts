@@ -15,7 +15,7 @@ const headerOf = ({ headers }: Receiver.Incoming, name: string): string => {
 }
 
 onEveryHost("a subscriber", (it) => {
-  it.effect("sees its secret once", () =>
+  it.effect("shows its secret once", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -34,7 +34,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets every event of the feed, signed, in the order of the steps, with the revision beside it", () =>
+  it.effect("gets every event of the feed, signed, in order, with the revision", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, allAre } = yield* subscribe(keys)
@@ -68,7 +68,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("gets the types that it has chosen, and others from when it chooses anew", () =>
+  it.effect("gets the event types that it has chosen, and others after a change", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, logUntil } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -86,7 +86,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("that fails is tried again at 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same bytes", () =>
+  it.effect("gets a failed delivery again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same bytes", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const elsewhere = yield* NodeReceiver.start()
@@ -122,7 +122,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("that recovers gets what it has missed", () =>
+  it.effect("gets what it missed when it recovers", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const script = { by_type: { "quote.created": Receiver.times(2, Receiver.fail(503)) } }
@@ -153,7 +153,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("rotates its secret: a day long both sign, then the new one alone", () =>
+  it.effect("rotates its secret: both sign for a day, then only the new one", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, secret, call, listed, logUntil } = yield* subscribe(keys)
@@ -184,7 +184,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("that fails for five days is shut off, and a PATCH with its url turns it on", () =>
+  it.effect("is turned off after five days of failures, and on again by a PATCH with its url", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, id, call, health, listed, log, logUntil } = yield* subscribe(keys, {
@@ -226,7 +226,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("that is deleted hears no more, and a second time is the same", () =>
+  it.effect("gets nothing after it was deleted, and can be deleted twice", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, health, allAre, logUntil } = yield* subscribe(keys, { otherwise: Receiver.fail(500) })
@@ -248,7 +248,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("can ask for a test event, which goes to it alone and stays out of the feed", () =>
+  it.effect("gets a test event that is for it only and not in the feed", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys
@@ -275,7 +275,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("can have an event of its log replayed five times a day, and no other", () =>
+  it.effect("replays an event of its log five times a day, and no other event", () =>
     Effect.gen(function* () {
       const keys = yield* newKeys
       const { receiver, call, allAre, attempts } = yield* subscribe(keys, {}, ["quote_request.completed"])
@@ -308,7 +308,7 @@ onEveryHost("a subscriber", (it) => {
     })
   )
 
-  it.effect("is told its log in pages, newest first, with cursors that only fit there", () =>
+  it.effect("lists its log in pages, newest first, with cursors that fit only that log", () =>
     Effect.gen(function* () {
       const host = yield* Host
       const keys = yield* newKeys

@@ -25,7 +25,7 @@ describe("packages", () => {
       .slice(0, specifier.startsWith("@") ? 2 : 1)
       .join("/")
 
-  it("import one another in one direction: cli -> http, mcp, storages -> core", () => {
+  it("import each other in one direction: cli -> http, mcp, storages -> core", () => {
     assert.sameMembers([...packages], Object.keys(allowed))
     holds(
       packages.flatMap((name) => {
@@ -44,7 +44,7 @@ describe("packages", () => {
     )
   })
 
-  it("leave what holds for a whole process to the program that imports them", () => {
+  it("leave process-wide effects to the program that imports them", () => {
     const libraries = packages.filter((name) => name !== "cli")
     holds(libraries.flatMap((name) => without(srcOf(name), /^import "[^"]+"/gm, "text")))
     holds(
@@ -70,7 +70,7 @@ describe("packages", () => {
     )
   })
 
-  it("do not reach into the files of another package", () => {
+  it("do not import files of another package", () => {
     holds(
       packages.flatMap((name) =>
         srcOf(name).flatMap(({ path, imports }) =>
@@ -88,7 +88,7 @@ describe("packages", () => {
     )
   })
 
-  it("do not import what is for tests", () => {
+  it("do not import code for tests", () => {
     holds(
       packages.flatMap((name) =>
         srcOf(name)
@@ -102,7 +102,7 @@ describe("packages", () => {
     )
   })
 
-  it("depend on exact versions, the core on effect alone", () => {
+  it("depend on exact versions, the core on effect only", () => {
     assert.deepStrictEqual(Object.keys(manifest("packages/core").dependencies ?? {}), ["effect"])
     holds(
       [".", ...packages.map((name) => `packages/${name}`)].flatMap((folder) => {
@@ -130,7 +130,7 @@ describe("the core", () => {
     )
   })
 
-  it("takes time, chance and output from services, and so do storages", () => {
+  it("gets time, randomness and output from services, and so do storages", () => {
     const ambient =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bconsole\.|\bprocess\.|\bglobalThis\b/g
     holds(without([...core, ...srcOf("storage-memory"), ...srcOf("storage-pg")], ambient))
@@ -296,7 +296,7 @@ describe("hosts", () => {
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 
-  it("know operations and how to call them; a program knows also what to wire", () => {
+  it("know operations and how to call them; a program also knows what to wire", () => {
     holds(
       hosts.flatMap(({ source: { path, imports }, names }) =>
         imports
@@ -308,7 +308,7 @@ describe("hosts", () => {
     )
   })
 
-  it("read HTTP in one place: the agent endpoint knows messages, and no header but those of its protocol", () => {
+  it("read HTTP in one place: the agent endpoint knows messages, and only the headers of its protocol", () => {
     // A client of another host, which must write HTTP.
     const endpoint = srcOf("mcp").filter(({ path }) => path !== "packages/mcp/src/Bridge.ts")
     holds(
@@ -320,7 +320,7 @@ describe("hosts", () => {
     )
   })
 
-  it("take the core whole: no layer of a single service", () => {
+  it("take the core as a whole: no layer of a single service", () => {
     const serviceLayer =
       /\b(?:Access|Allowance|Carriers|Feedback|Ids|Quotes|RequestLog|Retention|Runner|Seal|Waiters)\.\w+\.layer\b/g
     holds(
@@ -341,7 +341,7 @@ describe("hosts", () => {
   })
 })
 
-describe("the house", () => {
+describe("the code", () => {
   const folders = ["packages", "test", "e2e", "bench", "examples", "scripts"]
   const programs = folders.flatMap((folder) => sources(folder, ".ts"))
   const shipped = programs.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))
@@ -353,16 +353,16 @@ describe("the house", () => {
 
   it("has no default exports", () => holds(without(shipped, /^export default\b/gm)))
 
-  it("has no drawer for odds and ends", () => {
+  it("has no folder for miscellaneous things", () => {
     const drawer = /(?:^|\/)(?:utils?|commons?|helpers?|misc)(?:\/|\.ts$)/i
     holds(programs.map(({ path }) => finding(path, !drawer.test(path), "names no subject")))
   })
 
-  it("does not name a thing after its being real", () => {
+  it("does not call anything real or actual", () => {
     holds(without(shipped, /\b(?:class|const|interface|type|function) \w+(?:Live|Impl)\b/g))
   })
 
-  it("leaves nothing undone and silences no check", () => {
+  it("has no todos and no silenced checks", () => {
     const silenced = /\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|expect-error|nocheck)|\bas any\b(?!\.)|\bas unknown as\b/g
     holds(
       without(
@@ -373,7 +373,7 @@ describe("the house", () => {
     )
   })
 
-  it("speaks of itself alone", () => {
+  it("speaks only of itself", () => {
     const texts = [
       ...sources("docs", ".md"),
       ...["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"].map((name) => read(`${name}.md`))

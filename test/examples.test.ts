@@ -68,7 +68,7 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
   }, 30_000)
 
-  it("fastify.ts takes the bodies that Fastify has read", async () => {
+  it("fastify.ts accepts bodies that Fastify has read", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/fastify.ts")), ["401"])
   }, 30_000)
 
@@ -80,7 +80,7 @@ describe("examples", () => {
     ])
   })
 
-  it("sandbox.ts sees a price go up, and reads the story in the feed", async () => {
+  it("sandbox.ts sees a price increase, and reads its events in the feed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/sandbox.ts")), [
       "sbx_lanternway 2 price_updated",
       "sbx_harborline 1 offered",
@@ -99,11 +99,11 @@ describe("examples", () => {
 })
 
 describe("the README", () => {
-  it("shows examples/embed.ts as it is", () => {
+  it("shows examples/embed.ts unchanged", () => {
     assert.include(readme.text, `\`\`\`ts\n${read("examples/embed.ts").text}\`\`\``)
   })
 
-  it.effect("names the prices that its first quote has", () =>
+  it.effect("states the prices of its first quote", () =>
     Effect.gen(function* () {
       const [body = ""] = /\{\n {2}"line"[\s\S]*?\n\}(?=')/.exec(readme.text) ?? []
       const promised = Array.from(
@@ -131,8 +131,8 @@ describe("the README", () => {
 /** A text without indentation: what a guide shows may stand deeper in its program. */
 const flush = (text: string): string => text.replaceAll(/^ +/gm, "").trim()
 
-describe("the texts", () => {
-  it("show TypeScript that is run somewhere", () => {
+describe("the documentation", () => {
+  it("shows only TypeScript that is run somewhere", () => {
     const programs = [...examples, read("packages/storage-memory/test/contract.test.ts")]
     const blocks = [readme, ...guides].flatMap((source) =>
       blocksOf(source, "ts").map((block) => ({ path: source.path, block }))
@@ -146,7 +146,7 @@ describe("the texts", () => {
     }
   })
 
-  it("link to what is there", () => {
+  it("has no broken links", () => {
     const links = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g), ([, target = ""]) => ({ path, target }))
     )
@@ -156,7 +156,7 @@ describe("the texts", () => {
     }
   })
 
-  it("name npm scripts that exist", () => {
+  it("names npm scripts that exist", () => {
     const { scripts } = JSON.parse(read("package.json").text)
     const names = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/\bnpm (?:run ([\w:]+)|(start|test)\b)/g), ([, script, short]) => ({

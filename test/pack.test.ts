@@ -90,7 +90,7 @@ const exported: Readonly<Record<string, string>> = {
 }
 
 describe("a published package", () => {
-  it.each(packages)("%s holds what it needs and nothing else", (name) => {
+  it.each(packages)("%s contains what it needs and nothing else", (name) => {
     const held = files.get(name) ?? []
     const wanted = ["LICENSE", "package.json"]
     if (existsSync(join(root, "packages", name, "README.md"))) wanted.push("README.md")
@@ -110,7 +110,7 @@ describe("a published package", () => {
     assert.strictEqual(read(`packages/${name}/LICENSE`).text, read("LICENSE").text)
   })
 
-  it.each(packages)("%s has the version of all others, and asks for it", (name) => {
+  it.each(packages)("%s has the version of all others, and requires it", (name) => {
     const { version, dependencies } = manifest(`packages/${name}`)
     assert.strictEqual(version, manifest("packages/core").version)
     for (const [other, asked] of Object.entries(dependencies ?? {})) {
@@ -123,7 +123,7 @@ describe("a published package", () => {
     assert.include(node("--input-type=module", "--eval", program).trim().split(","), name)
   })
 
-  it.each(packages)("%s offers nothing that is not there", (name) => {
+  it.each(packages)("%s exports only files that exist", (name) => {
     for (const entry of Object.values(manifest(`packages/${name}`).exports ?? {})) {
       for (const file of typeof entry === "string" ? [entry] : Object.values(entry)) {
         assert.include(["package.json", ...(files.get(name) ?? [])], file.replace("./", ""))
@@ -172,15 +172,15 @@ interface Locked {
   readonly peerDependenciesMeta?: Readonly<Record<string, unknown>>
 }
 
-describe("what a package brings along", () => {
-  it.each(packages)("%s: no package that runs scripts when it is installed", (name) => {
+describe("the dependencies of a package", () => {
+  it.each(packages)("%s: include none with install scripts", (name) => {
     const installed = installedFor(name)
     assert.isTrue(installed.has("node_modules/effect"))
     const running = [...installed].filter(([, entry]) => entry.hasInstallScript === true).map(([place]) => place)
     assert.deepStrictEqual(running, [])
   })
 
-  it("few packages: what is needed to run, and nothing that only draws a page", () => {
+  it("are few: what is needed to run, without what only renders a page", () => {
     const others = [...installedFor("cli").keys()].filter(
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
@@ -194,7 +194,7 @@ describe("a program on published packages", () => {
     assert.include(node("embed.ts"), "Lanternway Renters (sandbox)")
   })
 
-  it("is checked against the types that are shipped", () => {
+  it("type-checks against the published types", () => {
     cpSync(join(root, "examples"), join(app, "examples"), { recursive: true })
     const compilerOptions = {
       module: "nodenext",
@@ -214,7 +214,7 @@ describe("a program on published packages", () => {
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
 
-  it("migrates a PostgreSQL database and opens it, with the SQL that is shipped", async () => {
+  it("migrates a PostgreSQL database and opens it, with the published SQL", async () => {
     const database = await emptyDatabase()
     try {
       writeFileSync(
@@ -238,7 +238,7 @@ describe("a program on published packages", () => {
     assert.include(node(program, "--version"), manifest("packages/cli").version ?? "no version")
   })
 
-  it("draws the reference with the script that came with the package", async () => {
+  it("renders the reference with the script in the package", async () => {
     const program = join(app, "node_modules/@quotewire/cli", manifest("packages/cli").bin?.quotewire ?? "")
     const host = spawn(process.execPath, [program, "dev", "--port", "0", "--json"], { cwd: app, env: environment })
     try {

@@ -25,7 +25,7 @@ const answers = (port: number) =>
   })
 
 describe("a PostgreSQL for tests and benches", () => {
-  it.live("ends with the process that has started it, and leaves nothing, even where that is killed", () =>
+  it.live("ends with the process that started it, and leaves nothing behind, even if that is killed", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program])
       const { folder, port } = yield* Effect.promise(async () => {

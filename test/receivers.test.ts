@@ -80,7 +80,7 @@ const event = (id: string, version: number, more: Partial<WebhookEvent> = {}): W
 })
 
 describe.each(receivers)("$name", ({ serve }) => {
-  it.live("confirms what is genuine and acts on it", () =>
+  it.live("confirms genuine deliveries and handles them", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       assert.strictEqual(yield* deliver(url, event("evt_1", 4)), 204)
@@ -89,7 +89,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("answers 400 to what is altered, old, early, foreign or bare, and does nothing", () =>
+  it.live("answers 400 to altered, old, early, foreign or unsigned deliveries, and does nothing", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const alter = (body: string) => body.replace('"version":4', '"version":9')
@@ -110,7 +110,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads the body as the bytes that it is", () =>
+  it.live("reads the body as raw bytes", () =>
     Effect.gen(function* () {
       const { url, inbox } = yield* start(serve)
       // What has been parsed and written again has other bytes.
@@ -120,7 +120,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("refuses a body that no webhook has the size of", () =>
+  it.live("refuses a body that is too large for a webhook", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "x".repeat(100_000) }))
@@ -129,7 +129,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("counts either of two signatures and either of two secrets while a secret is rotated", () =>
+  it.live("accepts either of two signatures and either of two secrets during a rotation", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve)
       const both = [secretOf(2), own]
@@ -142,7 +142,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("acts once on what comes twice", () =>
+  it.live("handles a duplicate once", () =>
     Effect.gen(function* () {
       // What is read lags behind, so that the version alone would not tell that the event is done.
       const { url, inbox, state } = yield* start(serve, async ({ id, version }) => ({ id, version: version - 1 }))
@@ -153,7 +153,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("reads only for what is newer, and never goes back", () =>
+  it.live("reads only newer versions, and never goes back", () =>
     Effect.gen(function* () {
       // What is read may be newer than the event, or, from a replica that lags, older than what is held.
       const read = async ({ id, version }: Resource) => ({
@@ -172,7 +172,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("confirms types that it does not know, and tests", () =>
+  it.live("confirms unknown types, and tests", () =>
     Effect.gen(function* () {
       const { url, inbox, state } = yield* start(serve)
       const { resource: _, ...test } = event("evt_test1", 1, { type: "webhook.test" })
@@ -184,7 +184,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("answers first and works then", () =>
+  it.live("answers before it does the work", () =>
     Effect.gen(function* () {
       const { url, state } = yield* start(serve, () => new Promise(() => {}))
       assert.strictEqual(yield* deliver(url, event("evt_1", 1)), 204)
@@ -193,7 +193,7 @@ describe.each(receivers)("$name", ({ serve }) => {
     })
   )
 
-  it.live("outlives work that fails, and acts when the event comes again", () =>
+  it.live("survives work that fails, and handles the event when it comes again", () =>
     Effect.gen(function* () {
       const errors = vi.spyOn(console, "error").mockImplementation(() => {})
       let isDown = true
@@ -236,7 +236,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
     return { ...receiver, ...subscription, host, keys, service, id: String(body.id), delivered }
   })
 
-  it.effect.each(receivers)("$name holds in the end what the service holds", ({ serve }) =>
+  it.effect.each(receivers)("$name ends with the data of the service", ({ serve }) =>
     Effect.gen(function* () {
       const { host, keys, delivered, attempts, inbox, state } = yield* subscribed(serve)
       const id = yield* quoted(keys)
@@ -254,7 +254,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
   )
 
   it.effect.each(receivers)(
-    "$name goes on through a rotation with the old secret, both, and the new one",
+    "$name keeps working during a rotation, with the old secret, both, and the new one",
     ({ serve }) =>
       Effect.gen(function* () {
         const { host, keys, id, delivered, state } = yield* subscribed(serve)
@@ -268,7 +268,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("on a host,", (i
       })
   )
 
-  it.effect("catching up finds what no webhook told", () =>
+  it.effect("catching up finds what no webhook reported", () =>
     Effect.gen(function* () {
       const { host, keys, id, inbox, service } = yield* subscribed(serveNode)
       yield* host.call(keys, "disable_event_subscription", { id })
@@ -317,7 +317,7 @@ describe("programs of the guide", () => {
     ])
   })
 
-  it("scripted.ts sees an event come until it is confirmed", async () => {
+  it("scripted.ts sees an event until it is confirmed", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/receivers/scripted.ts")), [
       "webhook.test false reset",
       "webhook.test true answer",

@@ -33,7 +33,7 @@ describe("rooms", () => {
   ]
   const roomOf = (path: string) => (inCore(path).includes("/") ? (inCore(path).split("/")[0] ?? "") : "the root")
 
-  it("of the core import downwards only", () => {
+  it("of the core import only downwards", () => {
     assert.sameMembers([...new Set(core.map(({ path }) => roomOf(path)))], [...order, "the root"])
     const floors = [...order, "the root"]
     holds(
@@ -48,7 +48,7 @@ describe("rooms", () => {
     )
   })
 
-  it("stay small: six files at the root of the core, some twenty in a folder", () => {
+  it("stay small: six files at the root of the core, about twenty in a folder", () => {
     const folders = new Map<string, number>()
     for (const { path } of everything.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))) {
       const folder = path.slice(0, path.lastIndexOf("/"))
@@ -61,7 +61,7 @@ describe("rooms", () => {
     )
   })
 
-  it("name an insurance line only where it lives: in lines/ and rating/", () => {
+  it("name an insurance line only in lines/ and rating/", () => {
     const lines = sources("packages/core/src/lines", "/line.ts").map(({ path }) => path.split("/").at(-2) ?? "")
     assert.isAbove(lines.length, 2)
     const named = new RegExp(`(["'\`])(?:${lines.join("|")})\\1|personal_auto`)

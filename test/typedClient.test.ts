@@ -38,7 +38,7 @@ const mistakes = [
 ] as const
 
 describe("a typed client", () => {
-  it("is made from the document, and checks a program", () => {
+  it("is generated from the document, and type-checks a program", () => {
     tool("openapi-typescript/bin/cli.js", join(root, "docs/reference/openapi.json"), "--output", "api.ts")
     for (const file of ["program.ts", "tsconfig.json", "package.json"])
       cpSync(join(workspace, file), join(folder, file))

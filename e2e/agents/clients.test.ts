@@ -26,7 +26,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })("an official clie
     })
   )
 
-  it.effect.each(kinds)("takes a refusal as a result, which its schema allows: %s", (kind) =>
+  it.effect.each(kinds)("accepts a refusal as a result that its schema allows: %s", (kind) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const client = yield* connect(kind, base_urls, keys.server)
@@ -39,7 +39,7 @@ layer(agentHosts({ hosts: 2 }), { excludeTestServices: true })("an official clie
     })
   )
 
-  it.effect.each(kinds)("sees what a caller without a key may do: %s", (kind) =>
+  it.effect.each(kinds)("lists the tools of a caller without a key: %s", (kind) =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const client = yield* connect(kind, base_urls, null)

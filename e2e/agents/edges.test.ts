@@ -19,7 +19,7 @@ const post = (base_url: string, body: string, init: RequestInit = {}) =>
   })
 
 layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpoint", (it) => {
-  it.effect("refuses a body over 256 KiB with 413 and the envelope, and takes one that is just as long", () =>
+  it.effect("refuses a body over 256 KiB with 413 and the envelope, and accepts one of exactly that size", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const bare = toolsCall(1, "get_quote", { id: "" }).length
@@ -32,7 +32,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("answers a wrong key, GET, DELETE and strange origins as HTTP does", () =>
+  it.effect("answers a wrong key, GET, DELETE and foreign origins like HTTP", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const body = toolsCall(1, "get_capabilities", { line: "pet" })
@@ -49,7 +49,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("lets pages of this machine in by a preflight, and no others", () =>
+  it.effect("allows pages of this machine in a preflight, and no others", () =>
     Effect.gen(function* () {
       const [base_url] = (yield* AgentHosts).base_urls
       const asked = (origin: string) =>
@@ -66,7 +66,7 @@ layer(agentHosts(), { excludeTestServices: true })("over a wire, the agent endpo
     })
   )
 
-  it.effect("answers a thousand calls at once, and every hundredth that hangs up leaves the others alone", () =>
+  it.effect("answers a thousand concurrent calls, unaffected by every hundredth caller hanging up", () =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const headers = { "content-type": "application/json", authorization: `Bearer ${keys.server}` }

@@ -37,7 +37,7 @@ const consentOf = (caller: CallerKind, disclosure_version: unknown) =>
 const facts = ["75201", "1991-04-12", "Honda", "Civic"]
 
 layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
-  it.effect.each(callers)("goes the whole way from what a line offers to a quote's next actions: %s", (caller) =>
+  it.effect.each(callers)("goes from a line's capabilities to a quote's next actions: %s", (caller) =>
     Effect.gen(function* () {
       const { base_urls, keys } = yield* AgentHosts
       const [base_url] = base_urls
@@ -106,37 +106,39 @@ layer(agentHosts(), { excludeTestServices: true })("an agent", (it) => {
     })
   )
 
-  it.effect.each(["platform", "keyless"] as const)("reads only by the handle of its own request: %s", (caller) =>
-    Effect.gen(function* () {
-      const { base_urls, keys } = yield* AgentHosts
-      const client = yield* connect("2.4.0, default", base_urls, caller === "keyless" ? null : keys[caller])
-      const { structured } = yield* client.call("get_capabilities", { line: "renters" })
-      const start = () =>
-        client.call("start_quote_request", {
-          line: "renters",
-          request_key: randomUUID(),
-          application: Applications.smallest.renters,
-          ...(caller === "keyless"
-            ? {
-                quote_disclosure_version: structured.quote_disclosure.version,
-                quote_disclosure_accepted: true
-              }
-            : { consent_receipt_id: "receipt-0003" })
-        })
-      const mine = (yield* start()).structured
-      const other = (yield* start()).structured
-      const read = (read_handle: string) =>
-        Effect.map(
-          client.call("get_quote_request", { id: mine.id, read_handle, wait_seconds: 0 }),
-          ({ structured }) => structured.quote_request?.id ?? structured.error.code
-        )
-      assert.strictEqual(yield* read(mine.read_handle), mine.id)
-      assert.strictEqual(yield* read(other.read_handle), "not_found")
-      assert.strictEqual(yield* read("rh_wrong"), "not_found")
-    })
+  it.effect.each(["platform", "keyless"] as const)(
+    "reads a request only with the handle of that request: %s",
+    (caller) =>
+      Effect.gen(function* () {
+        const { base_urls, keys } = yield* AgentHosts
+        const client = yield* connect("2.4.0, default", base_urls, caller === "keyless" ? null : keys[caller])
+        const { structured } = yield* client.call("get_capabilities", { line: "renters" })
+        const start = () =>
+          client.call("start_quote_request", {
+            line: "renters",
+            request_key: randomUUID(),
+            application: Applications.smallest.renters,
+            ...(caller === "keyless"
+              ? {
+                  quote_disclosure_version: structured.quote_disclosure.version,
+                  quote_disclosure_accepted: true
+                }
+              : { consent_receipt_id: "receipt-0003" })
+          })
+        const mine = (yield* start()).structured
+        const other = (yield* start()).structured
+        const read = (read_handle: string) =>
+          Effect.map(
+            client.call("get_quote_request", { id: mine.id, read_handle, wait_seconds: 0 }),
+            ({ structured }) => structured.quote_request?.id ?? structured.error.code
+          )
+        assert.strictEqual(yield* read(mine.read_handle), mine.id)
+        assert.strictEqual(yield* read(other.read_handle), "not_found")
+        assert.strictEqual(yield* read("rh_wrong"), "not_found")
+      })
   )
 
-  it.effect("without a key cannot agree for the person, nor use receipts or a key that is no UUID", () =>
+  it.effect("refuses agreement by an agent, receipts, and request keys that are no UUID without a key", () =>
     Effect.gen(function* () {
       const { base_urls } = yield* AgentHosts
       const client = yield* connect("1.32.2", base_urls, null)

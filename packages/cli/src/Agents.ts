@@ -9,7 +9,7 @@ export type Services = Quotewire.Services | Storage.Storage
 
 const purpose = "mcp_session"
 
-/** `/v1/mcp` on the HTTP host: pages of this machine may call a host that only this machine can reach. */
+/** `/v1/mcp` on the HTTP host. If only this machine can reach the host, pages of this machine may call it. */
 export const routes = ({
   host,
   mcp_origins

@@ -16,7 +16,7 @@ export const storage = (url: Url): Layer.Layer<Storage.Storage, Failed> =>
 
 const refused = (message: string) => Effect.fail(new Failed({ message }))
 
-/** The database became unavailable before the command was done. */
+/** The database became unavailable during the command. */
 export const away = new Failed({ message: "The database is unavailable." })
 
 /** Updates the schema, and returns the names of the migrations that it ran. */

@@ -6,16 +6,16 @@ import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
 import * as Observing from "./Observing.ts"
 
-/** What the settings say of the host. */
+/** The settings of the HTTP host. */
 export type Listening = Pick<
   HostSettings,
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header" | "metrics_port"
 >
 
-/** What is served beside the agent endpoint and the links of quotes: every operation over REST, or nothing. */
+/** Whether REST is served besides the agent endpoint and the links of quotes. */
 export type Rest = "rest" | "no_rest"
 
-/** Serves everything that the service has, until the scope ends; answers with the address that it is bound to. */
+/** Serves the service until the scope closes. Returns the host with its bound address. */
 export const serve = (
   settings: Listening,
   rest: Rest = "rest"

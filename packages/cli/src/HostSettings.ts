@@ -3,7 +3,7 @@ import type { ClientAddress } from "@quotewire/http"
 import type { Option } from "effect"
 import * as Settings from "./Settings.ts"
 
-/** What every host can be told, whatever it stores things in. */
+/** The settings of every host, whatever its storage. */
 export interface HostSettings {
   readonly port: number
   readonly host: string
@@ -24,7 +24,7 @@ export interface HostSettings {
   readonly webhook_header_prefix: string
 }
 
-/** The flags of every host. `networks` are those beside the public ones to which webhooks may go where nothing is set. */
+/** The flags of every host. `networks` is the default of `--webhook-allow`. */
 export const flags = (networks: string) => ({
   port: Settings.port,
   host: Settings.host,

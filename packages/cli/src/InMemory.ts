@@ -4,8 +4,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { type Effect, Layer } from "effect"
 import * as Service from "./Service.ts"
 
-// Memory ends somewhere: a process that runs for months holds a month. Quotes live for up to 30 days, and are held for as
-// long again, so that what a person was once offered reads as expired and is not simply gone.
+// Memory is limited: a process that runs for months keeps a month. Quotes are valid for up to 30 days, and are kept for as long
+// again, so that an old quote reads as expired instead of being gone.
 const periods: Retention.Periods = {
   events_days: 30,
   facts_days: 30,
@@ -15,7 +15,7 @@ const periods: Retention.Periods = {
   feedback_days: 30
 }
 
-/** The whole service at work, with everything in the memory of this process. */
+/** The whole service with its worker, with everything in the memory of this process. */
 export const layer = (
   settings: Service.ServiceSettings,
   base_url: Effect.Effect<string>
@@ -29,6 +29,6 @@ export const layer = (
       })
     ),
     Layer.provide(Layer.succeed(Retention.RetentionPeriods, periods)),
-    // Nobody else has sealed anything in this memory.
+    // The memory is new, so no other seal keys can have been used in it.
     Layer.orDie
   )

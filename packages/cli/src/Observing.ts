@@ -6,7 +6,7 @@ import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import type { HostSettings } from "./HostSettings.ts"
 import { version } from "./version.ts"
 
-/** How a process tells what it does: its logs on standard error, and traces where the settings want them. */
+/** How a process reports what it does: logs on standard error, and traces if they are configured. */
 export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" | "otlp_url">): Layer.Layer<never> => {
   const format = log_format === "json" ? Logger.formatJson : Logger.formatLogFmt
   const logs = Logger.layer([Logger.withConsoleError(format)])
@@ -21,10 +21,10 @@ export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" 
   )
 }
 
-/** What a host is told to measure; nothing where nobody asks for it. */
+/** What a host must measure; empty if metrics are off. */
 export type Measuring = Pick<Handler.Settings, "onAnswered">
 
-/** Serves what is measured where the settings want it; what is not served is not measured. */
+/** Serves metrics if they are configured. Otherwise nothing is measured. */
 export const measure = Effect.fnUntraced(function* ({
   host,
   metrics_port

@@ -14,17 +14,17 @@ import { Failed } from "./Failed.ts"
 import type { HostSettings } from "./HostSettings.ts"
 import { must } from "./Settings.ts"
 
-/** What the settings say of the core. */
+/** The settings of the core. */
 export type ServiceSettings = Pick<
   HostSettings,
   "limits" | "no_limits" | "request_log" | "feedback" | "webhook_allow" | "webhook_header_prefix"
 >
 
-/** What a service stands on. */
+/** What a service needs: its storage, its seal keys and its address. */
 export interface Ground<E> {
   readonly storage: Layer.Layer<Storage.Storage, E>
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
-  /** The address that callers use; whoever asks before it is known waits. */
+  /** The address that callers use. It waits until the address is known. */
   readonly base_url: Effect.Effect<string>
 }
 

@@ -32,7 +32,7 @@ export const must = (flag: string, what: string): string => `--${flag} (or ${var
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
 
-/** These words as a choice: "server, widget, or platform". */
+/** Joins words as alternatives: "server, widget, or platform". */
 export const anyOf = (words: ReadonlyArray<string>): string => disjunction.format(words)
 
 /** One of these words, ignoring case. */

@@ -7,7 +7,7 @@ export interface Ready {
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
 }
 
-/** The line for programs. */
+/** One line of JSON, for programs. */
 export const line = (ready: Ready): string =>
   JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
 
@@ -22,7 +22,7 @@ const firstCall = (ready: Ready): string => {
   ].join("\n")
 }
 
-/** The page for people: the address, the keys, and a first call to paste. `paint` makes text bold. */
+/** A page for people: the address, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}

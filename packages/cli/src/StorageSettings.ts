@@ -4,14 +4,14 @@ import { Flag } from "effect/cli"
 import { Base64 } from "effect/encoding"
 import { choice, must, secret, text, toggle } from "./Settings.ts"
 
-/** A PostgreSQL address that parses unambiguously: a `/` in a password would turn its rest into a path. */
+/** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
 const isDatabaseUrl = (text: string): boolean => {
   if (/[\s\p{Cc}]/u.test(text)) return false
   const url = URL.parse(text)
   return url !== null && /^postgres(ql)?:$/.test(url.protocol) && /^\/[^/@]+$/.test(url.pathname) && url.hash === ""
 }
 
-/** The PostgreSQL database in which everything is kept. */
+/** The PostgreSQL database that stores everything. */
 export const database_url = secret(
   "database-url",
   "PostgreSQL database, postgres://user:password@host:5432/database"

@@ -46,7 +46,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("takes every setting from the environment as well as from a flag, the flag before", () =>
+  it.live("reads every setting from a flag or from the environment, and prefers the flag", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--json", "--base-url", "https://Quotes.example.com/"], {
         QUOTEWIRE_PORT: "0",
@@ -56,7 +56,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("ends with exit code 0 on SIGTERM, and answers a waiting read first", () =>
+  it.live("ends with exit code 0 on SIGTERM, after answering a pending long poll", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -84,7 +84,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("shows a quote that has expired as expired, and says so where its link leads", () =>
+  it.live("shows an expired quote as expired, also behind its link", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json"])
       const { base_url, keys } = JSON.parse(started.output())
@@ -112,7 +112,7 @@ describe("quotewire dev", () => {
   )
 
   it.live(
-    "answers a request that was half sent at SIGTERM when the rest comes, and ends within ten seconds where it never does",
+    "answers a request that was half sent at SIGTERM when the rest arrives, and ends within ten seconds if it never does",
     () =>
       Effect.gen(function* () {
         const started = yield* host(["dev", "--port", "0", "--json"])
@@ -131,7 +131,7 @@ describe("quotewire dev", () => {
     30_000
   )
 
-  it.live("holds callers to the limits of its settings, by the address that a trusted proxy tells", () =>
+  it.live("applies its configured limits, by the address that a trusted proxy reports", () =>
     Effect.gen(function* () {
       const limits = JSON.stringify({ failed_authentication: { per_minute: 1 } })
       const started = yield* host(["dev", "--port", "0", "--json", "--trust-proxy", "1"], { QUOTEWIRE_LIMITS: limits })
@@ -149,7 +149,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("says in one sentence that its port is taken, and ends with exit code 1", () =>
+  it.live("reports a port in use in one sentence, and ends with exit code 1", () =>
     Effect.gen(function* () {
       const first = yield* host(["dev", "--port", "0", "--json"])
       const { port } = new URL(JSON.parse(first.output()).base_url)
@@ -190,7 +190,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("needs no more than a sentence to tell an old Node that it is too old", () =>
+  it.live("tells an old Node in one sentence that it is too old", () =>
     Effect.gen(function* () {
       const source = yield* Effect.promise(() => readFile(program, "utf8"))
       const old = source.replaceAll("process.versions.node", '"20.20.2"')
@@ -202,7 +202,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("leaves out the request log and feedback where it is told to, by a flag or by the environment", () =>
+  it.live("leaves out the request log and feedback if a flag or the environment says so", () =>
     Effect.gen(function* () {
       const started = yield* host(["dev", "--port", "0", "--json", "--no-request-log"], { QUOTEWIRE_FEEDBACK: "false" })
       const { base_url, keys } = JSON.parse(started.output())
@@ -214,7 +214,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("serves agents at /v1/mcp, and at the same path with a slash at its end", () =>
+  it.live("serves agents at /v1/mcp, with or without a trailing slash", () =>
     Effect.gen(function* () {
       const { base_url } = JSON.parse((yield* host(["dev", "--port", "0", "--json"])).output())
       for (const path of ["/v1/mcp", "/v1/mcp/"]) {
@@ -233,7 +233,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live("names a wrong variable of the environment", () =>
+  it.live("names a wrong environment variable", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["dev"], { QUOTEWIRE_PORT: "many" })
       assert.strictEqual(code, 2)
@@ -241,7 +241,7 @@ describe("quotewire", () => {
     })
   )
 
-  it.live.each([{ args: ["--help"] }, { args: ["dev", "--help"] }])("explains itself with $args", ({ args }) =>
+  it.live.each([{ args: ["--help"] }, { args: ["dev", "--help"] }])("prints its help with $args", ({ args }) =>
     Effect.gen(function* () {
       const { code, stdout } = yield* run(args)
       assert.strictEqual(code, 0)
@@ -250,7 +250,7 @@ describe("quotewire", () => {
   )
 
   it.live.each([{ args: [] }, { args: ["keys"] }])(
-    "explains itself where no command is named, as wrong usage: $args",
+    "prints its help as wrong usage without a command: $args",
     ({ args }) =>
       Effect.gen(function* () {
         const { code, stdout } = yield* run(args)
@@ -259,7 +259,7 @@ describe("quotewire", () => {
       })
   )
 
-  it.live("tells its version, which is that of its package", () =>
+  it.live("prints its version, which is that of its package", () =>
     Effect.gen(function* () {
       const { stdout } = yield* run(["--version"])
       assert.include(stdout, version)

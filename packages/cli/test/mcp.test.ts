@@ -45,7 +45,7 @@ const run = (args: ReadonlyArray<string>, input: string, env: Record<string, str
   })
 
 describe("quotewire mcp", () => {
-  it.live("serves an agent without a key in a sandbox of its own", () =>
+  it.live("serves an agent without a key in its own sandbox", () =>
     Effect.gen(function* () {
       const { client, names } = yield* agent([])
       assert.notInclude(names, "list_quote_requests")
@@ -53,7 +53,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("takes a sandbox key into its sandbox", () =>
+  it.live("accepts a sandbox key for its sandbox", () =>
     Effect.gen(function* () {
       const { client, names } = yield* agent([], { QUOTEWIRE_API_KEY: key })
       assert.includeMembers(names, ["list_quote_requests", "send_test_event"])
@@ -61,7 +61,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("passes everything on to a host that runs", () =>
+  it.live("forwards everything to a running host", () =>
     Effect.gen(function* () {
       const host = spawn(process.execPath, [program, "mcp", "--http", "--json"])
       yield* Effect.addFinalizer(() => Effect.sync(() => host.kill("SIGKILL")))
@@ -75,7 +75,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("answers what it was asked and ends when its input ends, with nothing else on standard output", () =>
+  it.live("answers everything and ends when its input ends, with nothing else on standard output", () =>
     Effect.gen(function* () {
       const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
       const ended = yield* run(["mcp"], `${ping}nonsense\n`)
@@ -96,7 +96,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("takes settings that do not go together for wrong usage", () =>
+  it.live("treats contradictory settings as wrong usage", () =>
     Effect.gen(function* () {
       const both = yield* run(["mcp", "--http", "--base-url", "http://127.0.0.1:1"], "")
       assert.deepStrictEqual(both, {
@@ -107,7 +107,7 @@ describe("quotewire mcp", () => {
     })
   )
 
-  it.live("says in one sentence which key it cannot use", () =>
+  it.live("says in one sentence which keys it cannot use", () =>
     Effect.gen(function* () {
       const wrong = yield* run(["mcp"], "", { QUOTEWIRE_API_KEY: `${key.slice(0, -1)}X` })
       assert.strictEqual(wrong.code, 2)

@@ -69,7 +69,7 @@ const get = (url: string, key: string) =>
   })
 
 describe("quotewire dev", () => {
-  it.live("serves its metrics at a port of their own, where it is told one", () =>
+  it.live("serves its metrics on a separate port, if configured", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const { ready } = yield* host(["--metrics-port", String(port)])
@@ -82,7 +82,7 @@ describe("quotewire dev", () => {
     })
   )
 
-  it.live("sends traces to a collector, where it is told one, with nothing of what was sent", () =>
+  it.live("sends traces to a collector, if configured, without anything from requests", () =>
     Effect.gen(function* () {
       const { got, url } = yield* collector
       const { ready, child } = yield* host(["--otlp-url", url, "--log-format", "json"])

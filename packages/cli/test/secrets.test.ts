@@ -150,7 +150,7 @@ const attempts = ({ args, flags, path }: Leaf): ReadonlyArray<Attempt> => {
 
 describe("a command", () => {
   it.live(
-    "never prints what it was given, on standard output or in an error, also with --verbose",
+    "never prints its arguments, on standard output or in an error, also with --verbose",
     () =>
       Effect.gen(function* () {
         const leaves = yield* leavesBelow([])

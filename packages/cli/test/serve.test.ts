@@ -58,7 +58,7 @@ const startRequest = (base_url: string, key: string, request_key: string) =>
   })
 
 describe("quotewire serve", () => {
-  it.live("refuses a database without the schema in one sentence, and makes it with --migrate", () =>
+  it.live("refuses a database without the schema in one sentence, and creates it with --migrate", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const refused = yield* run(["serve", "--port", "0"], env)
@@ -72,7 +72,7 @@ describe("quotewire serve", () => {
   )
 
   it.live.each(["serve", "work"])(
-    "%s refuses seal keys that are not those of the database, and names the setting",
+    "%s refuses seal keys that do not fit the database, and names the setting",
     (command) =>
       Effect.gen(function* () {
         const { env } = yield* database(freshDatabase)
@@ -91,7 +91,7 @@ describe("quotewire serve", () => {
       })
   )
 
-  it.live("makes organizations and keys that work at once, on every host of the database", () =>
+  it.live("creates organizations and keys that work at once, on every host of the database", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const one = yield* serving(env)
@@ -117,21 +117,23 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("keeps everything over a restart, facts sealed and nothing of them readable in the database", () =>
-    Effect.gen(function* () {
-      const { env, url } = yield* database(freshDatabase)
-      const { key } = yield* organization(env)
-      const first = yield* serving(env)
-      const started = yield* startRequest(first.base_url, key, "kept")
-      yield* Effect.promise(() => stopped(first.child))
-      const second = yield* serving(env)
-      yield* call(second.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
-      const read = yield* call(second.base_url, key, `/v1/quote-requests/${started.body.id}`)
-      assert.strictEqual(read.body.quote_request.status, "completed")
-      const bodies = yield* Effect.promise(() => statements(url, "select body from quotewire.record"))
-      assert.isAbove(bodies.length, 3)
-      for (const secret of ["10001", "receipt-0001", key]) assert.notInclude(JSON.stringify(bodies), secret)
-    })
+  it.live(
+    "keeps everything over a restart, with sealed facts and nothing readable about a person in the database",
+    () =>
+      Effect.gen(function* () {
+        const { env, url } = yield* database(freshDatabase)
+        const { key } = yield* organization(env)
+        const first = yield* serving(env)
+        const started = yield* startRequest(first.base_url, key, "kept")
+        yield* Effect.promise(() => stopped(first.child))
+        const second = yield* serving(env)
+        yield* call(second.base_url, key, "/v1/sandbox/time", { seconds: 3_600 })
+        const read = yield* call(second.base_url, key, `/v1/quote-requests/${started.body.id}`)
+        assert.strictEqual(read.body.quote_request.status, "completed")
+        const bodies = yield* Effect.promise(() => statements(url, "select body from quotewire.record"))
+        assert.isAbove(bodies.length, 3)
+        for (const secret of ["10001", "receipt-0001", key]) assert.notInclude(JSON.stringify(bodies), secret)
+      })
   )
 
   it.live.each([
@@ -149,7 +151,7 @@ describe("quotewire serve", () => {
     })
   )
 
-  it.live("does not start without keys to seal with, and never shows them", () =>
+  it.live("does not start without seal keys, and never prints them", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const short = Buffer.from("too short").toString("base64")
@@ -163,7 +165,7 @@ describe("quotewire serve", () => {
 })
 
 describe("quotewire keys", () => {
-  it.live("lists keys without the keys, and revokes one on every host within a second", () =>
+  it.live("lists keys without the secrets, and revokes one on every host within a second", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { organization_id, key_id, key } = yield* organization(env)
@@ -183,7 +185,7 @@ describe("quotewire keys", () => {
     })
   )
 
-  it.live("says in one sentence that there is no such organization, or key", () =>
+  it.live("says in one sentence that an organization or key does not exist", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const nobody = `org_${"0".repeat(26)}`
@@ -198,9 +200,9 @@ describe("quotewire keys", () => {
   )
 })
 
-describe("a live key that no carrier serves", () => {
+describe("a live key without a live carrier", () => {
   it.live(
-    "is told of when it is made, when a host starts, and by what says that the host is ready",
+    "causes a warning when it is created, when a host starts, and in the readiness answer",
     () =>
       Effect.gen(function* () {
         const { env } = yield* database(freshDatabase)
@@ -229,7 +231,7 @@ describe("a live key that no carrier serves", () => {
 })
 
 describe("quotewire work", () => {
-  it.live("works for hosts that only answer", () =>
+  it.live("runs jobs for hosts that only answer", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { key } = yield* organization(env)
@@ -260,7 +262,7 @@ describe("quotewire work", () => {
 })
 
 describe("quotewire organizations", () => {
-  it.live("makes none without a name", () =>
+  it.live("creates none without a name", () =>
     Effect.gen(function* () {
       const { env } = yield* database(freshDatabase)
       const { code, stderr } = yield* run(["organizations", "create", " "], env)
@@ -272,7 +274,7 @@ describe("quotewire organizations", () => {
 })
 
 describe("quotewire migrate", () => {
-  it.live("runs each migration once, however many run it at once", () =>
+  it.live("runs each migration once, even if many processes run it at once", () =>
     Effect.gen(function* () {
       const { env } = yield* database(emptyDatabase)
       const ran = yield* Effect.all(

@@ -1,4 +1,4 @@
-/** What the operations take and answer, as schemas and their types: the resources of api.md by their names. */
+/** The resources of api.md under their names: what operations take and answer, as schemas and types. */
 
 export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/RequestLogEntry.ts"
 export { EventPage } from "./events/EventPage.ts"

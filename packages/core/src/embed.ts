@@ -29,64 +29,64 @@ import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
 import * as Json from "./wire/Json.ts"
 import * as PublicUrl from "./wire/PublicUrl.ts"
 
-/** How the service is embedded. */
+/** Options of `embed`. */
 export interface EmbedOptions {
-  /** Where everything is kept, such as `MemoryStorage.layer`. Where it cannot be used, the service does not start. */
+  /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /** The carriers to ask; by default the fictional ones of the sandbox. */
   readonly carriers?: Layer.Layer<CarrierAdapters>
-  /** The keys that facts are sealed with; by default keys that end with the process. */
+  /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
   readonly seal_keys?: Layer.Layer<SealKeys>
-  /** Faster cryptography of the runtime, if it has any. */
+  /** A faster cryptography of the runtime, if it has one. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** The limits of calls; `Allowance.standardLimits` are those of the contract. None by default, but on tests and replays. */
+  /** Rate limits; `Allowance.standardLimits` are those of the contract. By default only tests and replays are limited. */
   readonly limits?: Limits
-  /** What sends webhooks; without it no subscription can be made. */
+  /** Sends webhooks. Without it, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
-  /** The address in front of `/go/…`: absolute, http or https, without query. Another one and the service does not start. */
+  /** The base address of `/go/…` links: absolute, http or https, no query. With any other value the service does not start. */
   readonly public_url?: string
   /** Whether calls are logged; true by default. */
   readonly request_log?: boolean
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
-  /** Whether due jobs are run here; false in a process that only answers calls. */
+  /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
   readonly work?: boolean
-  /** Time in milliseconds to finish what runs when the service is closed; 8,000 by default. */
+  /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
 }
 
 type AnyOperation = (typeof operations)[number]
 type Named<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
-/** What the method of this name takes, as in `InputOf<"start_quote_request">`. */
+/** The input of an operation, as in `InputOf<"start_quote_request">`. */
 export type InputOf<Name extends AnyOperation["name"]> =
   Named<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
 
-/** What the method of this name answers, as in `AnswerOf<"get_quote_request">`. */
+/** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> =
   Named<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
 
-/** What a call can say beyond its input. */
+/** Options of a call besides its input. */
 export interface CallOptions {
   readonly read_handle?: string
   readonly idempotency_key?: string
-  /** Ends the call, also while it waits. */
+  /** Aborts the call, also while it waits. */
   readonly signal?: AbortSignal
 }
 
 /**
- * The operations as methods, by their names, on behalf of one API key.
+ * Every operation as a method, called with one API key.
  *
- * A refusal rejects with an `ApiError`: `code` says which one, `field_errors` and `retry_action` what to do. A call whose
- * signal was aborted rejects with the signal's reason.
+ * A refused call rejects with an `ApiError`: `code` names the refusal, `field_errors` and `retry_action` say what to do.
+ * An aborted call rejects with the signal's reason.
  */
 export type Client = {
   readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }
 
-/** The service inside another program. It starts at once, and calls wait until it has started. */
+/** The service inside another program. It starts at once; calls wait until it has started. */
 export interface Embedded {
-  /** Is there when the service has started; it rejects, as every call does, where that cannot be. */
+  /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
   /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
@@ -97,19 +97,19 @@ export interface Embedded {
   }) => Promise<CreatedKey>
   /** The keys of an organization, oldest first, with what is known of them and never the key. */
   readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
-  /** Revokes a key: it is refused from now on. */
+  /** Revokes a key. Calls with it are refused from now on. */
   readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
   readonly client: (key: string) => Client
   /**
-   * Ends the waits, finishes what runs within the grace, and lets go of everything.
+   * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
    *
-   * Later calls, and those that the grace was too short for, reject with `service_unavailable`.
+   * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */
   readonly close: () => Promise<void>
 }
 
 /**
- * Embeds the service, for programs that are not written with Effect.
+ * Embeds the service in a program that does not use Effect.
  *
  * @example
  * const quotewire = embed({ storage: MemoryStorage.layer })
@@ -136,7 +136,7 @@ export const embed = (options: EmbedOptions): Embedded => {
     await runtime.dispose()
   }
   const ready = run(Effect.void)
-  // Whoever does not look at it learns of a failed start from the first call.
+  // A program that ignores `ready` sees the failed start at its first call.
   ready.catch(() => {})
   const methodOf =
     (operation: AnyOperation, key: string): Method =>
@@ -172,10 +172,10 @@ const closed = () =>
 type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
 
 const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
-  // True since each name stands with the method of its operation, which parses any input and answers with its own output.
+  // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
   Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
 
-/** A copy of an input, which a program may use again before the call has read it; what has none is refused as it is. */
+/** Copies an input, because the program may change it before the call reads it. What cannot be copied is refused unchanged. */
 const asItIs = (input: unknown): unknown => {
   try {
     return structuredClone(input)
@@ -194,7 +194,7 @@ const callWith = (
     Pipeline.call(operation, {
       request_id: ids.request(),
       credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
-      // The types of a method are those of the newest revision.
+      // The types of the methods describe the newest revision.
       revision: "current",
       idempotency_key: options.idempotency_key ?? null,
       input: Effect.succeed(input)
@@ -202,7 +202,7 @@ const callWith = (
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
 const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
-  // A storage may bring its clock along: calls go by it as jobs do.
+  // A storage may bring its own clock. Calls and jobs then both use it.
   const work = options.work === false ? Layer.empty : worker
   return work.pipe(
     Layer.provideMerge(layer),

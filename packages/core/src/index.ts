@@ -1,15 +1,15 @@
 /**
  * The quoting service as a library.
  *
- * `embed` is all of it with promises. With Effect, `Quotewire.layer` is the whole core on a `Storage`, `operations` is what
- * a caller can do, and `Pipeline.call` does it. `Resource` holds what goes in and comes out, as schemas and types.
+ * Without Effect, use `embed`: the whole service with promises. With Effect, `Quotewire.layer` is the core on top of a
+ * `Storage`, `operations` lists what a caller can do, and `Pipeline.call` does it. `Resource` holds the schemas and types.
  */
 
 export * as Access from "./access/Access.ts"
 export * as Allowance from "./access/Allowance.ts"
 export * as ApiKey from "./access/ApiKey.ts"
 export * as Caller from "./access/Caller.ts"
-// Beside `Allowance.Limits`, since declarations that TypeScript writes cannot name a type through a namespace.
+// Exported beside `Allowance.Limits`, because generated declarations cannot name a type through a namespace.
 export type { Limits } from "./access/Limits.ts"
 export type { Organization } from "./access/Organization.ts"
 export * as Seal from "./access/Seal.ts"

@@ -25,7 +25,7 @@ import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.t
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
-/** Every kind of record that is stored. Storages, retention and the reset of a sandbox read it; none of them names a kind. */
+/** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
 export const kinds: Kind.Kinds = Kind.list([
   Organization.kind,
   ApiKey.kind,

@@ -37,29 +37,29 @@ import { Ids } from "./wire/Ids.ts"
 
 export type { Destination }
 
-/** The cryptography that the core needs, as ports: a host may bring faster implementations. */
+/** The cryptography that the core needs, as ports. A host may provide faster implementations. */
 export type Cryptography = TextCrypto | Mac.Mac | Digest.Digest | SecureRandom.SecureRandom
 
-/** The runtime's own cryptography (WebCrypto), which every runtime has. */
+/** Cryptography by WebCrypto, which every runtime has. */
 export const webCryptography: Layer.Layer<Cryptography> = TextCrypto.layer.pipe(
   Layer.provide(Aead.layerWebCrypto),
   Layer.provideMerge(Layer.merge(Mac.layerWebCrypto, Digest.layerWebCrypto)),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 
-/** The fictional carriers of the sandbox: the only carriers that ship. */
+/** The fictional carriers of the sandbox. No other carriers ship with the core. */
 export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Layer.effect(
   CarrierAdapters,
   fictionalCarriers
 )
 
-/** Organizations and keys alone, for a program that manages them: nothing of what it keeps is sealed. */
+/** Organizations and keys only, for a program that manages them. It needs no seal keys, because it seals nothing. */
 export const administration: Layer.Layer<Access, never, Storage | Cryptography> = Access.layer.pipe(
   Layer.provide(Layer.merge(Seal.layer, Ids.layer)),
   Layer.provide(SealKeys.layerEphemeral)
 )
 
-/** Every service of the core. A host needs no single one: what it calls takes them all. */
+/** Every service of the core. Hosts need no single service: the functions that they call need all of them. */
 export type Services =
   | Access
   | Allowance
@@ -83,7 +83,7 @@ export type Services =
   | Waiters
   | Workspaces
 
-// Who does which job. A kind without a handler does not compile.
+// Which service runs which job. A job kind without a handler does not compile.
 const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes | EventSubscriptions | Deliveries> =
   Layer.effect(
     Handlers,
@@ -100,7 +100,7 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
     })
   )
 
-// Nobody seals with keys that are not those of the storage.
+// Checks, before anything is sealed, that the seal keys are those of the storage.
 const provenSeal = Layer.effect(
   Seal,
   Effect.gen(function* () {
@@ -110,7 +110,7 @@ const provenSeal = Layer.effect(
   })
 ).pipe(Layer.provide(Seal.layer))
 
-// Events are committed with their deliveries, and bodies that can hold facts are sealed, whichever service commits them.
+// Every change passes here, so events always get their deliveries and bodies that can hold facts are always sealed.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
@@ -119,10 +119,10 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
 )
 
 /**
- * The whole core, on a storage.
+ * The whole core on top of a storage.
  *
- * It runs no jobs of its own: add `worker` in a process that works. It fails where the seal keys are not those that the
- * storage is sealed with.
+ * It runs no jobs: add `worker` in a process that should. Building the layer fails if the storage was sealed with other
+ * keys than the seal keys it is given.
  */
 export const layer: Layer.Layer<
   Services,
@@ -151,14 +151,14 @@ export const layer: Layer.Layer<
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
-  // Calls see the same lines as the services that were made with them.
+  // Calls and services use the same lines.
   Layer.provideMerge(Layer.effect(Lines, Lines))
 )
 
-/** Runs due jobs and erases what is old, for as long as the layer lives. One process of a service at least needs it. */
+/** Runs due jobs and erases old records as long as the layer lives. At least one process of a service needs it. */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)
 
-/** Follows the token of `/go/<token>`: to the carrier, or to a page that says why that cannot be. */
+/** Resolves the token of `/go/<token>` to the carrier's page, or to a page that says why the link is dead. */
 export const go = (token: string): Effect.Effect<Destination, never, Services> =>
   Effect.flatMap(Quotes, (quotes) => quotes.go(token)).pipe(
     Effect.catchTag("StorageUnavailable", () => Effect.succeed(tryLater))
@@ -171,7 +171,7 @@ const tryLater: Destination = {
   message: "Try again in a minute."
 }
 
-/** Takes in a carrier's callback as it arrived; false where it is not genuine. */
+/** Accepts a carrier's callback, unparsed. Answers false if it is not genuine. */
 export const carrierCallback = (
   carrier_id: string,
   callback: CarrierCallback
@@ -183,22 +183,22 @@ export const carrierCallback = (
   )
 
 /**
- * Signs text that a host hands out and wants to know again, on whatever host it comes back.
+ * Signs text that a host hands out and must recognize later, on any host.
  *
- * `purpose` separates uses: what was signed for one purpose is worthless for another.
+ * `purpose` separates uses: a signature for one purpose is not valid for another.
  */
 export const sign = (purpose: string, text: string): Effect.Effect<string, never, Services> =>
   Effect.flatMap(Seal, (seal) => seal.mac(purpose, text))
 
-/** Whether a signature was made by `sign` for this purpose and text, with a seal key that is still in the settings. */
+/** Whether `sign` made this signature for this purpose and text, with a seal key that is still in the settings. */
 export const isSigned = (purpose: string, text: string, signature: string): Effect.Effect<boolean, never, Services> =>
   Effect.flatMap(Seal, (seal) => seal.macLike(signature, purpose, text)).pipe(
     Effect.map((mac) => mac !== null && areEqual(mac, signature))
   )
 
 /**
- * Whether storage answers and has the schema that this program needs, and nothing stored was sealed with a key that this
- * process does not have. Otherwise a sentence that says what is wrong.
+ * Readiness: true if storage answers, has the schema that this program needs, and holds nothing sealed with a key that this
+ * process lacks. Otherwise a sentence that says what is wrong.
  */
 export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect.gen(function* () {
   const seal = yield* Seal
@@ -210,7 +210,7 @@ export const ready: Effect.Effect<true | string, never, Storage | Seal> = Effect
 const missing_key =
   "Something is sealed with a key that this host does not have: start it again with every seal key in use."
 
-/** The environments in which a carrier of this host can be asked. */
+/** The environments in which this host has a carrier to ask. */
 export const environments: Effect.Effect<ReadonlyArray<Environment>, never, CarrierAdapters> = Effect.map(
   CarrierAdapters,
   environmentsOf
@@ -233,8 +233,8 @@ const noCarriers = (environment: Environment): string =>
   `This program has no ${environment} carriers: quote requests with this key end without quotes, unless another program with its own carriers serves the same storage.`
 
 /**
- * Whether somebody can call in live though this host has no carrier to ask there: a live key is in force, or callers
- * without a key act there. What they start ends without a quote.
+ * Whether someone can call in live although this host has no live carrier: with a live key, or without a key if keyless
+ * callers act in live. Requests that they start end without a quote.
  */
 export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, Services> = Effect.gen(function* () {
   if ((yield* environments).includes("live")) return false
@@ -243,8 +243,7 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
 })
 
 /**
- * Ends all waiting reads with what they have, and from now on every read without waiting: the process is about to stop.
- *
- * There is no way back.
+ * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
+ * process is about to stop; it cannot be undone.
  */
 export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(Waiters, (waiters) => waiters.stop)

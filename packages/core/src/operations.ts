@@ -234,7 +234,7 @@ export const listSandboxScenarios = Operation.make({
   run: () => Effect.succeed(Json.encode(catalogue))
 })
 
-/** Selects the scenario of the starts that name none (api.md, POST /v1/sandbox/scenarios). */
+/** Selects the scenario for starts that name none (api.md, POST /v1/sandbox/scenarios). */
 export const selectScenario = Operation.make({
   name: "select_scenario",
   summary: "Select a scenario",
@@ -267,7 +267,7 @@ export const advanceTime = Operation.make({
   run: (call, { seconds }) => Effect.flatMap(Sandbox, (sandbox) => sandbox.advanceTime(call, seconds))
 })
 
-/** Lets every active quote of the sandbox expire. */
+/** Expires every active quote of the sandbox. */
 export const forceExpiry = Operation.make({
   name: "force_expiry",
   summary: "Force quotes to expire",
@@ -283,7 +283,7 @@ export const forceExpiry = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.forceExpiry(call))
 })
 
-/** Sends the sandbox's events again. */
+/** Replays the sandbox's events. */
 export const replayEvents = Operation.make({
   name: "replay_events",
   summary: "Replay the sandbox's events",
@@ -301,7 +301,7 @@ export const replayEvents = Operation.make({
     Effect.flatMap(Sandbox, (sandbox) => sandbox.replayEvents(call, scenario))
 })
 
-/** Empties the sandbox. */
+/** Resets the sandbox: removes all its data. */
 export const resetSandbox = Operation.make({
   name: "reset_sandbox",
   summary: "Reset the sandbox",
@@ -317,7 +317,7 @@ export const resetSandbox = Operation.make({
   run: (call) => Effect.flatMap(Sandbox, (sandbox) => sandbox.reset(call))
 })
 
-/** Every operation: the table of contents of the interface. */
+/** Every operation of the API. */
 export const operations = [
   getCapabilities,
   startQuoteRequest,

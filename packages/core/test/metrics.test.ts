@@ -15,9 +15,9 @@ const measured = Effect.map(Metric.snapshot, (metrics) =>
 
 const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, new Map())
 
-describe("what the core measures", () => {
+describe("the metrics of the core", () => {
   tale(
-    "are the attempts by outcome, and the limits that were reached",
+    "count the attempts by outcome, and the reached limits",
     () =>
       apart(
         Effect.gen(function* () {
@@ -48,7 +48,7 @@ describe("what the core measures", () => {
   )
 
   tale(
-    "are the jobs that a runner takes, and how late the oldest one is that it has not taken yet",
+    "count the claimed jobs, and time the oldest one that is not claimed",
     () =>
       apart(
         Effect.gen(function* () {

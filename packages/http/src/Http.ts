@@ -7,20 +7,20 @@ import * as Server from "./host/Server.ts"
 
 export { CannotListen } from "./host/Server.ts"
 
-/** The API inside somebody else's server. */
+/** Settings of the API inside an existing server. */
 export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}
 
-/** The API as a server of its own. */
+/** Settings of the API with its own server. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
-  /** The address that callers use; the bound one where it is left out. */
+  /** The address that callers use; by default the bound one. */
   readonly base_url?: string
 }
 
 /**
- * The API as a handler for a `node:http` or Express server that exists already.
+ * The API as a handler for an existing `node:http` or Express server.
  *
- * It reads bodies itself, and takes the `request.body` of a body parser that stands before it. When the scope ends, what still runs is broken off;
- * `close` and `idle` make it gentler.
+ * It reads bodies itself, or takes `request.body` from a body parser that runs before it. When the scope closes, running requests are interrupted. To
+ * stop gracefully, use `close` and `idle` first.
  */
 export const handler = Effect.fnUntraced(function* <R>(
   given: HandlerSettings<R>
@@ -35,17 +35,17 @@ export const handler = Effect.fnUntraced(function* <R>(
   })
 })
 
-/** The host that listens, with the address that it is bound to. */
+/** The listening host, with its bound address. */
 export class Host extends Context.Service<
   Host,
   { readonly host: string; readonly port: number; readonly base_url: string }
 >()("@quotewire/http/Host") {}
 
 /**
- * Serves the API until its scope ends, and then stops within ten seconds.
+ * Serves the API until its scope closes, then stops within ten seconds.
  *
- * Stopping: no new connections, waiting reads are woken, running requests finish, those that do not within the grace
- * are answered with `service_unavailable`, and the connections end, each with its next answer or after a moment.
+ * Stopping accepts no new connections and returns pending long polls at once. Running requests finish; those that exceed the
+ * grace period are answered with `service_unavailable`. Each connection ends with its next answer or after a moment.
  */
 export const layer = <R>(settings: Settings<R>): Layer.Layer<Host, Server.CannotListen, Api.Services<R>> =>
   Layer.effect(Host, serve(settings))

@@ -5,8 +5,8 @@ import { Effect, Layer } from "effect"
 import { Digest, Mac, type SecureRandom } from "effect/crypto"
 
 /**
- * AES-256-GCM and HMAC in the calling thread: for the short texts that are sealed here, a thread pool costs more than it
- * gives, and so does every copy of their bytes.
+ * AES-256-GCM and HMAC, synchronously: for the short texts that are sealed here a thread pool costs more than it saves, and
+ * so does every copy of their bytes.
  */
 const textCrypto: TextCrypto.TextCrypto["Service"] = {
   keyed: (keys) => {
@@ -38,7 +38,7 @@ const encrypt = (key: KeyObject, nonce: Uint8Array, purpose: string, text: strin
 
 const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null => {
   const bytes = Buffer.from(sealed, "base64")
-  // Of the spellings that decode to the same bytes only the one that `encrypt` writes counts.
+  // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
   if (bytes.length < TextCrypto.nonce_bytes + tag_bytes || bytes.toString("base64") !== sealed) return null
   const end = bytes.length - tag_bytes
   const decipher = createDecipheriv(cipher_name, key, bytes.subarray(0, TextCrypto.nonce_bytes), mode)
@@ -46,7 +46,7 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
     .setAuthTag(bytes.subarray(end))
   const text = decipher.update(bytes.subarray(TextCrypto.nonce_bytes, end))
   try {
-    // It throws only where the tag does not match.
+    // Throws only if the tag does not match.
     decipher.final()
     return text.toString()
   } catch {
@@ -57,7 +57,7 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
 
 const nameOf = ({ name }: Pick<Digest.Algorithm, "name">): string => name.toLowerCase().replace("-", "")
 
-/** Digests in one call: each request's key is hashed, and a hash object that lives for one text costs twice as much. */
+/** Digests in one call, because the key of each request is hashed and a hash object for one text costs twice as much. */
 const digest: Digest.Digest["Service"] = {
   digest: (algorithm, data) => Effect.sync(() => new Uint8Array(hash(nameOf(algorithm), data, "buffer"))),
   digestHex: (algorithm, data) => Effect.sync(() => hash(nameOf(algorithm), data, "hex"))
@@ -66,7 +66,7 @@ const digest: Digest.Digest["Service"] = {
 const hmac = (name: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array =>
   new Uint8Array(createHmac(nameOf({ name }), key).update(data).digest())
 
-/** The cryptography that the core needs, on `node:crypto`. */
+/** The cryptography of the core, implemented with `node:crypto`. */
 export const layer: Layer.Layer<Digest.Digest | Mac.Mac | SecureRandom.SecureRandom | TextCrypto.TextCrypto> =
   Layer.mergeAll(
     Layer.succeed(TextCrypto.TextCrypto, textCrypto),

@@ -5,7 +5,7 @@ export * as Page from "./documents/Page.ts"
 export * as Http from "./Http.ts"
 export * as Answer from "./host/Answer.ts"
 export * as Api from "./host/Api.ts"
-// Beside `ClientAddress.TrustedProxies`, since declarations that TypeScript writes cannot name a type through a namespace.
+// Exported beside `ClientAddress.TrustedProxies`, because generated declarations cannot name a type through a namespace.
 export type { TrustedProxies } from "./host/ClientAddress.ts"
 export * as ClientAddress from "./host/ClientAddress.ts"
 export * as Handler from "./host/Handler.ts"

@@ -9,7 +9,7 @@ import * as Wire from "./support/wire.ts"
 const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewire.dev"))
 
 describe("answers", () => {
-  it.live("carry the bytes of the operation with their exact length", () =>
+  it.live("have the operation's bytes with their exact length", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start()
       const answer = yield* send("GET", "/v1/things/th_1")
@@ -30,7 +30,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("name what was made, and say when they are a repeat", () =>
+  it.live("name the created resource, and say if they are a replay", () =>
     Effect.gen(function* () {
       const { notes, send } = yield* start()
       const make = send("POST", "/v1/things", { json: { name: "a" }, headers: { "idempotency-key": "k1" } })
@@ -78,7 +78,7 @@ describe("answers", () => {
     })
   )
 
-  it.live("of a defect tell nothing of what is inside", () =>
+  it.live("to a defect reveal nothing internal", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("DELETE", "/v1/things/th_1")

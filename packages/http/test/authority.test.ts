@@ -82,7 +82,7 @@ const startWith = (send: Send, key: string, request_key: string) =>
 
 describe("over HTTP", () => {
   for (const kind of kinds) {
-    it.live(`a ${kind} key is let in where the table says so, and is forbidden everything else`, () =>
+    it.live(`a ${kind} key may call what the table allows, and nothing else`, () =>
       Effect.gen(function* () {
         const { keys, send } = yield* start({ operations })
         assert.deepStrictEqual(
@@ -95,7 +95,7 @@ describe("over HTTP", () => {
     )
   }
 
-  it.live("nobody calls anything without a key, or with a key that is not right", () =>
+  it.live("nothing can be called without a key, or with a wrong one", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const key of [null, "", `${keys.server.slice(0, -1)}-`]) {
@@ -147,7 +147,7 @@ describe("Read-Handle", () => {
     })
   )
 
-  it.live("is neither given to a server key nor asked of it, and the repeat of a start returns the same", () =>
+  it.live("is neither returned to nor required from a server key, and a repeated start returns the same one", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const started = yield* startWith(send, keys.server, "server")
@@ -164,7 +164,7 @@ describe("Read-Handle", () => {
 })
 
 describe("pages of allowed origins", () => {
-  it.live("reach what a widget key can call, and nothing else", () =>
+  it.live("can call what a widget key can call, and nothing else", () =>
     Effect.gen(function* () {
       const origin = "https://shop.example"
       const { keys, send } = yield* start({ operations, cors_origins: [origin] })

@@ -65,8 +65,8 @@ const closed = (socket: Socket | undefined) =>
   Effect.promise(async () => socket?.closed === false && (await once(socket, "close")))
 const answersIn = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0
 
-describe("requests that are sent before the answers are read", () => {
-  it.live("are answered a few at a time, all of them and in their order", () =>
+describe("pipelined requests whose answers are not read", () => {
+  it.live("are answered a few at a time, all of them in order", () =>
     Effect.gen(function* () {
       const { port, noted, open } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -82,7 +82,7 @@ describe("requests that are sent before the answers are read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 
-  it.live("end with a caller that hangs up, also behind an answer that is not there yet", () =>
+  it.live("end when the caller hangs up, also behind a pending answer", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()
       const wire = yield* Wire.open(port)
@@ -93,7 +93,7 @@ describe("requests that are sent before the answers are read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(5_000))
   )
 
-  it.live("are answered before one behind them is refused", () =>
+  it.live("are answered before a refusal of a later one", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { port } = yield* start({ routes: routesOf({ started: 0 }, Deferred.await(gate), Effect.void) })
@@ -107,8 +107,8 @@ describe("requests that are sent before the answers are read", () => {
   )
 })
 
-describe("answers that nobody reads", () => {
-  it.live("end their connection after a time, and few of them are made", () =>
+describe("unread answers", () => {
+  it.live("close their connection after a time, and few of them are made", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
         answer_timeout_ms: 300,
@@ -120,7 +120,7 @@ describe("answers that nobody reads", () => {
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 
-  it.live("end their connection where the caller has closed its side", () =>
+  it.live("close their connection if the caller has closed its side", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ answer_timeout_ms: 300 })
       const socket = yield* sendUnread(port, get("/large"))
@@ -129,7 +129,7 @@ describe("answers that nobody reads", () => {
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 
-  it.live("do not end a connection whose answer is not there yet", () =>
+  it.live("do not close a connection whose answer is still pending", () =>
     Effect.gen(function* () {
       const { port, noted, sockets, open } = yield* serving({ answer_timeout_ms: 100 })
       const wire = yield* Wire.open(port)
@@ -143,7 +143,7 @@ describe("answers that nobody reads", () => {
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 
-  it.live("end the connections that are owed the most where all are owed too much", () =>
+  it.live("close the connections with the most unread bytes if there are too many in all", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* serving({ max_owed_bytes: 4 * large.length })
       yield* sendUnread(port, get("/large"))
@@ -161,7 +161,7 @@ describe("answers that nobody reads", () => {
 })
 
 describe("large answers", () => {
-  it.live("are sent whole", () =>
+  it.live("are sent completely", () =>
     Effect.gen(function* () {
       const { port } = yield* serving()
       const response = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/large`))
@@ -172,8 +172,8 @@ describe("large answers", () => {
   )
 })
 
-describe("a connection that was refused", () => {
-  it.live("ends, also where the caller keeps its side open", () =>
+describe("a refused connection", () => {
+  it.live("ends, even if the caller keeps its side open", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {})

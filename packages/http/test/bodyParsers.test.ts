@@ -80,7 +80,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a body is refused for what the caller did, as without one", () =>
+  it.live("a body is refused like without one", () =>
     Effect.gen(function* () {
       const everything = express().use(express.json({ limit: "1mb", strict: false }), express.urlencoded())
       const { send, logged } = yield* start(expressBehind(everything))
@@ -112,7 +112,7 @@ describe("behind a body parser", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("a carrier's callback needs the bytes that were signed", () =>
+  it.live("a carrier's callback needs the signed bytes", () =>
     Effect.gen(function* () {
       const bytes = '{ "a": 1.0 }'
       const raw = yield* start(expressBehind(express.raw({ type: json })))

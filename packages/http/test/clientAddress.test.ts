@@ -60,7 +60,7 @@ describe("the address that a caller is counted by", () => {
     assert.strictEqual(addressOf({ headers, socket: { remoteAddress: remote } }), is)
   })
 
-  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be told by trusting %s", (trust) => {
+  it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be found by trusting %s", (trust) => {
     assert.isNull(ClientAddress.readTrusted(trust))
   })
 })

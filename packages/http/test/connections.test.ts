@@ -16,7 +16,7 @@ const eventually = (isTrue: () => boolean) =>
   Effect.sleep(10).pipe(Effect.repeat({ until: isTrue }), Effect.timeout(3_000), Effect.orDie)
 
 describe("connections", () => {
-  it.live("are never more than the host allows: one more is closed, and let in when another has gone", () =>
+  it.live("are bounded: one more is closed, and accepted when another has gone", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ connections: 2 })
       const get = head(keys, "GET /v1/things/thing_1")
@@ -61,7 +61,7 @@ describe("large bodies", () => {
     }).pipe(Effect.scoped, Effect.timeout(10_000))
   )
 
-  it.live("reach a caller that sends everything before it listens", () =>
+  it.live("are refused with an answer that reaches a caller that sends everything before it reads", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {
@@ -72,7 +72,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("of just the limit are read", () =>
+  it.live("of exactly the limit are read", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const json = '{"name":"a"}'
@@ -87,7 +87,7 @@ describe("large bodies", () => {
     })
   )
 
-  it.live("are announced by careful callers, who are told before they send", () =>
+  it.live("are refused before they are sent if the caller asks first", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const refused = yield* Wire.open(port)
@@ -103,7 +103,7 @@ describe("large bodies", () => {
 })
 
 describe("connections", () => {
-  it.live("go on after a small body that nobody read", () =>
+  it.live("stay open after a small unread body", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const wire = yield* Wire.open(port)
@@ -113,7 +113,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that break off in a body leave nothing behind", () =>
+  it.live("that break during a body leave nothing behind", () =>
     Effect.gen(function* () {
       const { keys, notes, port, send } = yield* start()
       const wire = yield* Wire.open(port)
@@ -137,7 +137,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that bring their request too slowly are answered and closed", () =>
+  it.live("that send their request too slowly are answered and closed", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -164,7 +164,7 @@ describe("broken requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(10_000))
   )
 
-  it.live("whose body does not come are answered once", () =>
+  it.live("whose body does not arrive are answered once", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start({ request_timeout_ms: 300 })
       const wire = yield* Wire.open(port)
@@ -175,7 +175,7 @@ describe("broken requests", () => {
     }).pipe(Effect.scoped, Effect.timeout(10_000))
   )
 
-  it.live("with a whole address as their target are read", () =>
+  it.live("with a full URL as their target are accepted", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* start()
       const text = yield* Wire.exchange(
@@ -188,15 +188,15 @@ describe("broken requests", () => {
 })
 
 describe("starting", () => {
-  it.live("at a port that is taken fails with one sentence", () =>
+  it.live("on a port in use fails with one sentence", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const error = yield* Effect.flip(start({ port }))
-      assert.match(error.message, /^Cannot listen at port \d+: .*EADDRINUSE/)
+      assert.match(error.message, /^Cannot listen on port \d+: .*EADDRINUSE/)
     })
   )
 
-  it.live("gives the port back where it is broken off after it was taken", () =>
+  it.live("frees the port if it is interrupted after binding", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(start())
       const never = operations.map((operation) => ({ ...operation, offered: Effect.interrupt }))
@@ -207,7 +207,7 @@ describe("starting", () => {
 })
 
 describe("stopping", () => {
-  it.live("wakes the waiting reads, answers them and closes", () =>
+  it.live("wakes pending long polls, answers them and closes", () =>
     Effect.gen(function* () {
       const woken = yield* Deferred.make<void>()
       const scope = yield* Scope.make()
@@ -226,7 +226,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("breaks off what does not end in time, and says so", () =>
+  it.live("interrupts what does not end in time, and says so", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { notes, send } = yield* start({ grace_ms: 100 }).pipe(Scope.provide(scope))
@@ -259,7 +259,7 @@ describe("stopping", () => {
     })
   )
 
-  it.live("answers what still comes on a connection that was idle, and ends that with the answer", () =>
+  it.live("answers a late request on an idle connection, and closes it with the answer", () =>
     Effect.gen(function* () {
       const stopping = yield* Deferred.make<void>()
       const scope = yield* Scope.make()

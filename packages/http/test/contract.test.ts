@@ -74,7 +74,7 @@ const listed: Readonly<Record<string, ReadonlyArray<string>>> = {
 const known = new Set<string>(operations.map(({ name }) => name))
 
 describe("the contract", () => {
-  it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s as it should", (name) => {
+  it.each(Object.keys(listed).filter((name) => known.has(name)))("lists the refusals of %s correctly", (name) => {
     // Every operation reads `Service-Version`, also those whose lists leave its refusal out.
     const wanted = new Set([...common, "invalid_version", ...(listed[name] ?? [])])
     assert.sameMembers([...codesOf(name)], [...wanted])
@@ -88,14 +88,14 @@ describe("the contract", () => {
     )
   })
 
-  it("says that a change of a subscription must change something, as the service does", () => {
+  it("says that a change of a subscription must change something, like the service", () => {
     const body = JsonNode.at(document, call("update_event_subscription"), "requestBody")
     const json = JsonNode.at(document, JsonNode.at(document, body, "content"), "application/json")
     assert.strictEqual(body.required, true)
     assert.strictEqual(JsonNode.at(document, json, "schema").minProperties, 1)
   })
 
-  it("shows an example of every body, and each fits its schema", () => {
+  it("shows a valid example of every body", () => {
     const wrong = calls.flatMap(({ part, path, method, call }) => {
       const pointer = `/${part}/${escaped(path)}/${method}`
       const answers = Object.entries(JsonNode.at(document, call, "responses")).filter(
@@ -118,7 +118,7 @@ describe("the contract", () => {
     )
   })
 
-  it("shows examples of parameters that fit their schemas", () => {
+  it("shows valid examples of parameters", () => {
     const shown = calls.flatMap(({ path, call }) =>
       JsonNode.list(document, call, "parameters")
         .filter((parameter) => "example" in parameter)
@@ -130,7 +130,7 @@ describe("the contract", () => {
     }
   })
 
-  it("describes what is sent for every type of event, with its headers and the answers that it expects", () => {
+  it("describes the webhook of every event type, with its headers and the expected answers", () => {
     const webhooks = calls.filter(({ part }) => part === "webhooks")
     assert.deepStrictEqual(
       webhooks.map(({ path }) => path),
@@ -151,7 +151,7 @@ describe("the contract", () => {
     }
   })
 
-  it("names the header of waiting on every 429 and 503", () => {
+  it("lists the header Retry-After on every 429 and 503", () => {
     for (const { name, part, call } of calls.filter(({ part }) => part === "paths")) {
       const responses = JsonNode.at(document, call, "responses")
       for (const status of ["429", "503"]) {
@@ -161,7 +161,7 @@ describe("the contract", () => {
     }
   })
 
-  it("is right for a host that is mounted somewhere else", () => {
+  it("is correct for a host under a different path", () => {
     const text = JSON.stringify(document)
     assert.deepStrictEqual(document.servers, [{ url: base_url }])
     assert.notInclude(text, OpenApi.recorded_at)

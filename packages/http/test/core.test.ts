@@ -22,7 +22,7 @@ const calls = [
 ] as const
 
 describe("the operations of the core", () => {
-  it.live.each(calls)("%s %s answers %i as the document says", ([method, target, status]) =>
+  it.live.each(calls)("%s %s answers %i as documented", ([method, target, status]) =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const answer = yield* send(method, target)

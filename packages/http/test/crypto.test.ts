@@ -8,7 +8,7 @@ import { Digest, Mac, SecureRandom } from "effect/crypto"
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe("the cryptography of Node", () => {
-  it.effect("seals texts as the runtime's own does, so that one opens what the other has sealed", () =>
+  it.effect("seals texts like the runtime's own, so that each opens what the other has sealed", () =>
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       const keys = { aead: yield* random.randomBytes(32), mac: yield* random.randomBytes(32) }
@@ -33,7 +33,7 @@ describe("the cryptography of Node", () => {
     }).pipe(Effect.provide(NodeCrypto.layer))
   )
 
-  it.effect("signs as the runtime's own does", () =>
+  it.effect("signs like the runtime's own", () =>
     Effect.gen(function* () {
       const ours = yield* Mac.Mac
       const web = yield* Effect.provide(Mac.Mac, Mac.layerWebCrypto)

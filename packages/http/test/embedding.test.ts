@@ -17,7 +17,7 @@ const serving = Effect.fnUntraced(function* (handle: RequestListener) {
 })
 
 describe("embedding", () => {
-  it.live("serves inside a server that exists, and leaves other paths to it", () =>
+  it.live("serves inside an existing server, and leaves other paths to it", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({ operations, base_url: "https://api.quotewire.dev" })
       const address = yield* serving((request, response) =>
@@ -32,7 +32,7 @@ describe("embedding", () => {
   )
 
   for (const base_url of ["https://host.example/insurance", "https://host.example/insurance/"]) {
-    it.live(`names what was made below the path at which it is mounted: ${base_url}`, () =>
+    it.live(`names created resources below its mount path: ${base_url}`, () =>
       Effect.gen(function* () {
         const { server } = yield* makeKeys
         const { handle } = yield* Http.handler({ operations, base_url })
@@ -70,7 +70,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("takes origins as browsers write them", () =>
+  it.live("accepts origins as browsers write them", () =>
     Effect.gen(function* () {
       const { handle } = yield* Http.handler({
         operations,
@@ -96,7 +96,7 @@ describe("embedding", () => {
     ]
   }
 
-  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle when what it was given is answered: %s", (line) =>
+  it.live.each(["GET /now", "GET /soon", "POST /body"])("is idle when its requests are answered: %s", (line) =>
     Effect.gen(function* () {
       const { handle, idle } = yield* Http.handler(settings)
       const idleAfter = yield* Deferred.make<boolean>()
@@ -114,7 +114,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("has answered what it breaks off", () =>
+  it.live("has answered what it interrupts", () =>
     Effect.gen(function* () {
       const { handle, breakOff } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
@@ -131,7 +131,7 @@ describe("embedding", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.live("leaves a request alone that somebody else has answered, and answers those beside it", () =>
+  it.live("leaves a request alone that someone else has answered, and answers the others", () =>
     Effect.gen(function* () {
       const first = yield* Deferred.make<ServerResponse>()
       const answerFirst = () => Effect.runFork(Effect.map(Deferred.await(first), (response) => response.end("first")))

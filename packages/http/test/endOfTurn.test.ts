@@ -8,7 +8,7 @@ const written = () => {
 }
 
 describe("what is ready in one turn", () => {
-  it("is written when the turn ends, in its order", async () => {
+  it("is written when the turn ends, in order", async () => {
     const { items, write } = written()
     for (const item of [1, 2, 3]) write(item)
     expect(items).toEqual([])
@@ -19,7 +19,7 @@ describe("what is ready in one turn", () => {
     expect(items).toEqual([1, 2, 3, 4])
   })
 
-  it("waits for no more than seven others", async () => {
+  it("waits for at most seven others", async () => {
     const { items, write } = written()
     for (let item = 1; item <= 7; item++) write(item)
     expect(items).toEqual([])
@@ -30,7 +30,7 @@ describe("what is ready in one turn", () => {
     expect(items).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it("is written also behind one that cannot be", () => {
+  it("is written even if one before it fails", () => {
     const items: Array<number> = []
     const write = atEndOfTurn<number>((item) => {
       if (item === 3) throw new Error(`not ${item}`)

@@ -10,7 +10,7 @@ const conforms = Conforms.make(OpenApi.document(operations, "https://api.quotewi
 const report = { kind: "bug", summary: "A quote is missing", expected: "Three quotes", actual: "Two" }
 
 describe("feedback over HTTP", () => {
-  it.live("takes a report with 201, and tells what has become of it", () =>
+  it.live("accepts a report with 201, and returns its status", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       for (const key of [keys.server, keys.widget, keys.platform]) {
@@ -42,7 +42,7 @@ describe("feedback over HTTP", () => {
     })
   )
 
-  it.live("is not there where it is turned off, neither as a route nor in the document", () =>
+  it.live("has neither routes nor documentation if it is off", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations }, Layer.succeed(Feedback.TakesFeedback, false))
       assert.strictEqual((yield* send("POST", "/v1/feedback", { json: report })).status, 404)

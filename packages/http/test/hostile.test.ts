@@ -125,7 +125,7 @@ const bytesOf = (it: Case, keys: Keys): Uint8Array => {
 
 const isEnvelope = Schema.is(ApiError.ErrorEnvelope)
 
-describe("what a hostile caller sends", () => {
+describe("hostile input", () => {
   it.live.each(cases)("$what", (it) =>
     Effect.gen(function* () {
       const { keys, port, url } = yield* start()
@@ -149,7 +149,7 @@ describe("what a hostile caller sends", () => {
     })
   )
 
-  it.live("nesting without end in a call with an Idempotency-Key", () =>
+  it.live("endless nesting in a call with an Idempotency-Key", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const answer = yield* send("POST", "/v1/things", {

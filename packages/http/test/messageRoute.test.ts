@@ -33,7 +33,7 @@ const pages: MessageRoute.Origins = { allowed: ["https://a.example"], loopback: 
 const serve = (origins = pages) => start({ operations, routes: MessageRoute.make(echo, origins) })
 
 describe("an endpoint of messages", () => {
-  it.live("is handed the JSON of a body, the caller, and the headers that it reads", () =>
+  it.live("gets the JSON of a body, the caller, and its headers", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const headers = { "echo-topic": "ducks", "user-agent": "curl/8", "x-other": "x" }
@@ -62,7 +62,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("is told of a body that is not JSON in UTF-8, or is compressed, and answers it", () =>
+  it.live("gets a failure for a body that is compressed or not JSON in UTF-8, and answers it", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const json = { "content-type": "application/json" }
@@ -79,7 +79,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("is not asked where the key is wrong, nobody may call without one, or the body is too large", () =>
+  it.live("is not called with a wrong key, without a required key, or with too large a body", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serve()
       const wrong = ["x", `${keys.server}, y`]
@@ -96,7 +96,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("answers GET, HEAD, DELETE and a bare OPTIONS with 405", () =>
+  it.live("answers GET, HEAD, DELETE and a plain OPTIONS with 405", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       for (const method of ["GET", "HEAD", "DELETE", "OPTIONS"]) {
@@ -108,7 +108,7 @@ describe("an endpoint of messages", () => {
     })
   )
 
-  it.live("leaves what never became a message in the log, and nothing of callers whose key is wrong", () =>
+  it.live("logs requests without a message, and none with a wrong key", () =>
     Effect.gen(function* () {
       const calls: Array<FinishedCall.FinishedCall> = []
       const onFinishedCall = Layer.succeed(FinishedCall.OnFinishedCall, (call) => void calls.push(call))
@@ -135,7 +135,7 @@ describe("pages, of an endpoint of messages,", () => {
   const statusOf = (host: Pick<TestHost, "send">, origin: string) =>
     Effect.map(host.send("POST", path, { json: 1, headers: { origin } }), ({ status }) => status)
 
-  it.live("are refused with 403, those of this machine too, where their origin is not allowed", () =>
+  it.live("are refused with 403 if their origin is not allowed, also pages of this machine", () =>
     Effect.gen(function* () {
       const host = yield* serve()
       for (const origin of [
@@ -152,7 +152,7 @@ describe("pages, of an endpoint of messages,", () => {
     })
   )
 
-  it.live("of this machine may call from any port where the host says so", () =>
+  it.live("of this machine may call from any port if the host allows it", () =>
     Effect.gen(function* () {
       const host = yield* serve({ allowed: [], loopback: true })
       for (const origin of [
@@ -169,7 +169,7 @@ describe("pages, of an endpoint of messages,", () => {
     })
   )
 
-  it.live("of an allowed origin are let in by a preflight, and can read what they are answered", () =>
+  it.live("of an allowed origin pass a preflight, and can read the answers", () =>
     Effect.gen(function* () {
       const { send } = yield* serve()
       const origin = "https://a.example"

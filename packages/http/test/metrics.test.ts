@@ -41,7 +41,7 @@ const it_measures = (name: string, body: Effect.Effect<void, unknown, Effect.Ser
 
 describe("the metrics of a host", () => {
   it_measures(
-    "count its answers by operation and status, those to strangers and to unknown paths too, and time them",
+    "count its answers by operation and status, also for unknown callers and paths, and time them",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const sent: ReadonlyArray<readonly [string, string, SendOptions?]> = [
@@ -82,7 +82,7 @@ describe("the metrics of a host", () => {
   )
 
   it_measures(
-    "say what the process uses, and stand on no other path",
+    "show what the process uses, and are on no other path",
     Effect.gen(function* () {
       const { host, base_url } = yield* measured
       const samples = yield* scrape(base_url)
@@ -103,7 +103,7 @@ const probe = Route.make("GET", "/probe", () =>
 )
 
 describe("a host", () => {
-  it.live("makes no span where nobody traces, and one for each request where somebody does", () =>
+  it.live("makes no span without a tracer, and one for each request with one", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = Tracer.make({
@@ -123,8 +123,8 @@ describe("a host", () => {
   )
 })
 
-describe("a hook of a host that throws", () => {
-  it.live("has a line in the log, and calls are answered all the same", () =>
+describe("a host's hook that throws", () => {
+  it.live("is logged, and calls are still answered", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make(({ cause, message }) => lines.push(`${message} ${Cause.pretty(cause)}`))

@@ -29,7 +29,7 @@ describe("the OpenAPI document", () => {
     })
   )
 
-  it("says where each part of an input travels", () => {
+  it("says where each part of an input is sent", () => {
     const get = at("paths", "/v1/things/{id}", "get")
     assert.deepInclude(get, { operationId: "get_thing", tags: ["Things"] })
     assert.deepStrictEqual(at("paths", "/v1/things/{id}", "get", "parameters"), [
@@ -56,7 +56,7 @@ describe("the OpenAPI document", () => {
     assert.deepInclude(body, { required: ["name"], additionalProperties: false })
   })
 
-  it("shows a schema as its annotation says", () => {
+  it("shows a schema as annotated", () => {
     const schema = ["requestBody", "content", "application/json", "schema", "properties", "application"]
     assert.deepStrictEqual(at("paths", "/v1/things", "post", ...schema), {
       description: "Free facts",
@@ -65,7 +65,7 @@ describe("the OpenAPI document", () => {
     })
   })
 
-  it("names every refusal of an operation, with an example that is one", () => {
+  it("lists every refusal of an operation, with an example", () => {
     const responses = at("paths", "/v1/things", "post", "responses")
     assert.sameMembers(Object.keys(Predicate.isObject(responses) ? responses : {}), [
       "201",

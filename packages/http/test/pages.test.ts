@@ -12,7 +12,7 @@ const destinations: Record<string, Quotewire.Destination> = {
 }
 
 describe("pages", () => {
-  it.live("of error codes open for every code", () =>
+  it.live("of error codes exist for every code", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       const index = yield* send("GET", "/docs/v1/errors", { key: null })
@@ -44,7 +44,7 @@ describe("pages", () => {
     })
   )
 
-  it("take texts and numbers as they are, and nothing as markup", () => {
+  it("insert texts and numbers unchanged, and never as markup", () => {
     assert.strictEqual(
       Page.html`<b>${"<&>\"'"}${3}${[Page.html`<i>`]}</b>`.html,
       "<b>&#60;&#38;&#62;&#34;&#39;3<i></b>"
@@ -55,7 +55,7 @@ describe("pages", () => {
 const readBody = async (response: Response) => new Uint8Array(await response.arrayBuffer())
 
 describe("the reference", () => {
-  it.live("is drawn by a script of the host's own, and may ask nobody else", () =>
+  it.live("is rendered by a script of the host, and may call no other host", () =>
     Effect.gen(function* () {
       const { send, url } = yield* start()
       const page = yield* send("GET", "/docs", { key: null })
@@ -82,7 +82,7 @@ describe("the reference", () => {
     })
   )
 
-  it.live("is not sent again to who has it", () =>
+  it.live("is not sent again to a caller that has it", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       for (const path of ["/docs", "/openapi.json"]) {
@@ -98,7 +98,7 @@ describe("the reference", () => {
     })
   )
 
-  it.effect("without Scalar is a page that runs nothing and leaves nothing out", () =>
+  it.effect("is a complete static page without Scalar", () =>
     Effect.gen(function* () {
       const document = OpenApi.document(operations, "https://api.quotewire.dev")
       const [route, ...others] = Reference.routes(() => document, null)
@@ -137,7 +137,7 @@ const dead: Quotewire.Destination = {
 }
 
 describe("other routes", () => {
-  it.live("tell whether the host lives and is ready", () =>
+  it.live("report whether the host lives and is ready", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ ready: Effect.succeed(false) })
       assert.strictEqual((yield* send("GET", "/health/live", { key: null })).status, 200)
@@ -157,7 +157,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("give carriers' callbacks on, byte by byte", () =>
+  it.live("pass on carriers' callbacks byte by byte", () =>
     Effect.gen(function* () {
       const received: Array<string> = []
       const { send } = yield* start({
@@ -179,7 +179,7 @@ describe("other routes", () => {
     })
   )
 
-  it.live("that fail are answered as a defect, also where their headers cannot be written", () =>
+  it.live("that fail are answered like a defect, also if their headers are invalid", () =>
     Effect.gen(function* () {
       const { send } = yield* start({
         routes: [
@@ -208,7 +208,7 @@ describe("browsers", () => {
     headers: { origin: from, "access-control-request-method": method }
   })
 
-  it.live("reach what a widget key can call, from allowed origins", () =>
+  it.live("can call what a widget key can call, from allowed origins", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ cors_origins: [origin] })
       const open = yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))
@@ -227,7 +227,7 @@ describe("browsers", () => {
     })
   )
 
-  it.live("reach nothing where no origin is allowed", () =>
+  it.live("can call nothing if no origin is allowed", () =>
     Effect.gen(function* () {
       const { send } = yield* start()
       assert.strictEqual((yield* send("OPTIONS", "/v1/things/th_1", preflight("GET"))).status, 404)

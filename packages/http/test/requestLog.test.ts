@@ -21,7 +21,7 @@ const told = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   )
 
 describe("the request log over HTTP", () => {
-  it.live("has every request of a valid key, those that fit no route or method or are too large as well", () =>
+  it.live("has every request with a valid key, also without a matching route or method, or with too large a body", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* start({ operations })
       const answers = [
@@ -55,7 +55,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("says which program called, and nothing of requests whose key is wrong or missing", () =>
+  it.live("shows which program called, and nothing of requests with a wrong or missing key", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations })
       const strangers = [
@@ -77,7 +77,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("has no user agent of a caller that sends none", () =>
+  it.live("has no user agent if the caller sends none", () =>
     Effect.gen(function* () {
       const { keys, port, send } = yield* start({ operations })
       const head = `Host: x\r\nAuthorization: Bearer ${keys.server}\r\nConnection: close\r\n\r\n`
@@ -88,7 +88,7 @@ describe("the request log over HTTP", () => {
     })
   )
 
-  it.live("is not there where it is turned off, neither as a route nor in the document", () =>
+  it.live("has neither routes nor documentation if it is off", () =>
     Effect.gen(function* () {
       const { send } = yield* start({ operations }, Layer.succeed(RequestLog.KeepsRequestLog, false))
       for (const path of ["/v1/requests", "/v1/requests/req_x"]) {

@@ -13,7 +13,7 @@ const versionOf = ({ headers, status }: Pick<TestAnswer, "headers" | "status">) 
 const named = (date: string) => ({ headers: { "service-version": date } })
 
 describe("Service-Version", () => {
-  it.live("chooses the revision of one answer, and of a refusal; a 404 is told in the newest", () =>
+  it.live("selects the revision of an answer and of a refusal; a 404 is in the newest", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serving
       const told = (target: string, options = {}) =>
@@ -29,7 +29,7 @@ describe("Service-Version", () => {
     })
   )
 
-  it.live("that is empty, repeated or not served is refused with those that are, newest first", () =>
+  it.live("that is empty, repeated or not served is refused with the served ones, newest first", () =>
     Effect.gen(function* () {
       const { keys, port } = yield* serving
       const head = `GET /v1/sandbox HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.server}\r\nConnection: close\r\n`
@@ -50,7 +50,7 @@ describe("Service-Version", () => {
     })
   )
 
-  it.live("is in the document on every operation: the served ones, not required, and on every answer", () =>
+  it.live("is documented on every operation, optional, with the served ones, and on every answer", () =>
     Effect.gen(function* () {
       const { send } = yield* serving
       const document = JSON.parse((yield* send("GET", "/openapi.json")).text)

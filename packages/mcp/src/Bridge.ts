@@ -6,18 +6,18 @@ import * as JsonRpc from "./JsonRpc.ts"
 import type { Settings as PipeSettings } from "./Pipe.ts"
 import * as Protocol from "./Protocol.ts"
 
-/** Which host stands behind a bridge, and as whom to call it. */
+/** The host behind a bridge, and the key to call it with. */
 export interface Settings {
-  /** The host's address, without a slash at the end. */
+  /** The host's address, without a trailing slash. */
   readonly base_url: string
   /** The key to call with; null calls without one. */
   readonly key: string | null
 }
 
-/** How long a host may take to answer, in milliseconds; a sandbox's longest advance takes less. */
+/** How long a host may take to answer, in milliseconds. The longest advance of a sandbox takes less. */
 const answer_ms = 120_000
 
-/** Answers a program at the other end of a pipe with what a host answers over HTTP. */
+/** Answers a program at the other end of a pipe by calling a host over HTTP. */
 export const make: (
   settings: Settings
 ) => Effect.Effect<PipeSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> = Effect.fnUntraced(
@@ -57,7 +57,7 @@ export const make: (
 const readEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(ApiError.ErrorEnvelope))
 const readAnswer = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ jsonrpc: Schema.Literal("2.0") })))
 
-/** A message is passed on as it is; everything else that a host or what is in front of it answers becomes one. */
+/** Passes a message on. Anything else that the host, or a proxy before it, answers becomes an error message. */
 const answerOf = (id: JsonRpc.Id, status: number, text: string): string => {
   if (Option.isSome(readAnswer(text))) return text.replaceAll(/[\r\n]/g, " ")
   return Option.match(readEnvelope(text), {

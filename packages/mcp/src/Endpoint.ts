@@ -5,55 +5,55 @@ import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 import * as Session from "./Session.ts"
 
-/** Where the endpoint stands. */
+/** The path of the endpoint. */
 export const path = "/v1/mcp"
 
-/** What a host has read of a `POST`: who sends it, and its body. */
+/** A `POST` as its host has read it: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
-  /** Where the documentation stands, without a slash at the end. */
+  /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
-  /** How the request came in, as far as its host knows. */
+  /** How the request came in, for the request log. */
   readonly via: FinishedCall.Transport
-  /** The `request_headers`, by their names in lower case; null where one was not sent. */
+  /** The `request_headers`, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON; a failure where it is none. */
+  /** The body as JSON; a failure if it is not JSON. */
   readonly body: Result.Result<unknown, unknown>
 }
 
-/** The answer to it: JSON-RPC as text, or null for no body, and what HTTP is to say with it. */
+/** The answer: JSON-RPC as text, or null for no body, with the status and headers for HTTP. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | null
 }
 
-/** What an endpoint needs to know beyond its server. */
+/** Settings of an endpoint besides those of its server. */
 export interface Settings<R> extends Server.Settings<R> {
-  /** Signs text, so that every host knows it again. */
+  /** Signs text, so that every host can verify it. */
   readonly sign: (text: string) => Effect.Effect<string, never, R>
   readonly isSigned: (text: string, signature: string) => Effect.Effect<boolean, never, R>
 }
 
-/** The agent endpoint without its wire: a host reads the requests and sends the answers. */
+/** The agent endpoint without HTTP: a host reads the requests and sends the answers. */
 export interface Endpoint<out R> {
-  /** The paths to serve: some programs put a slash at the end. */
+  /** The paths to serve. Some programs add a slash at the end. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
   /** The headers of MCP that the endpoint reads. */
   readonly request_headers: ReadonlyArray<string>
   /** The headers of MCP that it sends. */
   readonly answer_headers: ReadonlyArray<string>
-  /** What other methods than `POST` are answered. */
+  /** The answer to other methods than `POST`. */
   readonly only_post: string
   /**
    * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
    *
-   * It fails where the caller is not let in after all.
+   * It fails if the caller is not admitted after all.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
 
-/** The agent endpoint (api.md, Agent endpoint): it keeps nothing between two requests. */
+/** The agent endpoint (api.md, Agent endpoint). It is stateless between requests. */
 export const make = <R>(settings: Settings<R>): Endpoint<R> => {
   const answerOne = messageWith(settings)
   const answerBatch = batchWith(answerOne)
@@ -88,7 +88,7 @@ const messageWith = <R>(settings: Settings<R>) => {
     if (claim === null) return null
     return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
   })
-  /** Who the client of the era of handshakes says that it is: when it introduces itself, or in its session. */
+  /** The client of the legacy era: from `initialize`, or from its session. */
   const clientIn = (posted: Posted, message: JsonRpc.Message) => {
     if (message.method === "initialize") return Effect.succeed(Protocol.clientOf(message.params.clientInfo))
     return clientOf(posted.headers["mcp-session-id"] ?? null)
@@ -112,13 +112,13 @@ const messageWith = <R>(settings: Settings<R>) => {
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
     if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
-    // The operation of a tool has noted the call itself.
+    // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
     return yield* noted(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
   })
 }
 
-/** Answers the messages of a batch side by side. Each is a request of its own, in the request log too. */
+/** Answers the messages of a batch concurrently. Each counts as its own request, also in the request log. */
 const batchWith = <R>(
   answer: (posted: Posted, message: JsonRpc.Message) => Effect.Effect<Reply, ApiError.ApiError, R>
 ) =>
@@ -143,7 +143,7 @@ const note = (
   error_code: ApiError.ErrorCode | null
 ) => Pipeline.note({ request_id, credentials, via, error_code })
 
-/** What the request log calls a refusal of the protocol itself, which has codes of its own; null for an answer. */
+/** The error code in the request log for a refusal of the protocol itself; null for an answer. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>
   status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
@@ -160,7 +160,7 @@ const routingHeaders = ({ headers }: Posted): Protocol.RoutingHeaders => ({
   name: headers["mcp-name"] ?? null
 })
 
-/** Errors of a method are answered with 200 (api.md, Agent endpoint); modern clients tell an unknown one by 404. */
+/** The HTTP status of a method's error: 200 (api.md, Agent endpoint), but 404 for an unknown method in modern revisions. */
 const statusOf = (era: Protocol.Era, { code }: JsonRpc.RpcError): number =>
   era === "modern" && code === JsonRpc.codes.method_not_found ? 404 : 200
 

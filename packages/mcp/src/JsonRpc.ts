@@ -1,12 +1,12 @@
 import { Predicate, Result } from "effect"
 
-/** What names a request in its answer. */
+/** Identifies a request in its answer. */
 export type Id = string | number
 
 /** The members of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A request or a notification. An endpoint that asks nothing takes no answers. */
+/** A request or a notification. The endpoint sends no requests, so it accepts no answers. */
 export interface Message {
   /** Null for a notification, which is not answered. */
   readonly id: Id | null
@@ -14,7 +14,7 @@ export interface Message {
   readonly params: Fields
 }
 
-/** The codes of JSON-RPC 2.0, those that MCP adds, and our own for callers that are not let in where there is no HTTP. */
+/** The codes of JSON-RPC 2.0, those of MCP, and our own for callers that are not admitted over a transport without HTTP. */
 export const codes = {
   parse_error: -32700,
   invalid_request: -32600,
@@ -26,14 +26,14 @@ export const codes = {
   unsupported_version: -32022
 } as const
 
-/** An error of the protocol: the message was not understood. Refusals of the service are results instead. */
+/** An error of the protocol: the message was not understood. Refusals by the service are results instead. */
 export interface RpcError {
   readonly code: (typeof codes)[keyof typeof codes]
   readonly message: string
   readonly data?: unknown
 }
 
-/** A message that cannot be answered, under the id that it has, if it has one. */
+/** The error of a message that cannot be answered, with its id if it has one. */
 export interface Unreadable {
   readonly id: Id | null
   readonly error: RpcError
@@ -46,10 +46,10 @@ export const parse = (text: string, hasBatches: boolean): Result.Result<Message 
 const parseJson = (text: string): Result.Result<unknown, Unreadable> =>
   Result.try({ try: (): unknown => JSON.parse(text), catch: (): Unreadable => notJson })
 
-/** The answer to what is not JSON. */
+/** The error of text that is not JSON. */
 export const notJson: Unreadable = { id: null, error: { code: codes.parse_error, message: "This is not valid JSON." } }
 
-/** Messages in one body, each read by itself. */
+/** The messages of one body, each parsed separately. */
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
 
 /** Reads a JSON value as one message or, where they are served, as a batch, whose messages are read one by one. */
@@ -60,7 +60,7 @@ export const readBody = (value: unknown, hasBatches: boolean): Result.Result<Mes
   return Result.succeed(value.map(read))
 }
 
-/** The messages of a batch run side by side: so many at most. */
+/** The largest batch. Its messages run concurrently. */
 const max_batch = 10
 
 /** Reads a JSON value as one message. */
@@ -88,5 +88,5 @@ export const textOf = ({ id, method, params }: Message): string =>
 /** The text of an answer whose result is encoded already. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
-/** The text of an error's answer. */
+/** The text of an answer that is an error. */
 export const failure = ({ id, error }: Unreadable): string => JSON.stringify({ jsonrpc: "2.0", id, error })

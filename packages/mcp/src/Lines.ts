@@ -1,10 +1,10 @@
-/** A line of text, or null in place of one that is too long or is not UTF-8. */
+/** A line of text; null if it was too long or not UTF-8. */
 export type Line = string | null
 
 /**
- * Cuts bytes into lines, however they were cut on their way.
+ * Splits bytes into lines, in whatever chunks they arrive.
  *
- * No more than `max_bytes` of a line are kept: a longer one is null as soon as that is known, and its rest is dropped.
+ * At most `max_bytes` of a line are kept. A longer line becomes null as soon as that is known, and its rest is dropped.
  */
 export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArray<Line>) => {
   const decoder = new TextDecoder("utf-8", { fatal: true })
@@ -42,7 +42,7 @@ export const splitter = (max_bytes: number): ((bytes: Uint8Array) => ReadonlyArr
 
 const newline_byte = 0x0a
 
-/** What ends a line. */
+/** The end of a line. */
 export const newline = Uint8Array.of(newline_byte)
 
 const decoded = (decoder: TextDecoder, parts: ReadonlyArray<Uint8Array>, length: number): Line => {

@@ -6,11 +6,11 @@ import type { Settings as PipeSettings } from "./Pipe.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
 
-/** What the service needs to know to answer one local program. */
+/** Settings of a service for one local program. */
 export interface Settings<R> extends Server.Settings<R> {
   /** The key to call with; null calls without one. */
   readonly key: string | null
-  /** Where the documentation stands, without a slash at the end. */
+  /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
 }
 
@@ -52,7 +52,7 @@ const viaOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   client_version: client?.version ?? null
 })
 
-/** What is refused over HTTP with a status is an error of the protocol here, with the envelope in it. */
+/** Refusals that have a status over HTTP are errors of the protocol here, with the envelope in them. */
 export const refused = (envelope: ApiError.ErrorEnvelope): Server.Outcome => ({
   _tag: "error",
   error: {

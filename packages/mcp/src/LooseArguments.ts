@@ -1,18 +1,18 @@
 import { Predicate, Result } from "effect"
 import type { Arguments } from "./Tool.ts"
 
-/** The JSON Schemas of a tool's arguments, by their names. */
+/** The JSON Schemas of a tool's arguments, by name. */
 export type Shapes = Readonly<Record<string, object>>
 
-/** Text that holds an object is at most so long; longer text is not read. */
+/** The longest text that is parsed as an object. Longer text is left alone. */
 const max_text = 64 * 1024
 
 /**
- * Reads arguments as programs send them where they write the same value in another way.
+ * Normalizes arguments that programs send in a different form.
  *
- * - `null` for a known argument, and inside one that is an object, is an argument that was left out.
- * - An object may come as the JSON text of it.
- * - A whole number may come as text.
+ * - `null` for a known argument, or inside one that is an object, means that it was left out.
+ * - An object may be sent as JSON text.
+ * - A whole number may be sent as text.
  *
  * Everything else stays as it is, to be checked. Yes and no are never read from text: they can be somebody's consent.
  * The arguments are changed in place: there may be thousands, and a copy takes longer than all checks.
@@ -37,7 +37,7 @@ const readAs = (shape: object, value: unknown): unknown => {
 
 const wholeNumber = /^-?\d{1,15}$/
 
-/** The object that a text holds; the text itself where it holds none. */
+/** The object in a JSON text; the text itself if it is not one. */
 const objectIn = (text: string): unknown => {
   if (text.length > max_text || !/^\s*\{/.test(text)) return text
   return Result.getOrElse(
@@ -46,7 +46,7 @@ const objectIn = (text: string): unknown => {
   )
 }
 
-/** Objects may be nested as deep as inputs may; what is deeper is refused when the input is checked. */
+/** The nesting that inputs may have. Deeper objects are refused when the input is checked. */
 const max_depth = 32
 
 /** Removes the members of objects that are null. Items of a list stay: what would move up is another item. */

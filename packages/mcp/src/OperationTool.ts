@@ -7,7 +7,7 @@ import type { Annotations, Arguments, Content, Listed, Listener, Tool, ToolCall,
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 
-/** How an operation is shown to models. The tool has the operation's name. */
+/** How an operation is presented to models. The tool has the name of the operation. */
 export interface Definition {
   readonly name: string
   readonly title: string
@@ -15,20 +15,20 @@ export interface Definition {
   readonly description: (listener: Listener) => string
   readonly annotations: Annotations
   readonly arguments: ToolInput.Arguments
-  /** What to know of single arguments, in place of what the operation says of them. */
+  /** Descriptions of arguments, replacing those of the operation. */
   readonly notes: Readonly<Record<string, string>>
-  /** Schemas of single arguments in place of the operation's. */
+  /** Schemas of arguments, replacing those of the operation. */
   readonly shapes?: Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
   readonly hidden?: (listener: Listener) => ReadonlyArray<string>
-  /** Arguments that this caller must send, beyond those that everybody must. */
+  /** Further arguments that this caller must send. */
   readonly required?: (listener: Listener) => ReadonlyArray<string>
   readonly summarize: Summary.Summary
-  /** The answers that have the summary in them, too: some programs show a model `structuredContent` alone. */
+  /** Whether an answer also contains its summary, because some programs show models only `structuredContent`. */
   readonly summary_in_answer?: (answer: Json.Json<object>) => boolean
 }
 
-/** Projects an operation onto a tool. */
+/** Makes the tool of an operation. */
 export const make = <R>(
   definition: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>,
@@ -58,7 +58,7 @@ export const make = <R>(
   }
 }
 
-/** The schemas of a tool's arguments: the operation's own fields, by the names that the tool gives them. */
+/** The schemas of a tool's arguments: the fields of the operation, under the tool's names. */
 const shapesOf = (
   { arguments: spec, shapes }: Definition,
   properties: ToolSchemas.Arguments["properties"]
@@ -121,7 +121,7 @@ const runner = <R>(
 ): Run<R> => {
   const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
-    // What is wrong with the arguments themselves is said in their terms already.
+    // Errors in the arguments already use the tool's names.
     const told = wrong.length > 0 ? error : inTermsOf(spec, error)
     const envelope = ApiError.envelope(told, call.request_id, call.docs_url)
     const summary = Summary.refusal(envelope, error.retry_after_seconds)
@@ -132,7 +132,7 @@ const runner = <R>(
       Pipeline.call(operation, {
         request_id: call.request_id,
         credentials: { ...call.credentials, read_handle },
-        // Agents read the current revision, whatever an integration has pinned (api.md, Versioning 6).
+        // Agents always get the current revision, whatever the integration has pinned (api.md, Versioning 6).
         revision: "current",
         idempotency_key,
         via: call.via,
@@ -150,7 +150,7 @@ const runner = <R>(
     )
 }
 
-/** A refusal that speaks of the tool's arguments instead of headers and paths. */
+/** A refusal in terms of the tool's arguments instead of headers and paths. */
 const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
   const { field_errors, message, retry_action, retry_after_seconds } = error
   return ApiError.make(error._tag, {
@@ -167,7 +167,7 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
   })
 }
 
-/** First the text for a model, then the same JSON as text, and as an object. */
+/** The result: first the text for a model, then the JSON as text, and the JSON as an object. */
 const resultOf = (summary: string, answer: Json.Json<unknown>, isError: boolean): ToolResult => ({
   content: Json.fromText<ReadonlyArray<Content>>(
     `[{"type":"text","text":${JSON.stringify(summary)}},{"type":"text","text":${JSON.stringify(answer.text)}}]`

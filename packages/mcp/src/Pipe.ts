@@ -3,24 +3,24 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
 
-/** What stands at the other end of a pipe: the service in this process, or a host somewhere. */
+/** The service behind a pipe, in this process or on a host. */
 export interface Settings<R> {
-  /** Answers one message; null where it has no answer. To interrupt it cancels the call. */
+  /** Answers one message; null if it needs no answer. Interrupting it cancels the call. */
   readonly answer: (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, R>
-  /** Lets calls that wait answer at once: the program has hung up. */
+  /** Lets waiting calls answer at once, because the program has closed its side. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
-/** So many calls run at once; the next line is read when one of them has ended. */
+/** How many calls run at once. After that, the next line is read when one of them ends. */
 const max_running = 1_024
 
-/** The longest line, in bytes: as long as a body over HTTP. */
+/** The longest line, in bytes; the same as for a body over HTTP. */
 const max_line_bytes = 256 * 1024
 
 /**
  * Serves one program over standard input and output: a message or a batch on a line, each answered when it is done.
  *
- * It ends when standard input has ended and everything that was asked is answered, or when nobody reads any more.
+ * It ends when standard input has ended and everything is answered, or when standard output is closed.
  */
 export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | Stdio.Stdio> =>
   Effect.scoped(
@@ -29,7 +29,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
       const take = yield* taker(settings, (text) => Queue.offer(answers, `${text}\n`))
       const split = Lines.splitter(max_line_bytes)
-      // The last line may end with the input instead of a newline.
+      // Added, because the last line may end with the input instead of a newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), take.line, { discard: true })),
         Effect.andThen(settings.wake),
@@ -44,7 +44,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe has broken", error)))
   )
 
-/** Takes lines, runs what they ask, and says when nothing runs any more. */
+/** Starts the call of each line, and tells when none is running any more. */
 const taker = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
   write: (text: string) => Effect.Effect<unknown>

@@ -2,13 +2,13 @@ import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import { codes, type Fields, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
 
-/** The revisions of MCP without a handshake, newest first: every request says all that is to be known of it. */
+/** The revisions of MCP without a handshake, newest first. Every request contains all that is needed to answer it. */
 export const modern = ["2026-07-28"] as const
 
-/** The revisions with an `initialize` handshake, newest first. Of 2024-11-05 all but its transport over SSE is served. */
+/** The revisions with an `initialize` handshake, newest first. Of 2024-11-05 everything but its SSE transport is served. */
 export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
-/** The revision that a message without a version stands for. */
+/** The revision of a message that names none. */
 const assumed = "2025-03-26"
 
 /** Whether batches are served: in the one revision that has them, and while no revision is named. */
@@ -17,14 +17,14 @@ export const hasBatches = (version: string | null): boolean => version === null 
 /** The revisions that are served, newest first. */
 export const supported: ReadonlyArray<string> = [...modern, ...legacy]
 
-/** How a message wants to be understood. A plain `tools/call` without any handshake is of the legacy era. */
+/** The generation of the protocol that a message belongs to. A `tools/call` without a handshake is `legacy`. */
 export type Era = "modern" | "legacy"
 
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
 const clientKey = "io.modelcontextprotocol/clientInfo"
 
-/** The name of the member of a result's `_meta` that names the server. */
+/** The member of a result's `_meta` that describes the server. */
 export const serverKey = "io.modelcontextprotocol/serverInfo"
 
 const metaOf = ({ params }: Pick<Message, "params">): Fields =>
@@ -33,7 +33,7 @@ const noFields: Fields = {}
 
 const isModern = (version: unknown): boolean => typeof version === "string" && version >= modern[0]
 
-/** Tells the era of a message by what it says of itself, or else by the `MCP-Protocol-Version` that came with it. */
+/** The era of a message, by its own content, otherwise by its `MCP-Protocol-Version` header. */
 export const eraOf = (message: Message, version: string | null): Era => {
   const claim = metaOf(message)[versionKey]
   if (claim !== undefined && typeof claim !== "string") return "modern"
@@ -57,17 +57,17 @@ export interface Client {
 
 const longest = 200
 
-/** Reads what a client says of itself; null where that is no name. */
+/** Reads a client's description of itself; null if it has no name. */
 export const clientOf = (info: unknown): Client | null => {
   if (!Predicate.isObject(info) || typeof info.name !== "string" || info.name === "") return null
   const version = typeof info.version === "string" ? info.version.slice(0, longest) : null
   return { name: info.name.slice(0, longest), version }
 }
 
-/** The client that a modern message names. */
+/** The client that a modern message describes. */
 export const clientNamedIn = (message: Message): Client | null => clientOf(metaOf(message)[clientKey])
 
-/** The headers that repeat what a message says, so that proxies need not read it; null where one was not sent. */
+/** The headers that repeat parts of a message, so that proxies need not read it; null for one that was not sent. */
 export interface RoutingHeaders {
   readonly version: string | null
   readonly method: string | null
@@ -75,8 +75,8 @@ export interface RoutingHeaders {
 }
 
 /**
- * The first thing that is wrong with a message before its method is looked at. Where it did not come over HTTP, there are
- * no headers to check.
+ * Checks a message before its method is looked at, and fails with the first problem. A message that did not come over HTTP
+ * has no headers to check.
  */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
   if (era === "legacy") {
@@ -90,7 +90,7 @@ export const check = (era: Era, message: Message, headers: RoutingHeaders | null
   )
 }
 
-/** The envelope of a modern request: which revision it speaks, and what its client can do. */
+/** Checks the envelope of a modern request: its revision, and the client's capabilities. */
 const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
   const meta = metaOf(message)
   const version = meta[versionKey]
@@ -102,7 +102,7 @@ const checkEnvelope = (message: Message): Result.Result<string, RpcError> => {
 const wrongMeta = (key: string, expected: string): Result.Result<never, RpcError> =>
   Result.fail({ code: codes.invalid_params, message: `params._meta must hold ${key}: ${expected}.` })
 
-/** Refuses a revision that is not served; `data` says which are. */
+/** Refuses a revision that is not served. `data` lists the served ones. */
 const checkVersion = (requested: string): Result.Result<void, RpcError> =>
   supported.includes(requested)
     ? Result.void
@@ -112,7 +112,7 @@ const checkVersion = (requested: string): Result.Result<void, RpcError> =>
         data: { supported, requested }
       })
 
-/** The headers of a modern request must be there and say what the message says. */
+/** Checks that the headers of a modern request are present and match the message. */
 const checkHeaders = (message: Message, headers: RoutingHeaders, version: string): Result.Result<void, RpcError> => {
   if (headers.version !== version) return mismatch("MCP-Protocol-Version", `params._meta["${versionKey}"]`)
   if (headers.method !== message.method) return mismatch("Mcp-Method", "method")
@@ -121,14 +121,14 @@ const checkHeaders = (message: Message, headers: RoutingHeaders, version: string
   return name === message.params.name ? Result.void : mismatch("Mcp-Name", "params.name")
 }
 
-/** A notification need not say what it is in headers; where it does, that must be true. */
+/** A notification may omit these headers. If it has them, they must match. */
 const checkNotification = (message: Message, { method }: RoutingHeaders): Result.Result<void, RpcError> =>
   method === null || method === message.method ? Result.void : mismatch("Mcp-Method", "method")
 
 const mismatch = (header: string, member: string): Result.Result<never, RpcError> =>
   Result.fail({ code: codes.header_mismatch, message: `The header ${header} must be sent and equal ${member}.` })
 
-/** The headers that a message needs over HTTP: none in the era of handshakes. */
+/** The headers that a message needs over HTTP. Messages of the legacy era need none. */
 export const headersFor = (message: Message): Readonly<Record<string, string>> => {
   const version = metaOf(message)[versionKey]
   if (typeof version !== "string" || eraOf(message, null) === "legacy") return {}
@@ -140,19 +140,19 @@ export const headersFor = (message: Message): Readonly<Record<string, string>> =
   }
 }
 
-/** What cannot stand in a header is wrapped. */
+/** Wraps a value that cannot be a header as it is. */
 const encodeHeader = (value: string): string =>
   /^[\x21-\x7e]+$/.test(value) && !wrapped.test(value) ? value : `=?base64?${Base64.encode(value)}?=`
 
 const wrapped = /^=\?base64\?(.*)\?=$/
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** What a header stands for: itself, or what `=?base64?…?=` wraps. Null where the wrapping is broken. */
+/** The value of a header, unwrapped from `=?base64?…?=` if necessary. Null if the wrapping is broken. */
 const decodeHeader = (value: string): string | null => {
   const inside = wrapped.exec(value)?.[1]
   if (inside === undefined) return value
   return Result.getOrNull(Result.flatMap(Base64.decode(inside), (bytes) => Result.try(() => utf8.decode(bytes))))
 }
 
-/** The revision that `initialize` agrees on: the one that was asked for, or the newest with a handshake. */
+/** The revision that `initialize` agrees on: the requested one, or the newest with a handshake. */
 export const negotiate = (requested: unknown): string => legacy.find((version) => version === requested) ?? legacy[0]

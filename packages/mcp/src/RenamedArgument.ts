@@ -3,23 +3,22 @@ import type { Fields } from "./JsonRpc.ts"
 import type { Arguments } from "./Tool.ts"
 
 /**
- * An argument of a tool that has another name now.
+ * An argument of a tool that was renamed.
  *
- * The old name is taken for the six months of notice, and then refused with a field error that names the new one
- * (api.md, Limits).
+ * The old name is accepted for six months, and then refused with a field error that names the new one (api.md, Limits).
  */
 export interface RenamedArgument {
   readonly tool: string
   readonly from: string
   readonly to: string
-  /** The first moment at which the old name is refused, in milliseconds since 1970. */
+  /** When the old name begins to be refused, in milliseconds since 1970. */
   readonly until: number
 }
 
 /** Every argument that was renamed: none so far. */
 export const renamedArguments: ReadonlyArray<RenamedArgument> = []
 
-/** The arguments under their names of today, and those whose old names are not taken any more. */
+/** Renames old arguments, and returns those whose old names are no longer accepted. */
 export const rename = (
   renamed: ReadonlyArray<RenamedArgument>,
   args: Fields,

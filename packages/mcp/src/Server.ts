@@ -4,40 +4,40 @@ import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import type { Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
 
-/** What a server needs to know. */
+/** Settings of a server. */
 export interface Settings<R> {
   readonly tools: ReadonlyArray<Tool<R>>
-  /** The version that the server gives as its own. */
+  /** The version that the server reports. */
   readonly version: string
 }
 
-/** Who sends a message, and how. */
+/** The sender of a message, and how it came. */
 export interface Sender extends Omit<ToolCall, "args"> {
   readonly era: Protocol.Era
   readonly caller: Caller.Caller
 }
 
-/** What a message came to: the text of a result, an error of the protocol, or nothing to say. */
+/** The result of a message: the text of a result, an error of the protocol, or nothing. */
 export type Outcome =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
 
-/** Answers messages, one by one, and keeps nothing between them: any host can answer the next one. */
+/** Answers single messages. It is stateless, so any host can answer the next one. */
 export interface Server<R> {
   readonly answer: (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>
 }
 
 const insured = standardLines.map(({ name, insures }) => `${insures} (${name})`).join(", ")
 
-/** What the server tells a model of itself before the first call. */
+/** The server's instructions for models. */
 export const instructions = `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
 
-/** A server of these tools. */
+/** Makes a server of these tools. */
 export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const info = { name: "quotewire", title: "Quotewire insurance quotes", version }
-  /** How a result ends. */
+  /** The end of every result, by era. */
   const ends: Readonly<Record<Protocol.Era, string>> = {
     modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
     legacy: "}"
@@ -46,7 +46,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     _tag: "result",
     text: text.slice(0, -1) + ends[era]
   })
-  // The largest of all results is put together once, and not cut open again.
+  // Concatenated, because tool results are the largest ones and are encoded already.
   const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): Outcome => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
@@ -107,7 +107,7 @@ type Methods<R> = Readonly<
 
 const capabilities = { tools: {} }
 
-/** How long a client may keep a list, and for whom: it depends on the caller. */
+/** How long a client may cache a list. It depends on the caller, so the cache is private. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
 const nothing: Effect.Effect<Outcome> = Effect.succeed({ _tag: "nothing" })

@@ -2,23 +2,23 @@ import { Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { type Client, clientOf } from "./Protocol.ts"
 
-/** What a session identifier claims, and the signature that must prove it. */
+/** The content of a session identifier, and the signature that must prove it. */
 export interface Claim {
   readonly payload: string
   readonly signature: string
   readonly client: Client
 }
 
-/** The part of a session identifier that is signed: who the client of `initialize` says that it is. */
+/** The signed part of a session identifier: the client as described in `initialize`. */
 export const payloadOf = ({ name, version }: Client): string => Base64Url.encode(JSON.stringify({ name, version }))
 
 /**
- * Writes the identifier of a session, which says all there is to know of it: nothing is stored, and any host that knows
- * the signature can read it.
+ * Writes a session identifier. It contains the whole session, so nothing is stored, and any host that can verify the
+ * signature can read it.
  */
 export const write = (client: Client, signature: string): string => `${payloadOf(client)}.${signature}`
 
-/** Takes an identifier apart; null where it is none of ours. */
+/** Splits a session identifier; null if it does not have our form. */
 export const read = (session: string): Claim | null => {
   const dot = session.indexOf(".")
   if (dot < 0 || session.length > longest) return null
@@ -30,5 +30,5 @@ export const read = (session: string): Claim | null => {
 
 const parsed = (text: string): unknown => Result.getOrNull(Result.try((): unknown => JSON.parse(text)))
 
-/** Longer than any that is written here: two names of 200 characters, encoded and signed. */
+/** More than the longest identifier that is written here: two names of 200 characters, encoded and signed. */
 const longest = 4_096

@@ -1,10 +1,10 @@
 import { type ApiError, Json, type Resource } from "@quotewire/core"
 import * as Dollars from "./Dollars.ts"
 
-/** Writes the short text that tells a model what an answer holds and what to do next: a few lines, nobody's facts. */
+/** Writes the short text that tells a model what an answer holds and what to do next: a few lines, without facts. */
 export type Summary = (answer: Json.Json<unknown>) => string
 
-/** A summary of the answers of one shape: of an answer only what the operation has encoded itself is read. */
+/** Makes a summary of one type of answer. It reads only answers that the operation has encoded. */
 const of =
   <A>(write: (answer: A) => string): Summary =>
   ({ text }) =>
@@ -12,7 +12,7 @@ const of =
 
 const most = 6
 
-/** The first few of a list, one after another, and how many more there are. */
+/** The first few items of a list, and how many more there are. */
 const some = (items: ReadonlyArray<string>, separator: string): string =>
   items.length <= most
     ? items.join(separator)
@@ -37,7 +37,7 @@ const lineOf = (quote: Resource.Quote): string => {
 const caution =
   "Each price is for the whole term, whatever the billing. A quote is an offer of a price, not coverage, and these are not all carriers of the market."
 
-/** A quote: its price as a person reads it, and the way to the carrier. */
+/** A quote: its price for a person, and how to continue at the carrier. */
 export const quote = of((answer: Resource.Quote) => {
   const onward = answer.next_actions.some(({ type }) => type === "continue_on_carrier_site")
   return [
@@ -52,7 +52,7 @@ interface RequestWithQuotes {
   readonly quotes: ReadonlyArray<Resource.Quote>
 }
 
-/** A quote request: how far it is, its quotes, and whether to wait, to ask the person, or to show what is there. */
+/** A quote request: its status, its quotes, and whether to wait, to ask the person, or to show the quotes. */
 export const quoteRequest = of(({ quote_request, quotes }: RequestWithQuotes) => {
   const { id, status, status_details, version } = quote_request
   return [
@@ -71,13 +71,13 @@ const nextOf = (request: Resource.QuoteRequest, quotes: number): ReadonlyArray<s
   return quotes === 0 ? ["There is no price to show. carriers says what each carrier answered."] : []
 }
 
-/** Whether the answer is about a request that a person has to act on. */
+/** Whether the answer is about a request that needs an action of the person. */
 export const isForThePerson = ({ text }: Json.Json<object>): boolean => {
   const answer = Json.decode(Json.fromText<Partial<RequestWithQuotes> & Partial<Resource.QuoteRequest>>(text))
   return (answer.quote_request ?? answer).status === "action_required"
 }
 
-/** What a carrier's question asks of the model: to turn to the person, and not to call again, which would not wait. */
+/** What a model must do about a carrier's question: ask the person, and not poll, because the read would not wait. */
 const questionOf = ({ carriers, deadline_at }: Resource.QuoteRequest): ReadonlyArray<string> => {
   const missing = [...new Set(carriers.flatMap(({ missing_facts }) => missing_facts))]
   const isAwaited = carriers.some(({ outcome }) => outcome === "pending")
@@ -99,7 +99,7 @@ interface Started extends Resource.QuoteRequest {
   readonly quote_consent?: { readonly receipt_id: string }
 }
 
-/** A start: how to wait for the quotes, and what to keep. */
+/** A started request: how to wait for quotes, and what to keep. */
 export const started = of((answer: Started) => {
   const { id, quote_consent, read_handle, read_handle_expires_at, status, version } = answer
   const opened = read_handle === undefined ? "" : " and its read_handle"
@@ -122,7 +122,7 @@ interface CapabilitiesAnswer {
   readonly quote_disclosure?: { readonly version: string }
 }
 
-/** What a line offers: where, what to ask the person, and what they must agree to. */
+/** A line's capabilities: the states, what to ask the person, and what they must agree to. */
 export const capabilities = of(({ capabilities, quote_disclosure }: CapabilitiesAnswer) => {
   const states = capabilities.states.filter(({ available }) => available).map(({ code }) => code)
   return [
@@ -159,7 +159,7 @@ export const quoteRequests = of(({ quote_requests, next_cursor }: RequestPage) =
     .join("\n")
 )
 
-/** A report that was taken. */
+/** An accepted report. */
 export const feedback = of(({ feedback_id, status }: { readonly feedback_id: string; readonly status: string }) =>
   [`Report ${feedback_id} is ${status}. It changes no quote; nothing more is to be done.`].join("\n")
 )
@@ -176,7 +176,7 @@ interface LoggedRequests {
   readonly next_cursor: string | null
 }
 
-/** A page of the request log; refusals are named. */
+/** A page of the request log. It lists the refusals. */
 export const apiRequests = of(({ next_cursor, requests }: LoggedRequests) => {
   const refused = requests.filter(({ error_code }) => error_code !== null)
   return [
@@ -200,7 +200,7 @@ interface TestSent {
   readonly event: { readonly id: string }
 }
 
-/** A test event on its way. */
+/** A queued test event. */
 export const testSent = of(({ event, subscription_id }: TestSent) =>
   [
     `Test event ${event.id} was handed to delivery for ${subscription_id}.`,
@@ -217,7 +217,7 @@ interface DeliveryLog {
   readonly next_cursor: string | null
 }
 
-/** A page of a delivery log: how many of each status, and those that failed. */
+/** A page of a delivery log: how many have each status, and which have failed. */
 export const deliveries = of(({ deliveries, next_cursor }: DeliveryLog) => {
   const statuses = Map.groupBy(deliveries, ({ status }) => status)
   const counts = Array.from(statuses, ([status, group]) => `${group.length} ${status}`).join(", ")
@@ -244,7 +244,7 @@ interface DeliveryWithAttempts {
   readonly attempts: ReadonlyArray<{ readonly status: string; readonly response_status_code: number | null }>
 }
 
-/** One delivery: how its newest attempt went, and when the next one is. */
+/** One delivery: the result of its newest attempt, and when the next one is due. */
 export const delivery = of((answer: DeliveryWithAttempts) => {
   const [newest] = answer.attempts
   const answered = newest?.response_status_code ?? null
@@ -257,7 +257,7 @@ export const delivery = of((answer: DeliveryWithAttempts) => {
   ].join("\n")
 })
 
-/** A replay on its way. */
+/** A queued replay. */
 export const replayed = of(
   ({ event_id, subscription_id }: { readonly event_id: string; readonly subscription_id: string }) =>
     [
@@ -272,10 +272,10 @@ interface Health {
   readonly reason: string
 }
 
-/** The health of an endpoint, and why it is so. */
+/** The health of an endpoint, with its reason. */
 export const health = of(({ reason, state, subscription_id }: Health) => `${subscription_id} is ${state}: ${reason}`)
 
-/** What to do about refusals of which a model can say more than the retry action does. */
+/** Advice for refusals that is more specific than their retry actions. */
 const advice: { readonly [code in ApiError.ErrorCode]?: string } = {
   needs_information: "Ask the person for these facts, then call again. Never guess a fact.",
   not_found: "Check the id, and the read_handle where the tool takes one."

@@ -1,7 +1,7 @@
 import type { ApiError, Caller, FinishedCall, Ids, Json, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
 
-/** What a program may know of a tool before it calls it. */
+/** Hints about a tool that a program can read before it calls it. */
 export interface Annotations {
   /** It changes nothing. */
   readonly readOnlyHint: boolean
@@ -9,11 +9,11 @@ export interface Annotations {
   readonly destructiveHint: boolean
   /** A repeat with the same arguments changes nothing more. */
   readonly idempotentHint: boolean
-  /** It reaches somebody outside the service: carriers, or a subscriber's endpoint. */
+  /** It affects someone outside the service, such as carriers or a subscriber's endpoint. */
   readonly openWorldHint: boolean
 }
 
-/** What a tool list depends on. */
+/** The caller properties on which the tool list depends. */
 export type Listener = Pick<Caller.Caller, "kind" | "environment">
 
 /** A tool as `tools/list` shows it. */
@@ -33,7 +33,7 @@ export type Arguments = Record<string, unknown>
 export interface ToolCall {
   readonly request_id: Ids.RequestId
   readonly credentials: Omit<Pipeline.Request["credentials"], "read_handle">
-  /** Where the documentation stands: `doc_url` of a refusal begins with it. */
+  /** The address of the documentation: the base of `doc_url` in refusals. */
   readonly docs_url: string
   /** How the call came in, for the request log. */
   readonly via: FinishedCall.Transport
@@ -41,26 +41,26 @@ export interface ToolCall {
   readonly args: Arguments
 }
 
-/** A part of what a model reads. */
+/** A part of the content for models. */
 export interface Content {
   readonly type: string
   readonly [key: string]: unknown
 }
 
-/** What a call came to (api.md, Agent endpoint): texts for a model, and the same as an object; both encoded already. */
+/** The result of a call (api.md, Agent endpoint): texts for a model, and the same as an object, both encoded. */
 export interface ToolResult {
   readonly content: Json.Json<ReadonlyArray<Content>>
   readonly structuredContent?: Json.Json<unknown>
   readonly isError: boolean
 }
 
-/** Something that an agent can call. The service's own tools are projections of its operations. */
+/** Something that an agent can call. The service's own tools are made from its operations. */
 export interface Tool<out R = never> {
   readonly name: string
-  /** Whether the host's settings offer it; else it is neither listed nor known. */
+  /** Whether the host's settings offer the tool. If not, it is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
-  /** The tool as this caller sees it; null where it may not call it. */
+  /** The tool as this caller sees it; null if it may not call the tool. */
   readonly list: (listener: Listener) => Listed | null
-  /** Calls it. Refusals are results; it fails only where the caller is not let in at all. */
+  /** Calls the tool. Refusals are results; it only fails if the caller is not admitted. */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ApiError.ApiError, R>
 }

@@ -2,17 +2,17 @@ import type { ApiError } from "@quotewire/core"
 import type { Fields } from "./JsonRpc.ts"
 import type { Arguments as Sent } from "./Tool.ts"
 
-/** How the arguments of a tool become the parts of a call. */
+/** How the arguments of a tool map to the parts of a call. */
 export interface Arguments {
-  /** Names of arguments that the operation calls otherwise, by their names here. */
+  /** Arguments that have another name in the operation, by their names in the tool. */
   readonly named: Readonly<Record<string, string>>
-  /** Whether `read_handle` is taken: over HTTP it travels in a header. */
+  /** Whether `read_handle` is an argument. Over HTTP it is a header. */
   readonly read_handle: boolean
   /** Whether `request_key` is the `Idempotency-Key`. */
   readonly request_key: boolean
 }
 
-/** The parts of a call that its arguments make, and what is wrong with them. */
+/** The parts of a call from its arguments, and the errors in them. */
 export interface Taken {
   readonly input: Fields
   readonly read_handle: string | null
@@ -54,7 +54,7 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldError> =>
   value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
 
-/** The path of a refused field as the tool's arguments name it. */
+/** The path of a refused field in terms of the tool's arguments. */
 export const pathHere = (spec: Arguments, path: string): string => {
   if (spec.request_key && path === "Idempotency-Key") return "request_key"
   const [first = "", ...rest] = path.split(".")

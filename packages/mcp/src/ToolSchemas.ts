@@ -1,16 +1,16 @@
 import { ApiError, type Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate, Schema } from "effect"
 
-/** A JSON Schema of an object, as MCP wants those of arguments and results. */
+/** A JSON Schema of an object, as MCP requires for arguments and results. */
 export type ObjectSchema = { readonly type: "object"; readonly [key: string]: unknown }
 
-/** The arguments of an operation, each by its name, and those without which no call is complete. */
+/** The arguments of an operation by name, and the names of the required ones. */
 export interface Arguments {
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
   readonly required: ReadonlyArray<string>
 }
 
-/** Derives the arguments that an operation takes; alternatives of an input are put together. */
+/** Derives the arguments of an operation from its input. Alternatives are merged. */
 export const argumentsOf = (operation: Pick<Operation.Operation, "input">): Arguments => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(operation.input)
   return fieldsOf(schema, definitions)
@@ -30,8 +30,8 @@ const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
 }
 
 /**
- * Derives the schema of a tool's results: the operation's answer or the envelope of a refusal, since clients check
- * both against it.
+ * Derives the schema of a tool's results: the operation's answer or the error envelope, because clients validate both
+ * with it.
  */
 export const resultOf = (operation: Pick<Operation.Operation, "output">): ObjectSchema => {
   const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.Union([operation.output, ApiError.ErrorEnvelope]))
@@ -42,7 +42,7 @@ export const resultOf = (operation: Pick<Operation.Operation, "output">): Object
 const mapped = (schemas: Readonly<Record<string, JsonSchema.JsonSchema>>) =>
   Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plain(schema)]))
 
-/** A schema without what every reader takes for granted, its descriptions beside what they describe. */
+/** A schema without redundant constraints, and with descriptions next to what they describe. */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const parts = Array.isArray(schema.allOf) ? schema.allOf.filter(Predicate.isObject) : []
   const notes = parts.filter(isNote)

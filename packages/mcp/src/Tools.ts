@@ -5,9 +5,9 @@ import type { RenamedArgument } from "./RenamedArgument.ts"
 import type { Tool } from "./Tool.ts"
 
 /**
- * The tools of a host: those of the catalogue whose operation it has.
+ * The tools of a host: those of the catalogue whose operations the host has.
  *
- * A host that leaves an operation out, such as feedback where none is taken, leaves out its tool.
+ * If a host leaves an operation out, such as feedback, its tool is left out too.
  */
 export const of = <R>(
   operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>,

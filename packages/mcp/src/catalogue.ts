@@ -12,7 +12,7 @@ const ofRequest: Arguments = { ...asSent, read_handle: true }
 const ofSubscription: Arguments = { ...asSent, named: { subscription_id: "id" } }
 const toSubscription: Arguments = { ...ofSubscription, request_key: true }
 
-/** All but a server's key open a request with its read handle (api.md, Authentication 4). */
+/** All callers without a server key need a request's read handle to read it (api.md, Authentication 4). */
 const needsHandle = ({ kind }: Listener): boolean => kind !== "server"
 const handleOf = (listener: Listener) => (needsHandle(listener) ? ["read_handle"] : [])
 const noHandleOf = (listener: Listener) => (needsHandle(listener) ? [] : ["read_handle"])
@@ -24,7 +24,7 @@ const pageNotes = {
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "The read_handle that start_quote_request returned for this request."
 
-/** The names of some of the lines that ship. */
+/** The names of the standard lines for which something holds. */
 const linesWhere = (holds: (line: (typeof standardLines)[number]) => boolean): string =>
   standardLines.flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
 
@@ -76,7 +76,7 @@ const startQuoteRequest: Definition = {
     quote_disclosure_accepted: "true once the person has agreed. You cannot agree for the person.",
     scenario: "Sandbox only: plays a named outcome, for tests. Leave it out otherwise."
   },
-  // Three lines have three schemas, each longer than all tools together: get_capabilities gives the one that is needed.
+  // Each line's schema is longer than all tools together, so they are not listed: get_capabilities returns the needed one.
   shapes: { application: { type: "object", additionalProperties: true } },
   hidden: ({ environment, kind }) => [
     ...(kind === "keyless" ? receipts : agreement),

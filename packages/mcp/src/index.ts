@@ -1,8 +1,8 @@
 /**
  * The quoting service for agents: the Model Context Protocol over HTTP and over standard input and output.
  *
- * `Tools.of(operations)` are the tools. `Endpoint.make` answers the messages that a host of HTTP has read; `Pipe.serve` answers
- * a local program.
+ * `Tools.of(operations)` makes the tools. `Endpoint.make` answers the messages that an HTTP host receives; `Pipe.serve` serves a
+ * local program.
  */
 
 export * as Bridge from "./Bridge.ts"

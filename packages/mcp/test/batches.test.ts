@@ -30,14 +30,14 @@ describe("a batch", () => {
     )
   }
 
-  it.effect("of notifications alone is answered with 202 and nothing else", () =>
+  it.effect("of notifications only is answered with 202 and nothing else", () =>
     Effect.gen(function* () {
       const { body, status } = yield* send({ as: "server", message: [note, note] })
       assert.deepStrictEqual([status, body], [202, null])
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of ten messages is taken; an empty or a longer one is refused before anything runs", () =>
+  it.effect("of ten messages is accepted; an empty or longer one is refused before anything runs", () =>
     Effect.gen(function* () {
       const of = (length: number) => send({ as: "server", message: Array.from({ length }, () => ping) })
       assert.lengthOf((yield* of(10)).body, 10)
@@ -48,7 +48,7 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("holds no handshake and no message of the revision without one", () =>
+  it.effect("cannot contain a handshake or a message of a revision without one", () =>
     Effect.gen(function* () {
       const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-03-26" } }
       const { body } = yield* send({ as: "server", message: [initialize, modern("tools/list"), ping] })
@@ -63,7 +63,7 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused in revisions that have none", () =>
+  it.effect("is refused in revisions without batches", () =>
     Effect.gen(function* () {
       for (const version of ["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"]) {
         const { body, status } = yield* send({ headers: { "mcp-protocol-version": version }, message: [ping] })
@@ -79,7 +79,7 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is in the request log call by call, each under an id of its own", () =>
+  it.effect("is in the request log call by call, each with its own id", () =>
     Effect.gen(function* () {
       yield* send({ as: "server", message: [pets, { ...pets, id: 8 }, ping, { nonsense: true }] })
       yield* TestClock.adjust(1_000)
@@ -95,7 +95,7 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("pays for each of its calls", () =>
+  it.effect("spends the cost of each of its calls", () =>
     Effect.gen(function* () {
       const start = { ...toolsCall("start_quote_request", { line: "renters" }), id: 1 }
       const codesOf = (length: number) =>

@@ -42,7 +42,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is forgotten at once when its caller hangs up", () =>
+  it.effect("is dropped at once when its caller hangs up", () =>
     Effect.gen(function* () {
       const { structuredContent } = yield* start
       const { id, version } = structuredContent
@@ -56,7 +56,7 @@ describe("a call that waits", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("does not wait for a person: its text sends the model to them, and not into a loop", () =>
+  it.effect("does not wait for a person: its text tells the model to ask them, and not to loop", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-11-20T12:00:00Z")))
       const { call } = yield* Agents
@@ -104,7 +104,7 @@ describe("a refusal", () => {
     application: flat
   }
 
-  it.effect("of a consent that nobody gave tells a model to ask the person, and not what to send", () =>
+  it.effect("for a missing consent tells a model to ask the person, and not what to send", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
@@ -135,7 +135,7 @@ describe("a refusal", () => {
 })
 
 describe("a thousand calls at once", () => {
-  it.effect("are each answered under their own id, right and wrong ones mixed", () =>
+  it.effect("are each answered under their own id, valid and invalid ones mixed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const answers = yield* Effect.forEach(
@@ -157,7 +157,7 @@ describe("a thousand calls at once", () => {
 })
 
 describe("callers without a key", () => {
-  it.effect("are counted by their addresses, and told how long to wait", () =>
+  it.effect("are counted by address, and told how long to wait", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const from = (address: string) =>

@@ -5,7 +5,7 @@ import * as Dollars from "../src/Dollars.ts"
 const intl = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" })
 
 describe("a price", () => {
-  it("is written as people in the United States write it", () => {
+  it("is written in US format", () => {
     fc.assert(
       fc.property(fc.integer({ min: -99, max: 10_000_000_000 }), (cents) => {
         assert.strictEqual(Dollars.format(cents), intl.format(cents / 100))

@@ -22,7 +22,7 @@ const hello = {
 }
 
 describe("the request log", () => {
-  it.effect("names a tool's call by the tool, with the status of HTTP and the code of a refusal", () =>
+  it.effect("logs a tool's call with the tool's name, the HTTP status and the refusal's code", () =>
     Effect.gen(function* () {
       yield* send({ message: toolsCall("get_capabilities", { line: "pet" }), headers: { "user-agent": "curl/8" } })
       yield* send({ message: toolsCall("get_quote", { id: "qt_x" }) })
@@ -42,7 +42,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("knows the client of every era by what it says of itself, on any host", () =>
+  it.effect("has the client of every era by its description of itself, on any host", () =>
     Effect.gen(function* () {
       const { headers } = yield* send({ message: hello })
       const session = headers["mcp-session-id"] ?? ""
@@ -68,7 +68,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("knows the client of an introduction by its own words, and names what the protocol refuses", () =>
+  it.effect("has the client of an initialize, and the refusals of the protocol", () =>
     Effect.gen(function* () {
       yield* send({ message: hello })
       yield* send({ method: "GET" })
@@ -78,7 +78,7 @@ describe("the request log", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("holds what reached no tool as well, and nothing of callers whose key is not valid", () =>
+  it.effect("has requests that reached no tool, and none with an invalid key", () =>
     Effect.gen(function* () {
       yield* send({ message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })
       yield* send({ body: "{" })
@@ -100,7 +100,7 @@ describe("the request log", () => {
 })
 
 describe("the limit of failed authentications", () => {
-  it.effect("counts a refused key once, whatever it asks for", () =>
+  it.effect("counts a refused key once, whatever it calls", () =>
     Effect.gen(function* () {
       const wrong = { authorization: "Bearer sandbox_server_wrong" }
       const statuses = []

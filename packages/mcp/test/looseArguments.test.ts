@@ -15,7 +15,7 @@ const start = { line: "renters", request_key: "k-1", consent_receipt_id: "receip
 const contact = { receipt_id: "receipt-0002", channels: ["email"] }
 
 describe("null", () => {
-  it.effect("for an optional argument is an argument that was left out", () =>
+  it.effect("for an optional argument means that it was left out", () =>
     Effect.gen(function* () {
       const nothing = { limit: null, cursor: null, status: null, line: null, created_after: null }
       assert.isFalse((yield* call("list_quote_requests", nothing)).isError)
@@ -35,7 +35,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for a fact is a fact that was left out, however deep", () =>
+  it.effect("for a fact means that it was left out, at any depth", () =>
     Effect.gen(function* () {
       const application = {
         applicant: { first_name: null, email: null },
@@ -55,7 +55,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("for an argument that must be there is a missing one, and does not make an unknown one known", () =>
+  it.effect("for a required argument means that it is missing, and does not make an unknown one known", () =>
     Effect.gen(function* () {
       const refused = yield* call("get_quote_request", { id: null, text: null })
       assert.sameMembers([...wrongOf(refused)], ["id: This field is required.", "text: This field is not known."])
@@ -67,7 +67,7 @@ describe("null", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is nobody's agreement", () =>
+  it.effect("is never an agreement", () =>
     Effect.gen(function* () {
       const keyless = { line: "renters", request_key: "0b6d7f6e-3c1f-4f0e-9a53-0a8f0f6f2a11", application: facts }
       for (const quote_disclosure_accepted of [null, "true", "false", 1]) {
@@ -80,7 +80,7 @@ describe("null", () => {
 })
 
 describe("the JSON text of an object", () => {
-  it.effect("is taken for the object, and is the same start", () =>
+  it.effect("is parsed as the object, and is the same start", () =>
     Effect.gen(function* () {
       const first = yield* call("start_quote_request", {
         ...start,
@@ -95,7 +95,7 @@ describe("the JSON text of an object", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused at its path where it holds no object or is too long, and is not repeated", () =>
+  it.effect("is refused at its path if it holds no object or is too long, and is not repeated", () =>
     Effect.gen(function* () {
       const long = JSON.stringify({ ...facts, padding: "secret".repeat(11_000) })
       for (const application of ["secret", "", "[1]", "null", '"{}"', '{"secret":', "{secret}", long]) {
@@ -109,7 +109,7 @@ describe("the JSON text of an object", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is not read inside the facts", () =>
+  it.effect("is not parsed inside the facts", () =>
     Effect.gen(function* () {
       const application = { dwelling: JSON.stringify(facts.dwelling) }
       const refused = yield* call("start_quote_request", { ...start, application })
@@ -119,7 +119,7 @@ describe("the JSON text of an object", () => {
 })
 
 describe("a whole number as text", () => {
-  it.effect("is taken for the number, within its bounds", () =>
+  it.effect("is parsed as the number, within its bounds", () =>
     Effect.gen(function* () {
       const { id, version } = (yield* call("start_quote_request", start)).structuredContent
       const read = yield* call("get_quote_request", { id, wait_seconds: "0", since_version: `${version}` })

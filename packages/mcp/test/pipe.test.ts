@@ -37,7 +37,7 @@ const echoing = Effect.gen(function* () {
 })
 
 describe("a pipe", () => {
-  it.effect("answers each line, however its bytes were cut, and skips empty ones", () =>
+  it.effect("answers each line, in whatever chunks it arrives, and skips empty ones", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -52,7 +52,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("says what is wrong with a line, and goes on", () =>
+  it.effect("reports what is wrong with a line, and continues", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
@@ -72,7 +72,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("answers a last line that ends with the input", () =>
+  it.effect("answers a last line without a newline", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
@@ -84,7 +84,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("answers in the order in which calls end, and takes no id twice", () =>
+  it.effect("answers in the order in which calls end, and refuses a running id", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, told } = yield* echoing
@@ -105,7 +105,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("cancels a call that is cancelled, which then has no answer", () =>
+  it.effect("cancels a call, which then has no answer", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
@@ -122,7 +122,7 @@ describe("a pipe", () => {
     })
   )
 
-  it.effect("goes on with the next line while a notification is not taken", () =>
+  it.effect("continues with the next line while a notification is pending", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
@@ -204,7 +204,7 @@ describe("a batch on a pipe", () => {
 })
 
 describe("a bridge", () => {
-  it.effect("answers a call that the host leaves without an answer for two minutes, and forgets a notification", () =>
+  it.effect("answers a call that the host does not answer for two minutes, and drops a notification", () =>
     Effect.gen(function* () {
       const hanging = HttpClient.make(() => Effect.never)
       const answer = yield* Bridge.make({ base_url: "http://127.0.0.1:1", key: null }).pipe(

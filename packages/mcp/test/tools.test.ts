@@ -31,7 +31,7 @@ const flat = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartm
 const withReceipt = { line: "renters", request_key: "k-1", consent_receipt_id: "receipt-0001", application: flat }
 
 describe("the tools", () => {
-  it.effect("are those that the caller may call, in one order", () =>
+  it.effect("are those that the caller may call, in a fixed order", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), present(all))
       for (const as of ["widget", "platform", undefined] as const) {
@@ -40,14 +40,14 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it("are projections of operations of the same names", () => {
+  it("have the names of their operations", () => {
     assert.deepStrictEqual(
       Tools.of<OperationServices>(operations).map(({ name }) => name),
       present(all)
     )
   })
 
-  it.effect("of an operation that the host leaves out are neither listed nor known", () =>
+  it.effect("of an operation that the host leaves out are neither listed nor callable", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(namesOf(yield* list("server")), ["get_capabilities"])
       const agents = yield* Agents
@@ -56,7 +56,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer({ operations: operations.filter(({ name }) => name === "get_capabilities") })))
   )
 
-  it.effect("do not read the request log where none is kept, nor take feedback where none is wanted", () =>
+  it.effect("do not include the request log or feedback if they are off", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       for (const name of ["list_api_requests", "send_feedback"]) {
@@ -71,7 +71,7 @@ describe("the tools", () => {
     )
   )
 
-  it.effect("take a report from every caller", () =>
+  it.effect("accept a report from every caller", () =>
     Effect.gen(function* () {
       const report = { kind: "unclear_error", summary: "A code", expected: "a sentence", actual: "a number" }
       for (const as of ["server", "platform", undefined] as const) {
@@ -88,7 +88,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("say in words and hints when to use them, and describe every argument", () =>
+  it.effect("describe when to use them, with hints, and every argument", () =>
     Effect.gen(function* () {
       for (const as of ["server", "platform", undefined] as const) {
         for (const tool of yield* list(as)) {
@@ -106,7 +106,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("have results of two shapes, their own and the envelope, in schemas without lists of types", () =>
+  it.effect("have result schemas of the answer or the envelope, without type lists", () =>
     Effect.gen(function* () {
       for (const { inputSchema, name, outputSchema } of yield* list("server")) {
         assert.strictEqual(outputSchema.type, "object", name)
@@ -117,7 +117,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("tell each caller how consent is given: receipts with a key, agreement without one", () =>
+  it.effect("tell each caller how consent works: receipts with a key, agreement without one", () =>
     Effect.gen(function* () {
       const startOf = Effect.fnUntraced(function* (as?: Sent["as"]) {
         const tool = (yield* list(as)).find(({ name }: { name: string }) => name === "start_quote_request")
@@ -135,7 +135,7 @@ describe("the tools", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("want the read handle from everybody but servers", () =>
+  it.effect("require the read handle from every caller without a server key", () =>
     Effect.gen(function* () {
       for (const [as, isWanted] of [
         ["server", false],
@@ -154,7 +154,7 @@ describe("the tools", () => {
 })
 
 describe("the arguments of a tool", () => {
-  it.effect("are refused by their own names, whatever the operation calls them", () =>
+  it.effect("are refused under their own names, whatever the operation calls them", () =>
     Effect.gen(function* () {
       const refused = yield* call("send_test_event", { id: "sub_x", request_key: 7 }, "server")
       assert.isTrue(refused.isError)
@@ -175,7 +175,7 @@ describe("the arguments of a tool", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of a wrong type are each named in one refusal, and no value is repeated", () =>
+  it.effect("with wrong types are all reported in one refusal, without their values", () =>
     Effect.gen(function* () {
       const args = { id: 5, wait_seconds: "long-secret", since_version: -1, read_handle: true, cursor: null }
       const refused = yield* call("get_quote_request", args, "server")
@@ -197,7 +197,7 @@ describe("the arguments of a tool", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("that were renamed are taken under their old names for the time of notice, and then refused", () =>
+  it.effect("that were renamed are accepted under their old names for six months, and then refused", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2027-03-31T23:59:59Z")))
       const before = yield* call("get_capabilities", { insurance_line: "renters" }, "server")
@@ -226,7 +226,7 @@ describe("the arguments of a tool", () => {
 })
 
 describe("the text before the JSON", () => {
-  it.effect("tells a model in a few lines what has happened and what to do next", () =>
+  it.effect("tells a model in a few lines what happened and what to do next", () =>
     Effect.gen(function* () {
       const { content, structuredContent } = yield* call("start_quote_request", withReceipt, "platform")
       assert.strictEqual(content.length, 2)
@@ -240,7 +240,7 @@ describe("the text before the JSON", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("names missing facts and sends the model to the person", () =>
+  it.effect("lists missing facts and tells the model to ask the person", () =>
     Effect.gen(function* () {
       const args = { ...withReceipt, application: { dwelling: { type: "apartment" } } }
       const { content, isError, structuredContent } = yield* call("start_quote_request", args, "server")

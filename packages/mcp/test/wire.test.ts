@@ -15,7 +15,7 @@ const renters = toolsCall("get_capabilities", { line: "renters" })
 const send = (sent: Sent) => Effect.flatMap(Agents, (agents) => agents.send(sent))
 
 describe("POST /v1/mcp", () => {
-  it.effect("serves a plain tools/call, with no handshake and no header of the protocol", () =>
+  it.effect("serves a plain tools/call, without handshake and protocol headers", () =>
     Effect.gen(function* () {
       const { body, headers, status } = yield* send({ as: "server", message: renters })
       assert.strictEqual(status, 200)
@@ -36,7 +36,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers a wrong key with 401, and takes a caller without an Authorization header for keyless", () =>
+  it.effect("answers a wrong key with 401, and treats a caller without Authorization as keyless", () =>
     Effect.gen(function* () {
       for (const authorization of ["Bearer sandbox_server_x", "Bearer", "Basic abc", ""]) {
         for (const message of [renters, rpc("tools/list"), rpc("initialize", {}), rpc("unknown"), notification("n")]) {
@@ -48,7 +48,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers 401 to callers without a key where the host names no keyless workspace", () =>
+  it.effect("answers 401 to callers without a key if the host has no keyless workspace", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({ message: renters })).status, 401)
       assert.strictEqual((yield* send({ message: rpc("tools/list") })).status, 401)
@@ -74,7 +74,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses what is not JSON, in UTF-8 and uncompressed, with 400 and -32700", () =>
+  it.effect("refuses a body that is compressed or not JSON in UTF-8 with 400 and -32700", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<Sent> = [
         { body: "" },
@@ -92,7 +92,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses what is no request with 400 and -32600", () =>
+  it.effect("refuses JSON that is not a request with 400 and -32600", () =>
     Effect.gen(function* () {
       const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
         [[], null],
@@ -119,7 +119,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("takes ids that are strings or whole numbers, and gives them back as they came", () =>
+  it.effect("accepts ids that are strings or whole numbers, and returns them unchanged", () =>
     Effect.gen(function* () {
       for (const id of ["", "a", "1", 0, -1, 9_007_199_254_740_991]) {
         const { body } = yield* send({ message: { ...renters, id } })
@@ -128,7 +128,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("refuses an unknown tool and arguments that are no object with -32602", () =>
+  it.effect("refuses an unknown tool and arguments that are not an object with -32602", () =>
     Effect.gen(function* () {
       const calls = [
         { name: "buy_quote", arguments: {} },
@@ -145,7 +145,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("answers an unknown method of the handshake's era with 200 and -32601", () =>
+  it.effect("answers an unknown method of the legacy era with 200 and -32601", () =>
     Effect.gen(function* () {
       for (const method of ["resources/list", "server/discover", "toString", ""]) {
         const { body, status } = yield* send({ message: rpc(method) })
@@ -154,7 +154,7 @@ describe("POST /v1/mcp", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("lets pages in that send the headers of the protocol, where their origin is allowed", () =>
+  it.effect("accepts pages with the protocol's headers, if their origin is allowed", () =>
     Effect.gen(function* () {
       const origin = "https://a.example"
       const asked = yield* send({ method: "OPTIONS", headers: { origin } })
@@ -174,7 +174,7 @@ describe("a client with a handshake", () => {
   const initialize = (protocolVersion: unknown) =>
     rpc("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "a-client", version: "9" } })
 
-  it.effect("gets the revision that it asks for, or else the newest with a handshake", () =>
+  it.effect("gets the revision that it asks for, otherwise the newest with a handshake", () =>
     Effect.gen(function* () {
       const agreed = (asked: unknown) =>
         Effect.map(send({ message: initialize(asked) }), ({ body }) => body.result.protocolVersion)
@@ -187,7 +187,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told who serves, what it can do, and how to go about it", () =>
+  it.effect("gets the server's name, capabilities and instructions", () =>
     Effect.gen(function* () {
       const { body } = yield* send({ message: initialize("2025-11-25") })
       assert.deepStrictEqual(body.result.capabilities, { tools: {} })
@@ -201,7 +201,7 @@ describe("a client with a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("need not come back with its session or a version, and is refused a version that is not served", () =>
+  it.effect("need not send its session or a version again, and is refused with an unserved version", () =>
     Effect.gen(function* () {
       const session = (yield* send({ message: initialize("2025-11-25") })).headers["mcp-session-id"] ?? ""
       assert.match(session, /^[\x21-\x7e]+$/)
@@ -260,7 +260,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused with 400 and -32020 where a header is missing or says something else", () =>
+  it.effect("is refused with 400 and -32020 if a header is missing or different", () =>
     Effect.gen(function* () {
       const call = modern("tools/call", { name: "get_capabilities", arguments: { line: "pet" } })
       const right = modernHeaders("tools/call", "get_capabilities")
@@ -286,7 +286,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is refused with 400 and -32602 where _meta does not say its revision and capabilities", () =>
+  it.effect("is refused with 400 and -32602 if _meta lacks its revision or capabilities", () =>
     Effect.gen(function* () {
       const { _meta } = discover.params
       const headers = modernHeaders("server/discover")
@@ -311,7 +311,7 @@ describe("a client of the revision without a handshake", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("is told which revisions are served where it asks for another one", () =>
+  it.effect("gets the served revisions if it asks for another one", () =>
     Effect.gen(function* () {
       for (const requested of ["2027-01-01", "v999.0.0"]) {
         const params = { _meta: { ...discover.params._meta, "io.modelcontextprotocol/protocolVersion": requested } }

@@ -1,4 +1,4 @@
-// Small enough to stay where the processor finds it at once, large enough that a million items need only a thousand parts.
+// Small enough for the processor's cache, large enough that a million items need only a thousand parts.
 const part_items = 1_024
 
 interface Part<A> {
@@ -7,14 +7,14 @@ interface Part<A> {
 }
 
 /**
- * Items by id, where most ids come in order.
+ * Items by id, when most ids arrive in order.
  *
- * The newest ids share a small map, and the next one begins when it is full: one map of everything would be moved as a whole
- * each time it is outgrown, and is slow to add to. An id out of order goes where it belongs, and that part grows.
+ * The newest ids share a small map; when it is full, the next one begins. One large map would be copied each time it grows,
+ * and is slow to add to. An id out of order goes into the part where it belongs, which then grows.
  */
 export class ById<A> {
   private readonly parts: Array<Part<A>> = []
-  /** No id lies behind this one: what arrives in order is known to be new, and need not be looked for. */
+  /** The greatest id so far. Ids after it are new without a look-up. */
   private last_id = ""
   private count = 0
 
@@ -26,7 +26,7 @@ export class ById<A> {
     return id > this.last_id ? undefined : this.partOf(id)?.items.get(id)
   }
 
-  /** Adds an item under an id that has none yet. */
+  /** Adds an item with a new id. */
   add(id: string, item: A): void {
     const isNewest = id > this.last_id
     const part = isNewest ? this.parts.at(-1) : this.partOf(id)
@@ -55,7 +55,7 @@ export class ById<A> {
     return this.parts[this.placeOf(id)]
   }
 
-  /** The last part that does not begin behind the id; the first one for an id before all others. */
+  /** The last part that begins at or before the id; the first part for an id before all others. */
   private placeOf(id: string): number {
     let low = 0
     let high = this.parts.length - 1

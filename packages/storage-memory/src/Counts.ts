@@ -1,10 +1,10 @@
 import type { Storage } from "@quotewire/core"
 
-/** The counts of windows of real time, by when their window ends: what is over goes all at once. */
+/** Counts, grouped by the end of their windows, so that ended ones are dropped together. */
 export class Counts {
   private readonly byEnd = new Map<number, Map<string, number>>()
 
-  /** Adds, and answers the totals. */
+  /** Adds to counts, and returns their totals. */
   add(now: number, tallies: ReadonlyArray<Storage.Tally>): ReadonlyArray<number> {
     for (const end of this.byEnd.keys()) if (end <= now) this.byEnd.delete(end)
     return tallies.map(({ workspace_id, name, window_start, window_ms, added }) => {

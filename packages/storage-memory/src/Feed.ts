@@ -5,10 +5,10 @@ const chunk_events = 256
 /**
  * The events of one workspace, numbered from 1.
  *
- * An event's number is its place, so that reading anywhere costs what is read, and erasing drops chunks from the front.
+ * An event's number is its index, so reading costs the same everywhere, and erasing drops chunks from the front.
  */
 export class Feed {
-  // Every chunk but the last is full. Erased events of the first are blanked, so that they do not stay in memory.
+  // Every chunk but the last is full. Erased events of the first chunk are set to undefined, to free their memory.
   private readonly chunks: Array<Array<Change.NewEvent | undefined>> = []
   /** The number before the first place of the first chunk. */
   private base = 0
@@ -39,7 +39,7 @@ export class Feed {
     return { events, erased_through: this.erased_through }
   }
 
-  /** Erases from the front, up to the first event that did not occur before the moment; answers how many. */
+  /** Erases from the front, up to the first event that did not occur before a time. Returns how many. */
   eraseBefore(occurred_before: number, limit: number): number {
     const start = this.erased_through
     const end = Math.min(start + limit, this.last)
@@ -51,7 +51,7 @@ export class Feed {
     return this.erased_through - start
   }
 
-  /** Erases every event; numbers go on behind them. Answers how many. */
+  /** Erases every event and returns how many. Later events continue the numbers. */
   eraseAll(): number {
     const erased = this.size
     this.chunks.length = 0

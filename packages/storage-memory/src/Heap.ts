@@ -1,11 +1,11 @@
-/** What a heap of one kind of item has to know; one such value serves every heap of that kind. */
+/** How a heap orders its items and tells them their slots. One value serves every heap of the same kind of item. */
 export interface Placing<A> {
   readonly before: (first: A, second: A) => boolean
-  /** Notes on the item where in the heap it is; minus one when it has left. */
+  /** Records the item's slot in the heap; -1 when the item has left it. */
   readonly place: (item: A, slot: number) => void
 }
 
-/** A binary heap whose items know their slots, so that any of them can be moved or taken out in logarithmic time. */
+/** A binary heap whose items know their slots, so that any item can be moved or removed in logarithmic time. */
 export class Heap<A> {
   private readonly placing: Placing<A>
   private readonly items: Array<A> = []
@@ -18,7 +18,7 @@ export class Heap<A> {
     return this.items.length
   }
 
-  /** Every item, in no order to rely on. */
+  /** Every item, in no particular order. */
   get all(): ReadonlyArray<A> {
     return this.items
   }
@@ -32,7 +32,7 @@ export class Heap<A> {
     this.rise(item, this.items.length - 1)
   }
 
-  /** Takes out what is in the slot. */
+  /** Removes and returns the item in a slot. */
   remove(slot: number): void {
     const item = this.items[slot]
     const last = this.items.pop()
@@ -41,7 +41,7 @@ export class Heap<A> {
     this.placing.place(item, -1)
   }
 
-  /** Finds the place of an item whose order has changed. */
+  /** Moves an item whose order has changed to its new slot. */
   moved(item: A, slot: number): void {
     this.settle(item, slot)
   }

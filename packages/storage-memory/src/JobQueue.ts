@@ -12,25 +12,25 @@ interface Lanes {
 const allOf = (lanes: Lanes): ReadonlyArray<Lane> =>
   [lanes.ordered, lanes.unordered, ...lanes.named.values()].filter((lane) => lane !== null)
 
-/** Where a claim looks: all workspaces, or the ordered work of one. */
+/** What a claim covers: all workspaces, or the ordered jobs of one. */
 interface Scope {
-  /** The lane to claim from next, if its first job is due at that moment. */
+  /** The lane to claim from next, if its first job is due by then. */
   readonly ready: (now: number) => Lane | undefined
   readonly expired_leases: () => Lane | undefined
 }
 
 /**
- * Due work over all workspaces.
+ * Due jobs of all workspaces.
  *
- * Jobs wait in the lanes of their workspace, in workspace time; the lanes wait in real time. So a claim looks at lanes
- * that have due work only, and a workspace's clock moves all of its jobs by moving its lanes.
+ * Jobs wait in the lanes of their workspace, by workspace time; lanes wait by real time. So a claim only looks at lanes with
+ * due jobs, and moving a workspace's clock moves its lanes instead of its jobs.
  */
 export class JobQueue {
   private readonly workspaces = new Map<Ids.WorkspaceId, Lanes>()
-  /** Jobs that somebody has claimed and not given back, also after the lease has ended: they can still be finished. */
+  /** Jobs that were claimed and not released. They can still be finished after their lease has ended. */
   private readonly held = new Map<number, StoredJob>()
   private readonly ready = readyLanes()
-  /** The lanes of urgent jobs, which come before all others. */
+  /** Urgent lanes, which are claimed first. */
   private readonly urgent = readyLanes()
   private readonly expired_leases = new Heap<Lane>({
     before: (first, second) => first.lapses_at < second.lapses_at,
@@ -73,7 +73,7 @@ export class JobQueue {
     }
   }
 
-  /** Whether the lease is the job's newest claim, neither finished nor given back. */
+  /** Whether the lease is the job's newest claim, not finished and not released. */
   holds(lease: Job.Lease): boolean {
     return this.find(lease) !== undefined
   }
@@ -121,7 +121,7 @@ export class JobQueue {
       if (lane === undefined || lane.ready_at > now) break
       lane.take(limit, taken)
       this.refresh(lane)
-      // Nothing more of this lane, until some of what has been taken is done.
+      // The lane is full until some of the claimed jobs are done.
       if (lane.isFull) closed.push(lane)
     }
     const lease_ends_at = now + lease_ms
@@ -141,7 +141,7 @@ export class JobQueue {
     return { jobs: taken.map(claimed), next_due_at, busy: lane !== null && lane.leased.size > 0 }
   }
 
-  /** Erases the jobs of a workspace, waiting and leased; answers how many. Its clock stays. */
+  /** Erases the jobs of a workspace, waiting and leased, and returns how many. The clock stays. */
   erase(workspace_id: Ids.WorkspaceId): number {
     const lanes = this.workspaces.get(workspace_id)
     if (lanes === undefined) return 0
@@ -186,7 +186,7 @@ export class JobQueue {
     return lane
   }
 
-  /** An empty lane is forgotten: subscriptions come and go. */
+  /** Removes an empty lane, because subscriptions come and go. */
   private forgetIfEmpty(lane: Lane): void {
     if (lane.named !== null && lane.size === 0) this.workspaces.get(lane.workspace_id)?.named.delete(lane.named.name)
   }
@@ -203,7 +203,7 @@ export class JobQueue {
     }
   }
 
-  /** Puts a lane where its jobs now say. */
+  /** Moves a lane to where its jobs now belong. */
   private refresh(lane: Lane): void {
     const due_at = lane.due_at
     const ready = this.readyOf(lane)

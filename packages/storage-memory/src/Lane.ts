@@ -1,12 +1,12 @@
 import type { Ids, Job } from "@quotewire/core"
 import { Heap, type Placing } from "./Heap.ts"
 
-/** A job in store. It is in exactly one heap of its lane: with the waiting, or with the leased. */
+/** A stored job. It is in exactly one heap of its lane, the waiting or the leased one. */
 export interface StoredJob {
   readonly lane: Lane
   readonly number: number
   readonly kind: Job.JobKind
-  /** In workspace time, so that moving a workspace's clock touches no job. */
+  /** In workspace time, so that moving the workspace's clock changes no job. */
   readonly due_at: number
   readonly payload: string
   lease: number
@@ -31,24 +31,24 @@ const byLeaseEnd: Placing<StoredJob> = {
   place
 }
 
-/** The ordered jobs of one workspace, those of one of its named lanes, or the others. */
+/** A lane of one workspace: its ordered jobs, the jobs of a named lane, or all others. */
 export class Lane {
   readonly workspace_id: Ids.WorkspaceId
   readonly ordered: boolean
-  /** What its jobs say of it; null where its jobs have no lane. */
+  /** The lane as its jobs describe it; null for jobs without a lane. */
   readonly named: Job.JobLane | null
   readonly waiting = new Heap<StoredJob>(byDue)
   readonly leased = new Heap<StoredJob>(byLeaseEnd)
   /** Workspace time minus real time. */
   clock_offset_ms: number
-  /** When its first waiting job can be claimed, in real time, as long as it is with the ready lanes. */
+  /** When its first waiting job can be claimed, in real time. Only valid while the lane is in the heap of ready lanes. */
   ready_at = 0
   ready_slot = -1
-  /** When its first lease ends, as long as it is with the leased lanes. */
+  /** When its first lease ends. Only valid while the lane is in the heap of leased lanes. */
   lapses_at = 0
   lapses_slot = -1
 
-  /** How many of its jobs a claim that is under way has taken and not leased yet. */
+  /** How many of its jobs the current claim has taken and not leased yet. */
   private taking = 0
 
   constructor(
@@ -67,7 +67,7 @@ export class Lane {
     return this.waiting.size + this.leased.size
   }
 
-  /** Whether nothing more may be claimed before some of what is leased is done. */
+  /** Whether no more jobs may be claimed until some of the leased ones are done. */
   get isFull(): boolean {
     const leased = this.leased.size + this.taking
     return this.ordered ? leased > 0 : this.named !== null && leased >= this.named.limit
@@ -80,8 +80,8 @@ export class Lane {
   }
 
   /**
-   * Takes what one claim may have at once: an ordered lane gives the jobs that share its earliest moment, any other lane
-   * its first job. What is taken is in neither heap until the claim leases it.
+   * Takes the jobs that one claim may have: of an ordered lane all jobs with the earliest due time, of any other lane the
+   * first job. Taken jobs are in neither heap until the claim leases them.
    */
   take(limit: number, taken: Array<StoredJob>): void {
     const due_at = this.waiting.peek()?.due_at
@@ -103,14 +103,14 @@ export class Lane {
     this.leased.push(job)
   }
 
-  /** Lets a leased job wait again, as due as it was. */
+  /** Returns a leased job to the waiting ones. Its due time does not change. */
   giveBack(job: StoredJob): void {
     this.leased.remove(job.slot)
     job.leased = false
     this.waiting.push(job)
   }
 
-  /** Lets the jobs wait again whose leases have ended. */
+  /** Returns the jobs whose leases have ended to the waiting ones. */
   lapse(now: number): void {
     for (let job = this.leased.peek(); job !== undefined && job.lease_ends_at <= now; job = this.leased.peek()) {
       this.giveBack(job)

@@ -3,7 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { Store } from "./Store.ts"
 
 /**
- * Keeps everything in the memory of this process, for development, tests and embedding. What it holds ends with the layer.
+ * A storage in the memory of this process, for development, tests and embedding. Its data is lost when the layer closes.
  *
  * @example
  * program.pipe(Effect.provide(MemoryStorage.layer))

@@ -1,17 +1,17 @@
-/** Below zero where the first belongs before the second, above zero behind it, zero where both are the same. */
+/** Negative if the first item belongs before the second, positive if after it, zero if they are the same. */
 export type Compare<A> = (first: A, second: A) => number
 
-/** Where an item lies from a mark: below zero before it, above zero behind it, zero on it. */
+/** Where an item is relative to a mark: negative before it, positive after it, zero on it. */
 export type FromMark<A> = (item: A) => number
 
-// Small enough to insert into by moving, large enough that a million items need only some thousand chunks.
+// Small enough for cheap insertion, large enough that a million items need only a few thousand chunks.
 const chunk_items = 512
 
 /**
- * Items in order, in chunks.
+ * A sorted list, in chunks.
  *
- * What arrives in order is appended; what does not is moved into a chunk, at a cost that hardly depends on how many items
- * there are. Two items must never compare as the same.
+ * Items that arrive in order are appended. Others are inserted into a chunk, at a cost that hardly depends on the number of
+ * items. No two items may compare as equal.
  */
 export class SortedList<A> {
   private readonly compare: Compare<A>
@@ -46,7 +46,7 @@ export class SortedList<A> {
     this.shrink(at, chunk)
   }
 
-  /** Visits items upwards from the mark, without what lies on it, until the visitor answers false. */
+  /** Visits the items after the mark, upwards, until the visitor returns false. */
   upwards(mark: FromMark<A>, visit: (item: A) => boolean): void {
     const above: FromMark<A> = (item) => (mark(item) <= 0 ? -1 : 1)
     const start = this.chunkOf(above)
@@ -59,7 +59,7 @@ export class SortedList<A> {
     }
   }
 
-  /** Visits items downwards from the mark, without what lies on it, until the visitor answers false. */
+  /** Visits the items before the mark, downwards, until the visitor returns false. */
   downwards(mark: FromMark<A>, visit: (item: A) => boolean): void {
     const start = this.chunkOf(mark)
     for (let at = start; at >= 0; at--) {
@@ -79,7 +79,7 @@ export class SortedList<A> {
     if (chunk.length > chunk_items) this.chunks.splice(at + 1, 0, chunk.splice(chunk_items >> 1))
   }
 
-  /** Joins what has become small, so that scattered removals leave no trail of nearly empty chunks. */
+  /** Joins small chunks, so that scattered removals do not leave many nearly empty chunks. */
   private shrink(at: number, chunk: Array<A>): void {
     if (chunk.length === 0) {
       this.chunks.splice(at, 1)
@@ -91,7 +91,7 @@ export class SortedList<A> {
     this.chunks.splice(at + 1, 1)
   }
 
-  /** The last chunk whose first item does not lie behind the mark. */
+  /** The last chunk whose first item is not after the mark. */
   private chunkOf(mark: FromMark<A>): number {
     let low = 0
     let high = this.chunks.length - 1
@@ -107,7 +107,7 @@ export class SortedList<A> {
   }
 }
 
-/** A place from which on everything up to the mark lies: near the end, where most of what is inserted belongs. */
+/** A start for the search of the mark's position: near the end, where most items are inserted. */
 const nearEnd = <A>(chunk: ReadonlyArray<A>, mark: FromMark<A>): number => {
   for (let back = 1; back < chunk.length; back *= 2) {
     const item = chunk[chunk.length - back]

@@ -9,7 +9,7 @@ const byId = (first: Workspace, second: Workspace): number => (first.id < second
 /**
  * Everything that is stored, as plain data.
  *
- * Its methods are synchronous: what runs to the end before anything else can run needs no locks, and is stored whole.
+ * Its methods are synchronous, so nothing else runs meanwhile: they need no locks, and every change is atomic.
  */
 export class Store {
   private readonly workspaces = new Map<Ids.WorkspaceId, Workspace>()
@@ -17,9 +17,9 @@ export class Store {
   private readonly jobs = new JobQueue()
   private readonly counts = new Counts()
 
-  /** Checks every guard before it writes anything; answers what refuses the change, or null when it is stored. */
+  /** Checks all rules before it writes anything. Returns why the change is refused, or null if it is stored. */
   commit(change: Change.Change): Storage.LeaseLost | Storage.VersionConflict | null {
-    // The fence first: an outcome that is to be dropped is not worth deciding again.
+    // Leases first: if a lease is lost, the result is dropped, so it need not be decided again.
     const lost = change.finishes.find((lease) => !this.jobs.holds(lease))
     if (lost !== undefined) return new Storage.LeaseLost({ lease: lost })
     const conflict = this.firstConflict(change)
@@ -98,8 +98,8 @@ export class Store {
   }
 
   /**
-   * The first record that is not as it was seen, or else the first write that does not follow what is in store; a second
-   * write of the same record never does.
+   * The first expected record with another version, otherwise the first write that does not follow the stored version. A
+   * second write of the same record never follows.
    */
   private firstConflict({ workspace_id, expects, writes }: Change.Change): Change.Seen | undefined {
     const workspace = this.workspaces.get(workspace_id)
@@ -108,7 +108,7 @@ export class Store {
     const seen = new Set<string>()
     return writes.find(({ kind, id, version }, at) => {
       if ((workspace?.version(kind, id) ?? 0) !== version - 1) return true
-      // One set of identifiers costs less than names that are put together; few kinds share an identifier.
+      // A set of ids is cheaper than one of combined keys. Different kinds rarely share an id.
       if (seen.has(id)) return writes.slice(0, at).some((before) => before.id === id && before.kind === kind)
       seen.add(id)
       return false

@@ -2,13 +2,13 @@ import { type Change, kinds, Page } from "@quotewire/core"
 import { ById } from "./ById.ts"
 import { type FromMark, SortedList } from "./SortedList.ts"
 
-/** One record: its newest version, and the older ones where the kind keeps them. */
+/** One record: its newest version, and older ones if the kind keeps them. */
 interface Entry {
   newest: Change.StoredRecord
   older: Array<Change.StoredRecord> | null
 }
 
-// Equal first: the parents that are compared are mostly the same, and known to be so without a look at their letters.
+// Equality first: most compared parents are the same string, which is recognized without comparing characters.
 const byText = (first: string, second: string): number => (first === second ? 0 : first < second ? -1 : 1)
 
 const byId = (first: Entry, second: Entry): number => byText(first.newest.id, second.newest.id)
@@ -19,10 +19,10 @@ const byCreation = (first: Entry, second: Entry): number =>
 const byParent = (first: Entry, second: Entry): number =>
   byText(first.newest.parent ?? "", second.newest.parent ?? "") || byId(first, second)
 
-/** The records of one kind in one workspace: found by id, in the order of ids, by parent and by age. */
+/** The records of one kind in one workspace, by id, by parent and by age. */
 export class Table {
   private readonly entries = new ById<Entry>()
-  /** Null until somebody reads in the order of ids: of most kinds nobody does. */
+  /** The records in the order of ids; null until they are first read in that order, because most kinds never are. */
   private ids: SortedList<Entry> | null = null
   private readonly ages = new SortedList<Entry>(byCreation)
   private readonly children = new SortedList<Entry>(byParent)
@@ -31,7 +31,7 @@ export class Table {
     return this.entries.size
   }
 
-  /** The newest version's number; 0 while there is no such record. */
+  /** The number of the newest version; 0 if there is no record. */
   version(id: string): number {
     return this.entries.get(id)?.newest.version ?? 0
   }
@@ -42,7 +42,7 @@ export class Table {
     return entry.older?.[version - 1]
   }
 
-  /** Stores a version; the caller has made sure that it follows the one in store. */
+  /** Stores a version. The caller has checked that it follows the stored one. */
   write(record: Change.StoredRecord): void {
     const entry = this.entries.get(record.id)
     if (entry === undefined) {
@@ -86,7 +86,7 @@ export class Table {
     return { records, next }
   }
 
-  /** Erases the oldest records that were created before the moment, and answers their ids. */
+  /** Erases the oldest records that were created before a time, and returns their ids. */
   eraseOlder(created_before: number, limit: number): ReadonlyArray<string> {
     const old: Array<Entry> = []
     this.ages.upwards(everything, (entry) => {
@@ -97,7 +97,7 @@ export class Table {
     return this.erase(old)
   }
 
-  /** Erases the records whose parent is named, and answers their ids. */
+  /** Erases the records of a parent, and returns their ids. */
   eraseChildren(parent: string): ReadonlyArray<string> {
     const found: Array<Entry> = []
     this.children.upwards(child(parent, null, "oldest"), (entry) => {
@@ -159,7 +159,7 @@ export class Table {
 const everything: FromMark<Entry> = () => 1
 const everythingBelow: FromMark<Entry> = () => -1
 
-/** The place of one child of a parent, or, without an id, the end of its children that a walk starts from. */
+/** The position of a parent's child, or, without an id, the end of its children at which a walk starts. */
 const child =
   (parent: string, id: string | null, order: "newest" | "oldest"): FromMark<Entry> =>
   ({ newest }) =>

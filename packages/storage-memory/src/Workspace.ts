@@ -36,7 +36,7 @@ export class Workspace {
     table.write(record)
   }
 
-  /** Erases the oldest records of a kind, with their children where the kind says so. */
+  /** Erases the oldest records of a kind, with their children if the kind says so. */
   eraseRecords(kind: string, created_before: number, limit: number): Storage.Erased["records"] {
     const ids = this.tables.get(kind)?.eraseOlder(created_before, limit) ?? []
     const erased = new Map([[kind, ids.length]])

@@ -61,9 +61,9 @@ const drain = Effect.fnUntraced(function* (kind: string, parent?: string) {
   return ids
 })
 
-describe("what memory holds", () => {
+describe("memory", () => {
   it.effect(
-    "stays the same under a constant load with a retention sweep",
+    "stays constant under a constant load with a retention sweep",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(7)
@@ -121,7 +121,7 @@ describe("what memory holds", () => {
   )
 
   it.effect(
-    "does not keep erased events for the sake of a young one",
+    "does not keep erased events because of a newer one",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const before = heapUsed()
@@ -136,7 +136,7 @@ describe("what memory holds", () => {
   )
 
   it.effect(
-    "holds nothing of a lane whose jobs are all done",
+    "keeps nothing of a lane whose jobs are all done",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const run = Effect.fnUntraced(function* (from: number, to: number) {
@@ -165,7 +165,7 @@ describe("what memory holds", () => {
   )
 
   it.effect(
-    "is given back when a workspace is erased",
+    "is freed when a workspace is erased",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const before = heapUsed()
@@ -184,9 +184,9 @@ describe("what memory holds", () => {
   )
 })
 
-describe("what memory does", () => {
+describe("the storage in memory", () => {
   it.effect(
-    "reads any page of a long feed at the cost of the page",
+    "reads any page of a long feed at the cost of that page",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const total = 1_000_000
@@ -248,7 +248,7 @@ describe("what memory does", () => {
   )
 
   it.effect(
-    "keeps lists in order whatever order ids arrive and leave in",
+    "keeps lists sorted in whatever order ids are added and removed",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const random = scattered(17)
@@ -281,7 +281,7 @@ describe("what memory does", () => {
   )
 
   it.effect(
-    "finds a record under the parent and the age that its newest version has",
+    "finds a record under the parent and the age of its newest version",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const first = record("offer", "qt_1", 10, "qreq_1")
@@ -295,7 +295,7 @@ describe("what memory does", () => {
   )
 
   it.effect(
-    "stores a change although a listener fails",
+    "stores a change even if a listener fails",
     Effect.fnUntraced(function* () {
       const storage = yield* Storage.Storage
       const heard: Array<Change.Hint> = []

@@ -13,7 +13,7 @@ const scattered = (seed: number) => {
 const idOf = (place: number) => place.toString().padStart(8, "0")
 
 describe("items by id", () => {
-  it("are found whatever order they came in, and whatever was deleted between them", () => {
+  it("are found whatever the order of adding, and whatever was deleted between them", () => {
     const random = scattered(7)
     const items = new ById<number>()
     const expected = new Map<string, number>()
@@ -42,7 +42,7 @@ describe("items by id", () => {
     expect([...items.values()].sort()).toEqual([...expected.values()].sort())
   })
 
-  it("can be added again when all of them were deleted, also before where they had begun", () => {
+  it("can be added again after all were deleted, also before the first one", () => {
     const items = new ById<number>()
     for (const place of [5, 6, 7]) items.add(idOf(place), place)
     for (const place of [5, 6, 7]) items.delete(idOf(place))

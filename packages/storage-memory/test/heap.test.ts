@@ -15,7 +15,7 @@ const scattered = (seed: number) => {
 }
 
 describe("the heap", () => {
-  it("gives the first item first, whatever was taken out of its middle or moved", () => {
+  it("returns the first item first, whatever was removed or moved", () => {
     const random = scattered(19)
     for (let round = 0; round < 200; round++) {
       const heap = new Heap<Item>({

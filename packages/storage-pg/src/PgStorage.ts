@@ -18,9 +18,9 @@ import { someRowsReader } from "./rows/Columns.ts"
 export { DatabaseRefused, type RefusalReason } from "./connection/DatabaseRefused.ts"
 export { migrate, type SchemaStatus, status } from "./migrations/Schema.ts"
 
-/** Where the database is, and how much of it a process may use. */
+/** Options of a storage on PostgreSQL. */
 export interface Options extends Database.DatabaseOptions {
-  /** How many statements write changes at once, 2 by default. The changes of a workspace always go one after the other. */
+  /** How many statements write changes at once; 2 by default. The changes of one workspace are always written in order. */
   readonly writers?: number
 }
 
@@ -69,10 +69,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 /**
- * Keeps everything in a PostgreSQL database. Run `migrate` before.
+ * A storage in a PostgreSQL database. Run `migrate` first.
  *
- * The layer fails with `DatabaseRefused` if the database cannot be used. Later, while the database is lost, calls fail with
- * `StorageUnavailable` within a bound.
+ * The layer fails with `DatabaseRefused` if the database cannot be used. If the database is lost later, calls fail with
+ * `StorageUnavailable` within a time limit.
  *
  * @example
  * program.pipe(Effect.provide(PgStorage.layer({ url: Redacted.make("postgres://localhost/quotewire") })))
@@ -84,9 +84,9 @@ export const layer = (options: Options): Layer.Layer<Storage.Storage, DatabaseRe
   )
 
 /**
- * Like `layer`, and gives everything that it is provided to the database's clock instead of the host's own.
+ * Like `layer`, and provides the database's clock instead of the host's.
  *
- * With it all hosts of a database go by one clock: no lease ends early, and no job comes due late, because a host's clock is off.
+ * Then all hosts of a database use one clock: no lease ends early, and no job is late, because a host's clock is wrong.
  */
 export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, DatabaseRefused> =>
   Layer.effectContext(
@@ -97,7 +97,7 @@ export const layerWithClock = (options: Options): Layer.Layer<Storage.Storage, D
     )
   )
 
-/** Opens a database and uses it. Whatever fails on the way is told in one sentence. */
+/** Opens a database and uses it. Any failure is described in one sentence. */
 const opened = <A>(
   options: Options,
   use: (opened: Opened) => Effect.Effect<A, Storage.StorageUnavailable, Scope.Scope>

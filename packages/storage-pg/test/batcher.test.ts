@@ -47,7 +47,7 @@ const batching = Effect.fnUntraced(function* (takes_ms: number, options: Partial
 const unavailable = (name: string) => `${name} fails: Error: unavailable`
 
 describe("items of a batcher", () => {
-  it.effect("go at once while nothing is under way, and else together in the order in which they came", () =>
+  it.effect("are sent at once while nothing is under way, otherwise together in order", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100)
       yield* askAll("a")
@@ -63,7 +63,7 @@ describe("items of a batcher", () => {
     })
   )
 
-  it.effect("never share a batch with an earlier item that locks what they need", () =>
+  it.effect("never share a batch with an earlier item that locks their names", () =>
     Effect.gen(function* () {
       const { ask, sent } = yield* batching(100)
       yield* ask({ name: "first" })
@@ -78,7 +78,7 @@ describe("items of a batcher", () => {
     })
   )
 
-  it.effect("go in batches of a limited number and size, where a large item goes alone", () =>
+  it.effect("are sent in batches of limited number and size, a large item alone", () =>
     Effect.gen(function* () {
       const size = { of: (item: Item) => item.size ?? 1, max: 10 }
       const { ask, askAll, sent } = yield* batching(100, { max_batch: 3, size })
@@ -92,7 +92,7 @@ describe("items of a batcher", () => {
     })
   )
 
-  it.effect("wait only for the batches of their own queue", () =>
+  it.effect("wait only for batches of their own queue", () =>
     Effect.gen(function* () {
       const { ask, sent } = yield* batching(100, { queueOf: ({ queue = "" }) => queue })
       for (const name of ["a", "b"]) yield* ask({ name: `${name}1`, queue: name })
@@ -107,7 +107,7 @@ describe("items of a batcher", () => {
 })
 
 describe("a batcher that cannot keep up", () => {
-  it.effect("refuses an item at once if too many wait, and goes on with the others", () =>
+  it.effect("refuses an item at once if too many wait, and still sends the others", () =>
     Effect.gen(function* () {
       const { answers, askAll, sent } = yield* batching(100, { max_waiting: 2 })
       yield* askAll("a")
@@ -137,7 +137,7 @@ describe("a batcher that cannot keep up", () => {
 })
 
 describe("callers of a batcher", () => {
-  it.effect("take back an item that has not been sent when they are interrupted, and not one that has", () =>
+  it.effect("drop an unsent item when they are interrupted, but not a sent one", () =>
     Effect.gen(function* () {
       let finished = 0
       const { ask, sent } = yield* batching(100, {
@@ -202,7 +202,7 @@ describe("callers of a batcher", () => {
 })
 
 describe("a batcher whose scope closes", () => {
-  it.effect("fails what is under way, what waits, and what comes later, as unavailable", () =>
+  it.effect("fails items that are sent, waiting or new as unavailable", () =>
     Effect.gen(function* () {
       const { answers, ask, askAll, close } = yield* batching(100)
       yield* askAll("a")
@@ -214,7 +214,7 @@ describe("a batcher whose scope closes", () => {
     })
   )
 
-  it.effect("fails an item that was to be sent in this very turn", () =>
+  it.effect("fails an item that was to be sent in the same turn", () =>
     Effect.gen(function* () {
       const { answers, askAll, close, sent } = yield* batching(100)
       yield* askAll("a b")

@@ -48,8 +48,8 @@ const answering = Effect.fnUntraced(function* (row: typeof nothing | typeof job)
   return { asked_at, asked_for, claim }
 })
 
-describe("claims, one right after the other", () => {
-  it.effect("rest a moment where the one before found nothing", () =>
+describe("claims in quick succession", () => {
+  it.effect("pause if the one before found nothing", () =>
     Effect.gen(function* () {
       const { asked_at, asked_for, claim } = yield* answering(nothing)
       yield* claim(query)
@@ -67,7 +67,7 @@ describe("claims, one right after the other", () => {
     })
   )
 
-  it.effect("do not rest where it found something, or where they are for one workspace", () =>
+  it.effect("do not pause if it found something, or for one workspace", () =>
     Effect.gen(function* () {
       const busy = yield* answering(job)
       assert.strictEqual((yield* busy.claim(query)).jobs.length, 1)

@@ -15,7 +15,7 @@ const clockOf = Effect.gen(function* () {
 const near_ms = 10_000
 const isNear = (clock: Clock.Clock) => Math.abs(clock.currentTimeMillisUnsafe() - Date.now()) < near_ms
 
-describe("a host that goes by the clock of its database", () => {
+describe("a host that uses the clock of its database", () => {
   it.effect("has the database's time, whatever its own clock says", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
@@ -40,7 +40,7 @@ describe("a host that goes by the clock of its database", () => {
     })
   )
 
-  it.live("keeps its own time where that is the database's", () =>
+  it.live("keeps its own time if it is the database's", () =>
     Effect.gen(function* () {
       const clock = yield* clockOf
       const before = Date.now()

@@ -5,8 +5,8 @@ import * as Deadlines from "../src/connection/Deadlines.ts"
 
 const after_ms = 1_000
 
-describe("what must not take longer than a while", () => {
-  it.effect("ends when its own time is over, unless it was kept", () =>
+describe("a deadline", () => {
+  it.effect("expires when its own time is over, unless it was ended", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const deadlines = yield* Deadlines.make(after_ms)
@@ -26,7 +26,7 @@ describe("what must not take longer than a while", () => {
     })
   )
 
-  it.effect("is watched again after a time in which there was nothing to watch", () =>
+  it.effect("is watched again after a time without any", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const deadlines = yield* Deadlines.make(after_ms)

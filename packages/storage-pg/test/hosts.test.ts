@@ -28,7 +28,7 @@ const waitFor = Effect.fnUntraced(function* (storage: Port, id: string, version:
 }, Effect.scoped)
 
 describe("two hosts on one database", () => {
-  it.effect("hear of each other: what waits on one is woken by what the other commits", () =>
+  it.effect("get each other's hints: a commit on one wakes what waits on the other", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       yield* one.commit(request("qreq_1"))
@@ -39,7 +39,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("never both store what rests on the other's write", () =>
+  it.effect("never both store a change that expects the other's write", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const crossed = (storage: Port, from: string, to: string) =>
@@ -63,7 +63,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("tell of hundreds of commits in a few notifications, and hear of each", () =>
+  it.effect("announce hundreds of commits in a few notifications, and lose none", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard = new Set<string>()
@@ -78,7 +78,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("go on telling each other after the database has refused to pass something on", () =>
+  it.effect("keep announcing after the database has refused a notification", () =>
     Effect.gen(function* () {
       const { options, url } = yield* scopedDatabase
       const sql = (...texts: ReadonlyArray<string>) => Effect.promise(() => statements(url, ...texts))
@@ -105,7 +105,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("pass over what is no hint on their channel", () =>
+  it.effect("ignore anything on their channel that is not a hint", () =>
     Effect.gen(function* () {
       const { one, other, url } = yield* two
       const heard: Array<string> = []
@@ -165,7 +165,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("leave work of a kind that they do not know to a newer host, unclaimed, and do the rest", () =>
+  it.effect("leave jobs of unknown kinds unclaimed for a newer host, and do the rest", () =>
     Effect.gen(function* () {
       const { one, url } = yield* two
       const sql = (text: string) => Effect.promise(() => statements(url, text))
@@ -213,7 +213,7 @@ describe("two hosts on one database", () => {
     })
   )
 
-  it.effect("go on while one erases what is old: writers of the workspace do not fail", () =>
+  it.effect("keep working while one erases old records: writers of the workspace do not fail", () =>
     Effect.gen(function* () {
       const { one, other } = yield* two
       const old = Array.from({ length: 1_200 }, (_, place) => request(`qreq_old_${place}`))
@@ -243,8 +243,8 @@ describe("two hosts on one database", () => {
   )
 })
 
-describe("two identifiers that are one in the database", () => {
-  it.effect("are one record: what is written beside the first of them is not held up", () =>
+describe("two ids that are equal in the database", () => {
+  it.effect("are one record, and a write beside the first is not blocked", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* open(options)
@@ -276,7 +276,7 @@ describe("a host that has closed its storage", () => {
     })
   )
 
-  it.effect("is refused what it still asks for, and does not wait for it", () =>
+  it.effect("refuses later calls at once", () =>
     Effect.gen(function* () {
       const { options } = yield* scopedDatabase
       const storage = yield* Effect.scoped(open(options))

@@ -18,8 +18,8 @@ const recordOf = (id: string, version: number): Change.StoredRecord =>
     updated_at: version
   })
 
-describe("many that read the same page at once", () => {
-  it.effect("each see what was stored before they asked, and nobody sees another page", () =>
+describe("concurrent reads of the same page", () => {
+  it.effect("each see what was stored before them, and no other page", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -55,8 +55,8 @@ describe("many that read the same page at once", () => {
   )
 })
 
-describe("many that look records up at once", () => {
-  it.effect("each get theirs, or nothing where there is none, and what they have just written", () =>
+describe("concurrent look-ups of records", () => {
+  it.effect("each get their own record, or nothing, and what they have just written", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -87,8 +87,8 @@ describe("many that look records up at once", () => {
   )
 })
 
-describe("records and pages that are read at once", () => {
-  it.effect("go in one statement, however many records a page has room for", () =>
+describe("concurrent reads of records and pages", () => {
+  it.effect("share one statement, however large the pages may be", () =>
     Effect.gen(function* () {
       let statements = 0
       const read = () =>

@@ -121,7 +121,7 @@ const unavailable = Effect.fnUntraced(function* (call: Effect.Effect<unknown, { 
 
 describe("a host whose connections are cut", () => {
   it.effect(
-    "stores each change once that its callers insist on, and hears other hosts again",
+    "stores each retried change once, and gets hints of other hosts again",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -139,7 +139,7 @@ describe("a host whose connections are cut", () => {
 
 describe("a host whose database crashes", () => {
   it.effect(
-    "fails every call as unavailable while it is away, and goes on when it is back, with all that was stored",
+    "fails every call as unavailable meanwhile, and continues with all data when it is back",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -171,7 +171,7 @@ describe("a host whose database crashes", () => {
 
 describe("a statement that takes too long", () => {
   it.effect(
-    "is called off: its caller is told that storage is unavailable, and nothing of it is stored",
+    "is cancelled: its caller gets unavailable, and nothing of it is stored",
     () =>
       Effect.gen(function* () {
         const options = yield* fresh
@@ -198,7 +198,7 @@ describe("a statement that takes too long", () => {
   )
 })
 
-describe("a database that takes no writes", () => {
+describe("a read-only database", () => {
   it.effect("is unavailable for writes, and still read", () =>
     Effect.gen(function* () {
       const options = yield* fresh
@@ -219,8 +219,8 @@ describe("a database that takes no writes", () => {
   )
 })
 
-describe("a server that has no connection left", () => {
-  it.effect("is unavailable to those calls that need one more, and serves the others", () =>
+describe("a server without free connections", () => {
+  it.effect("is unavailable to calls that need another one, and serves the others", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       yield* sql(
@@ -246,8 +246,8 @@ describe("a server that has no connection left", () => {
   )
 })
 
-describe("a change that PostgreSQL cannot take", () => {
-  it.effect("is a defect that names no value, and does its neighbours no harm", () =>
+describe("a change that PostgreSQL refuses", () => {
+  it.effect("is a defect that names no value, and does not affect other changes", () =>
     Effect.gen(function* () {
       const options = yield* fresh
       const storage = yield* open(options)

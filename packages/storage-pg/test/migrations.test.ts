@@ -43,7 +43,7 @@ const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scop
   Effect.flip(Effect.scoped(program))
 
 describe("a migration", () => {
-  it.effect("makes the schema of an empty database, once, and tells what it did", () =>
+  it.effect("creates the schema of an empty database, once, and returns what it did", () =>
     Effect.gen(function* () {
       const database = yield* empty
       assert.deepStrictEqual(yield* PgStorage.status(database.options), {
@@ -62,7 +62,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("runs once, of however many hosts that begin it at once on an empty database", () =>
+  it.effect("runs once if several hosts start it on an empty database", () =>
     Effect.gen(function* () {
       const database = yield* empty
       const hosts = Array.from({ length: 6 }, () => PgStorage.migrate(database.options))
@@ -76,7 +76,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that comes later runs alone where the others have run, and with them on an empty database", () =>
+  it.effect("that is newer runs alone after the others, and with them on an empty database", () =>
     Effect.gen(function* () {
       const [older, fresh] = [yield* empty, yield* empty]
       const later = newer({ serves_from: known, statements: ["create table quotewire.note (id text primary key)"] })
@@ -99,7 +99,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that comes later and fails leaves the schema at the one before", () =>
+  it.effect("that is newer and fails leaves the schema at the one before", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -113,7 +113,7 @@ describe("a migration", () => {
     })
   )
 
-  it.effect("that fails half way leaves the schema as it was, and says in one sentence what is in the way", () =>
+  it.effect("that fails half way leaves the schema unchanged, and names the obstacle in one sentence", () =>
     Effect.gen(function* () {
       const database = yield* empty
       // Something of this name stands in the way of one of the last steps.
@@ -127,7 +127,7 @@ describe("a migration", () => {
       assert.strictEqual(error.reason, "half_made_schema")
       assert.match(
         error.message,
-        /^The schema quotewire in the database quotewire_\w+ is not as migrations leave it \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
+        /^The schema quotewire in the database quotewire_\w+ differs from what the migrations make \(function "?tally_1"? already exists.*\): nothing was changed; remove what is in the way, or restore what is missing, and migrate again\.$/
       )
       const tables = yield* sql(
         database,
@@ -141,7 +141,7 @@ describe("a migration", () => {
   )
 })
 
-describe("a schema that was made only half", () => {
+describe("a half-made schema", () => {
   it.effect.each([
     { what: "a table without its migration", sql: "create table quotewire.job (id int)", says: /"job" already exists/ },
     {
@@ -174,7 +174,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("does not start on a newer schema, and is not ready once the schema has become too new for it", () =>
+  it.effect("does not start on a newer schema, and is not ready once the schema has become too new", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -190,7 +190,7 @@ describe("a host", () => {
     })
   )
 
-  it.effect("serves on beside a newer one, where the schema has only been added to", () =>
+  it.effect("keeps serving beside a newer one if the schema was only extended", () =>
     Effect.gen(function* () {
       const database = yield* empty
       yield* PgStorage.migrate(database.options)
@@ -238,7 +238,7 @@ describe("a start", () => {
   }
   const refused = (url: string) => refusal(open({ url: Redacted.make(url) }))
 
-  it.effect("on a database that cannot be used says why in one sentence, without the password", () =>
+  it.effect("on an unusable database says why in one sentence, without the password", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
       const cases = [

@@ -42,9 +42,9 @@ const outcomes = (storage: Port) => {
   )
 }
 
-describe("a host whose database falls silent", () => {
+describe("a host whose database stops responding", () => {
   it.effect(
-    "answers every call within its bound, and goes on with new connections when there is an answer again",
+    "answers every call within its time limit, and continues with new connections when the database responds",
     () =>
       Effect.gen(function* () {
         const { wire, storage } = yield* behindWire
@@ -64,7 +64,7 @@ describe("a host whose database falls silent", () => {
     120_000
   )
 
-  it.effect("lets nobody wait for a database that was never there", () =>
+  it.effect("does not wait for a database that was never reachable", () =>
     Effect.gen(function* () {
       const wire = yield* Effect.promise(() => Wire.to(1))
       wire.silence()

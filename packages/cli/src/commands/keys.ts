@@ -44,7 +44,7 @@ const create = Command.make(
 const shown = ({ key_id, key }: Access.IssuedKey): string =>
   `${key}\n\nIts id is ${key_id}. The key is not shown again.`
 
-/** A key as it is printed: times in RFC 3339; `revoked_at` is null until it is revoked. */
+/** A key as it is printed. Times are RFC 3339; `revoked_at` is null for a valid key. */
 const told = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
   key_id,
   environment,

@@ -44,7 +44,7 @@ const bridged = (base_url: string, key: string | null) =>
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Serves from a sandbox in memory, which ends with this process. */
+/** Serves from a sandbox in memory, whose data is lost when this process ends. */
 const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
   const address = yield* Deferred.make<string>()
   const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))

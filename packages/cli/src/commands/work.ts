@@ -22,7 +22,7 @@ const flags = {
   seal_keys: StorageSettings.seal_keys
 }
 
-// Links in quotes lead to the hosts, whose address this process cannot find out.
+// Includes the hosts' address, because links in quotes lead to them and this process cannot know it.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
     Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format">,
@@ -36,7 +36,7 @@ export const work = Command.make("work", flags, (settings) =>
   Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
 ).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
 
-/** Settings that only hosts need. */
+/** Settings that only matter to hosts. */
 const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {

@@ -14,41 +14,41 @@ import { Seal } from "./Seal.ts"
 import * as Workspace from "./Workspace.ts"
 import { changeOf } from "./Workspaces.ts"
 
-/** What a call brings along to say who calls. */
+/** The credentials of a call. */
 export interface Credentials {
-  /** The API key as it was sent; null where no `Authorization` was sent. */
+  /** The API key as sent; null if no `Authorization` was sent. */
   readonly key: string | null
-  /** The read handle, if one was sent. */
+  /** The read handle, if any. */
   readonly read_handle: string | null
-  /** The address of the other side, for the limits of callers without a key. */
+  /** The client's address, for the limits of callers without a key. */
   readonly address: string
-  /** Whether this door admits callers without a key (only the agent endpoint does). */
+  /** Whether this entrance admits callers without a key. Only the agent endpoint does. */
   readonly keyless: boolean
 }
 
-/** A key as it is made: the only time that it is shown. */
+/** A new key. It is shown only here. */
 export interface IssuedKey {
   readonly key_id: KeyId
   readonly key: string
 }
 
-/** The workspace in which callers without a key act; null where they are not admitted. */
+/** The workspace of callers without a key; null if they are not admitted. */
 export const KeylessWorkspace = Context.Reference<{
   readonly organization_id: OrganizationId
   readonly workspace_id: WorkspaceId
   readonly environment: Environment
 } | null>("@quotewire/core/KeylessWorkspace", { defaultValue: () => null })
 
-/** Makes organizations and keys, and tells who calls. */
+/** Creates organizations and keys, and authenticates callers. */
 export class Access extends Context.Service<
   Access,
   {
-    /** Makes an organization with its two workspaces. */
+    /** Creates an organization with its two workspaces. */
     readonly createOrganization: (name: string) => Effect.Effect<Organization, StorageUnavailable>
     /**
-     * Makes a key; `not_found` where the organization does not exist.
+     * Creates a key; `not_found` if the organization does not exist.
      *
-     * `key` is a key that exists already, of this environment and kind: for a storage that ends with the process.
+     * `key` sets a given key of this environment and kind, for a storage that is lost when the process ends.
      */
     readonly createKey: (options: {
       readonly organization_id: OrganizationId
@@ -56,22 +56,22 @@ export class Access extends Context.Service<
       readonly kind: KeyKind
       readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Every organization, oldest first. */
+    /** Lists every organization, oldest first. */
     readonly listOrganizations: Effect.Effect<ReadonlyArray<Organization>, StorageUnavailable>
-    /** The keys of an organization, oldest first, the revoked ones too; what is known of a key never holds the key. */
+    /** Lists the keys of an organization, oldest first, revoked ones too: their metadata, never the keys themselves. */
     readonly listKeys: (
       organization_id: OrganizationId
     ) => Effect.Effect<ReadonlyArray<ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Whether a key of this environment is in force, whoever's it is. */
+    /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
-     * Revokes a key: from now on it is refused here, and within a second by all other hosts. A second time answers what
-     * the first one did.
+     * Revokes a key. It is refused from now on here, and within a second on all other hosts. A second call returns the same
+     * answer.
      */
     readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Whether a key was sent that this host has not found good of late: it has to be looked up, and may be a guess. */
+    /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
     readonly isStranger: (credentials: Credentials) => boolean
-    /** Tells who calls; `authentication_failed` where the key is missing, mistyped, unknown or revoked. */
+    /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
       credentials: Credentials
     ) => Effect.Effect<Caller, ApiError.ApiError<"authentication_failed"> | StorageUnavailable>
@@ -86,7 +86,7 @@ export class Access extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
       const clock = yield* Clock.Clock
       const known = new KnownKeys()
-      // New identifiers cannot be taken.
+      // The ids are new, so this cannot conflict.
       const add = (change: Change.Change) =>
         Effect.catchTag(commit(storage, change), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -98,7 +98,7 @@ export class Access extends Context.Service<
           created_at: now,
           workspaces: { sandbox: ids.workspace(), live: ids.workspace() }
         }
-        // The workspaces first: an organization that can be found has both.
+        // Workspaces first, so that every organization that can be found has both.
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
@@ -166,7 +166,7 @@ export class Access extends Context.Service<
   )
 }
 
-/** Tells who calls by what the directory knows of a key. */
+/** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
     if (!isWellFormed(key)) return yield* refused
@@ -197,7 +197,7 @@ const callerOf = (apiKey: ApiKey): Caller => {
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }
 
-/** Calls without a handle share their caller: the request log holds on to it. */
+/** Calls without a handle share one caller object, because the request log keeps a reference to it. */
 const withHandle = (caller: Caller, read_handle: string | null): Caller =>
   read_handle === null ? caller : { ...caller, read_handle }
 

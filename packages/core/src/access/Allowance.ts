@@ -8,28 +8,28 @@ import * as SharedCounts from "./SharedCounts.ts"
 
 export * from "./Limits.ts"
 
-/** The limits in force. */
+/** The rate limits of this host. */
 export const AllowanceLimits = Context.Reference<Limits>("@quotewire/core/AllowanceLimits", {
   defaultValue: () => standardLimits
 })
 
 /**
- * Counts calls in minutes and days of real time, all hosts on one storage together, and refuses those over a limit with
- * `rate_limited` (api.md, Limits).
+ * Rate limits in minutes and days of real time, shared by all hosts on one storage. Refuses with `rate_limited` (api.md,
+ * Limits).
  *
- * A refused call does not count. `Retry-After` is the time until every limit that was reached has ended, so that the call
- * would pass. A call that takes more units than a limit has in all passes as the first one of its window.
+ * A refused call does not count. `Retry-After` is the time until every reached limit has ended, so that the call will
+ * pass. A call that costs more than a whole limit passes as the first call of a window.
  */
 export class Allowance extends Context.Service<
   Allowance,
   {
-    /** Takes what a call costs from the allowances of its key and organization, or of its address. */
+    /** Spends the cost of a call from the limits of its key and organization, or of its address. */
     readonly spend: (caller: Caller, cost: Cost, address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Refuses an address that is known here to have reached its limit of refused keys: it asks nobody and counts nothing. */
+    /** Refuses an address that has reached its limit of refused keys, as far as this host knows. Counts nothing. */
     readonly mayAuthenticate: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
-    /** Hands a test or a replay to delivery; it counts only where that succeeds. */
+    /** Runs a test or a replay within its limit. It counts only if it succeeds. */
     readonly handingOver: <A, E, R>(
       caller: Caller,
       handOver: Effect.Effect<A, E, R>
@@ -49,7 +49,7 @@ export class Allowance extends Context.Service<
         return Effect.void
       }
 
-      /** Takes every unit that is asked for, or none. */
+      /** Spends all demanded units, or none. */
       const admit = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
         const stale = demands.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
         return stale.length === 0 ? take(demands, now) : Effect.flatMap(counts.refresh(stale), () => take(demands, now))
@@ -90,7 +90,7 @@ export class Allowance extends Context.Service<
   )
 }
 
-/** One limit, and the counts that it is held against. */
+/** One limit and its counts. */
 interface Gauge {
   readonly counter: SharedCounts.Counter
   readonly limit: number
@@ -98,7 +98,7 @@ interface Gauge {
   readonly refusals: Metric.Counter<number>
 }
 
-/** What a call asks of one gauge. */
+/** The units that a call needs of one gauge. */
 interface Demand {
   readonly gauge: Gauge
   readonly count: SharedCounts.Count
@@ -118,7 +118,7 @@ const isTooMuch = ({ gauge, count, units }: Demand): boolean => {
   return used > 0 && used + units > gauge.limit
 }
 
-/** Names the limit that keeps the call waiting longest: until then it would be refused again. */
+/** Refuses with the limit that ends last. Before that the call would be refused again. */
 const refuse = (reached: ReadonlyArray<Demand>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))

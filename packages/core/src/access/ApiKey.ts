@@ -3,7 +3,7 @@ import * as Kind from "../storage/Kind.ts"
 import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { Environment, KeyKind } from "./Caller.ts"
 
-/** What is stored of an API key: never the key, only its SHA-256, which is the id of the record. */
+/** An API key as stored: never the key itself, only its SHA-256, which is the id of the record. */
 export const ApiKey = Schema.Struct({
   id: KeyId,
   organization_id: OrganizationId,
@@ -15,7 +15,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** Keys in storage: found by their hash, by their organization, and by their own id. */
+/** Keys in storage, by hash, and listed by organization and by key id. */
 export const kind = Kind.make({
   name: "api_key",
   schema: ApiKey,
@@ -23,21 +23,21 @@ export const kind = Kind.make({
   listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
 })
 
-/** The label by which a key is found by its id. */
+/** The label that makes a key findable by its id. */
 export const labelOf = (id: KeyId): string => `key:${id}`
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const secret_characters = 32
 const checksum_characters = 6
 
-/** How many random bytes `write` wants: enough to throw away those that would make some characters likelier. */
+/** How many random bytes `write` needs. Some are discarded, so that all characters are equally likely. */
 export const random_bytes = 4 * secret_characters
 
 /**
  * Writes a key: `<environment>_<kind>_<secret><checksum>`.
  *
- * The secret is 32 characters of base 62; the checksum lets a mistyped key be refused without a look-up, and leaked
- * keys be scanned for.
+ * The secret is 32 characters of base 62. With the checksum a mistyped key is refused without a look-up, and scanners can
+ * recognize leaked keys.
  */
 export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string => {
   const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
@@ -49,14 +49,14 @@ export const write = (environment: Environment, kind: KeyKind, random: Uint8Arra
 
 const form = /^(sandbox|live)_(server|widget|platform)_[0-9A-Za-z]{38}$/
 
-/** Whether text has the form and the checksum of a key. Whether such a key exists is another question. */
+/** Whether text has the form and the checksum of a key. It does not say whether the key exists. */
 export const isWellFormed = (text: string): boolean => {
   if (!form.test(text)) return false
   const end = text.length - checksum_characters
   return checksum(text.slice(0, end)) === text.slice(end)
 }
 
-/** CRC-32 of the text in front, as six characters of base 62. */
+/** The CRC-32 of the text before it, as six characters of base 62. */
 const checksum = (text: string): string => {
   let characters = ""
   for (let rest = crc32(text), i = 0; i < checksum_characters; i++, rest = Math.floor(rest / alphabet.length)) {

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 
-/** The two environments; a key's prefix selects one (api.md, Authentication 1). */
+/** The two environments. The prefix of a key selects one (api.md, Authentication 1). */
 export const Environment = Schema.Literals(["sandbox", "live"])
 export type Environment = typeof Environment.Type
 
@@ -9,11 +9,11 @@ export type Environment = typeof Environment.Type
 export const KeyKind = Schema.Literals(["server", "widget", "platform"])
 export type KeyKind = typeof KeyKind.Type
 
-/** The kinds of caller: the three kinds of key, and callers without one. */
+/** The kinds of caller: the three kinds of key, and `keyless`. */
 export const CallerKind = Schema.Literals([...KeyKind.literals, "keyless"])
 export type CallerKind = typeof CallerKind.Type
 
-/** Who calls: what the pipeline has made sure of before an operation runs. */
+/** The authenticated caller of an operation. */
 export interface Caller {
   readonly kind: CallerKind
   readonly environment: Environment
@@ -21,6 +21,6 @@ export interface Caller {
   readonly workspace_id: WorkspaceId
   /** Null for a keyless caller. */
   readonly key_id: KeyId | null
-  /** The read handle that was sent with this call, if any. */
+  /** The read handle of this call, if any. */
   readonly read_handle: string | null
 }

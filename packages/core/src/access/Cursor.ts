@@ -6,15 +6,15 @@ import * as Json from "../wire/Json.ts"
 import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
 
-/** Which list a cursor belongs to: it is refused by every other one. */
+/** The list that a cursor belongs to. Every other list refuses it. */
 export interface CursorScope {
   readonly list: string
   readonly workspace_id: WorkspaceId
-  /** The filters of the list, which must come with the cursor again. */
+  /** The filters of the list. They must be the same with the cursor. */
   readonly filters?: Readonly<Record<string, unknown>>
 }
 
-/** Writes an opaque cursor: a position, signed for the list that it belongs to. */
+/** Writes an opaque cursor: a position, signed for its list. */
 export const write = (seal: Seal["Service"], scope: CursorScope, position: string): Effect.Effect<string> => {
   const encoded = Base64Url.encode(position)
   return Effect.map(
@@ -23,7 +23,7 @@ export const write = (seal: Seal["Service"], scope: CursorScope, position: strin
   )
 }
 
-/** Reads a cursor of this list; a foreign or altered one is refused with `invalid_cursor`. */
+/** Reads a cursor of this list. Any other or altered cursor is refused with `invalid_cursor`. */
 export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: CursorScope, cursor: string) {
   const [encoded = "", key_name = "", signature = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
@@ -35,6 +35,6 @@ export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: C
   return position.success
 })
 
-// The position as it is written: one position can be written in several ways, and only ours is genuine.
+// The encoded position is signed, because several encodings decode to the same position and only ours is valid.
 const signed = (scope: CursorScope, encoded: string): string =>
   Json.canonical([scope.list, scope.workspace_id, scope.filters ?? {}, encoded])

@@ -9,7 +9,7 @@ import type { Environment } from "./Caller.ts"
 import * as Organization from "./Organization.ts"
 
 /*
- * Organizations and keys as they are stored: what must be found before a caller's workspace is known.
+ * Organizations and keys in storage: they must be found before the caller's workspace is known.
  */
 
 type StorageService = Storage["Service"]
@@ -17,7 +17,7 @@ type StorageService = Storage["Service"]
 /** How many records are read at once. */
 const page_size = 100
 
-/** An organization that was just made. */
+/** The stored record of a new organization. */
 export const toStoredOrganization = (organization: Organization.Organization): Change.StoredRecord =>
   Organization.kind.record(organization, {
     id: organization.id,
@@ -26,7 +26,7 @@ export const toStoredOrganization = (organization: Organization.Organization): C
     updated_at: organization.created_at
   })
 
-/** A version of a key; it is found by its hash, by its organization, and by its own id. */
+/** The stored record of a version of a key. */
 export const toStoredKey = (hash: string, version: number, key: ApiKey.ApiKey): Change.StoredRecord =>
   ApiKey.kind.record(key, {
     id: hash,
@@ -35,19 +35,19 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey.ApiKey): 
     updated_at: key.revoked_at ?? key.created_at
   })
 
-/** The organization of this id; null where there is none. */
+/** The organization with this id; null if there is none. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
   Effect.map(storage.get({ workspace_id: directory, kind: Organization.kind.name, id }), (stored) =>
     Option.isNone(stored) ? null : Organization.kind.value(stored.value)
   )
 
-/** The key of this hash; null where there is none. */
+/** The key with this hash; null if there is none. */
 export const findKey = (storage: StorageService, hash: string) =>
   Effect.map(storage.get({ workspace_id: directory, kind: ApiKey.kind.name, id: hash }), (stored) =>
     Option.isNone(stored) ? null : ApiKey.kind.value(stored.value)
   )
 
-/** A key with the hash and the version under which it is stored, by its id; null where there is none. */
+/** A key by its id, with the hash and the version under which it is stored; null if there is none. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
   Effect.map(readAll(storage, { kind: ApiKey.kind.name, labels: [ApiKey.labelOf(id)] }), ([record]) =>
     record === undefined ? null : { hash: record.id, version: record.version, key: ApiKey.kind.value(record) }
@@ -59,7 +59,7 @@ export const keysOf = (storage: StorageService, organization_id: OrganizationId)
     records.map(ApiKey.kind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
 
-/** Whether a key of this environment is in force. */
+/** Whether any key of this environment is valid. */
 export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, environment: Environment) {
   const query = { kind: ApiKey.kind.name, workspace_id: directory, order: "newest", limit: page_size } as const
   let after: string | null = null
@@ -76,7 +76,7 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
 export const organizations = (storage: StorageService) =>
   Effect.map(readAll(storage, { kind: Organization.kind.name }), (records) => records.map(Organization.kind.value))
 
-/** Reads every page: the directory holds what people made by hand. */
+/** Reads all pages. The directory is small: people create its records by hand. */
 const readAll = Effect.fnUntraced(function* (
   storage: StorageService,
   query: Pick<RecordQuery, "kind" | "parent" | "labels">

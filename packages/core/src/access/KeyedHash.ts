@@ -1,7 +1,7 @@
 import { Mac } from "effect/crypto"
 
 /*
- * Keyed hashes as `Seal` writes them: the name of the key, a dot, and the hash in base64url.
+ * Keyed hashes, as `Seal` makes them: the key's name, a dot, and the hash in base64url.
  */
 
 /** The parts of a keyed hash. */
@@ -12,19 +12,19 @@ export const partsOf = (mac: string): { readonly key_name: string; readonly tag:
 
 const signature_characters = 22
 
-/** The signature of what is sent in an address: 132 bits of a keyed hash. */
+/** A signature that is short enough for a URL: 132 bits of a keyed hash. */
 export const signatureOf = (mac: string): string => partsOf(mac).tag.slice(0, signature_characters)
 
-/** Splits a text at the end of the signature that it begins with. */
+/** Splits text into its leading signature and the rest. */
 export const splitSignature = (text: string): { readonly signature: string; readonly rest: string } => ({
   signature: text.slice(0, signature_characters),
   rest: text.slice(signature_characters)
 })
 
-/** What `Seal.macLike` takes for an older hash by the key of that name. */
+/** A stand-in for an older hash, so that `Seal.macLike` uses the key with this name. */
 export const byKey = (key_name: string): string => `${key_name}.`
 
-/** Whether two hashes, or parts of them, are the same; compared in constant time. */
+/** Whether two hashes, or parts of them, are equal. Compared in constant time. */
 export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -2,17 +2,17 @@ import type { KeyId } from "../wire/Ids.ts"
 import { hour_ms } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
 
-/** A key that was revoked elsewhere works for at most this long. */
+/** How long a key that was revoked on another host may still work here. */
 const known_for_ms = 1_000
 const max_known_keys = 10_000
-/** A key that was good is told from a guess for at least this long, and at most for twice as long. */
+/** How long at least a valid key counts as recently used; at most twice as long. */
 const met_for_ms = hour_ms
 
 /**
- * Remembers for a second who calls with a key, in memory alone, so that a busy key is neither hashed nor looked up for each call.
+ * Caches the callers of keys for a second, in memory only, so that a busy key is not hashed and looked up for each call.
  *
- * All of them are forgotten together: of the keys that are not used any more, none stays. That a key was good at all is
- * remembered for an hour or two.
+ * The whole cache is cleared at once, so unused keys do not stay in it. That a key was valid is remembered for one to two
+ * hours.
  */
 export class KnownKeys {
   private readonly entries = new Map<string, Caller>()
@@ -30,7 +30,7 @@ export class KnownKeys {
     return this.entries.get(key)
   }
 
-  /** What is read from now on may be remembered by `set`, unless a key is revoked here in the meantime. */
+  /** A token for `set`: what is read from now on may be cached, unless a key is revoked here meanwhile. */
   get reading(): number {
     return this.forgotten
   }
@@ -41,7 +41,7 @@ export class KnownKeys {
     if (this.met.size < max_known_keys) this.met.add(key)
   }
 
-  /** Whether a key was good of late; it has to be looked up all the same. */
+  /** Whether a key was valid recently. It must still be looked up. */
   hasMet(key: string, now: number): boolean {
     if (now < this.metBegan || now >= this.metBegan + met_for_ms) {
       this.metBefore = this.met
@@ -51,13 +51,13 @@ export class KnownKeys {
     return this.met.has(key) || this.metBefore.has(key)
   }
 
-  /** A key that was good is so no more. */
+  /** Records that a key is no longer valid. */
   unmeet(key: string): void {
     this.met.delete(key)
     this.metBefore.delete(key)
   }
 
-  /** Forgets a key at once, and whatever is being read. */
+  /** Forgets a key at once, and discards look-ups that are under way. */
   forget(id: KeyId): void {
     this.forgotten++
     for (const [key, caller] of this.entries) if (caller.key_id === id) this.entries.delete(key)

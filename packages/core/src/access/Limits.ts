@@ -2,29 +2,29 @@ import { Predicate, Result, Schema } from "effect"
 import { reader } from "../wire/Input.ts"
 import type { Environment } from "./Caller.ts"
 
-/** What calls are counted as: each kind has an allowance of its own (api.md, Limits). */
+/** The kinds of cost. Each has its own limits (api.md, Limits). */
 export const costKinds = ["start", "read", "other"] as const
 export type CostKind = (typeof costKinds)[number]
 
-/** How many units of which allowances a call takes: `{ read: 2 }`. Nothing named is free. */
+/** What a call costs, in units of each kind: `{ read: 2 }`. Kinds that are not named cost nothing. */
 export type Cost = { readonly [K in CostKind]?: number }
 
-/** Units in a minute and in a day, at least 1; null where there is no limit. */
+/** The units that are allowed in a minute and in a day, at least 1; null for no limit. */
 export interface Limit {
   readonly per_minute: number | null
   readonly per_day: number | null
 }
 
-/** The limits of a host. */
+/** The rate limits of a host. */
 export interface Limits {
   readonly keys: { readonly [E in Environment]: { readonly [K in CostKind]: Limit } }
-  /** How many times a key's limits an organization has, in each environment. */
+  /** An organization has this many times the limits of one key, in each environment. */
   readonly organization_factor: number
-  /** Each address that calls without a key. */
+  /** The limits of each address that calls without a key. */
   readonly keyless: { readonly [K in CostKind]: Limit }
-  /** Each address whose key was refused. */
+  /** The limit of each address for refused keys. */
   readonly failed_authentication: Limit
-  /** Tests and replays that an organization hands to delivery, in both environments together. */
+  /** The limit of an organization for tests and replays, in both environments together. */
   readonly tests_and_replays: Limit
 }
 
@@ -45,7 +45,7 @@ export const standardLimits: Limits = {
 const unlimited: Limit = { per_minute: null, per_day: null }
 const nothingLimited = { start: unlimited, read: unlimited, other: unlimited }
 
-/** No limits at all, not even on tests and replays: for load tests. */
+/** No limits at all, also on tests and replays: for load tests. */
 export const noLimits: Limits = {
   keys: { live: nothingLimited, sandbox: nothingLimited },
   organization_factor: 1,
@@ -55,8 +55,8 @@ export const noLimits: Limits = {
 }
 
 /**
- * The limits of an embedded service unless its program sets others: its own calls are not limited. What protects
- * whoever receives webhooks stays.
+ * The default limits of an embedded service: the program's own calls are not limited. Tests and replays are, to protect
+ * the receivers of webhooks.
  */
 export const embeddedLimits: Limits = { ...noLimits, tests_and_replays: standardLimits.tests_and_replays }
 
@@ -73,7 +73,7 @@ const KindsChange = Schema.Struct({
   other: Schema.optionalKey(LimitChange)
 })
 
-/** What of the standard limits a host has otherwise. */
+/** A setting that changes some of the standard limits. */
 const LimitsChange = Schema.Struct({
   keys: Schema.optionalKey(
     Schema.Struct({ live: Schema.optionalKey(KindsChange), sandbox: Schema.optionalKey(KindsChange) })
@@ -87,9 +87,9 @@ const LimitsChange = Schema.Struct({
 const readChange = reader(LimitsChange)
 
 /**
- * Reads a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`: what it leaves out is as in the contract.
+ * Parses a setting such as `{"keys":{"live":{"start":{"per_minute":600}}}}`. Limits that are left out are standard.
  *
- * What is wrong comes back as a phrase that names the field, and repeats nothing of the text.
+ * If it is wrong, returns a phrase that names the field and does not repeat the text.
  */
 export const readLimits = (text: string): Result.Result<Limits, string> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "is not JSON" })
@@ -102,7 +102,7 @@ export const readLimits = (text: string): Result.Result<Limits, string> => {
   )
 }
 
-/** What is wrong at a path. A name that is not known is not repeated: the known ones of its place are said instead. */
+/** Describes an error at a path. An unknown name is not repeated; the known names are listed instead. */
 const wrongAt = (path: ReadonlyArray<string>, message: string): string => {
   let place: unknown = standardLimits
   for (const [index, name] of path.entries()) {

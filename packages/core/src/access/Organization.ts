@@ -11,5 +11,5 @@ export const Organization = Schema.Struct({
 })
 export type Organization = typeof Organization.Type
 
-/** Organizations in storage, found by their ids. */
+/** Organizations in storage, by id. */
 export const kind = Kind.make({ name: "organization", schema: Organization, survives_reset: true })

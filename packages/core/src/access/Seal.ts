@@ -6,12 +6,12 @@ import { inBlocks } from "../concurrency/RandomPool.ts"
 import { StorageUnavailable } from "../storage/Storage.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
-/** The keys that everything secret at rest is sealed with: 32 bytes each, newest first, so that they can be rotated. */
+/** The seal keys: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
   SealKeys,
   { readonly keys: readonly [Redacted.Redacted<Uint8Array>, ...Array<Redacted.Redacted<Uint8Array>>] }
 >()("@quotewire/core/SealKeys") {
-  /** Keys made for this process alone: for hosts whose storage ends with them. */
+  /** Random keys of this process, for hosts whose storage is lost when the process ends. */
   static readonly layerEphemeral: Layer.Layer<SealKeys, never, SecureRandom.SecureRandom> = Layer.effect(
     SealKeys,
     Effect.gen(function* () {
@@ -21,14 +21,14 @@ export class SealKeys extends Context.Service<
   )
 }
 
-/** Length of a seal key. */
+/** The length of a seal key. */
 export const key_bytes = 32
 
 /**
- * Keeps what must not be read at rest, and makes keyed hashes.
+ * Encrypts data at rest, and makes keyed hashes.
  *
- * `purpose` separates uses: what was sealed or hashed for one purpose is worthless for another. Keyed hashes name the
- * key that made them, so that they stay comparable after a rotation while that key is still in the settings.
+ * `purpose` separates uses: what was sealed or hashed for one purpose is not valid for another. A keyed hash names the
+ * key that made it, so that it stays comparable after a rotation as long as that key is in the settings.
  */
 export class Seal extends Context.Service<
   Seal,
@@ -38,19 +38,19 @@ export class Seal extends Context.Service<
     /** The same, put off until it is asked for where the platform can encrypt at once: it may never be. */
     readonly sealLater: (purpose: string, text: () => string) => Effect.Effect<() => string>
     /**
-     * Decrypts what `seal` made for the same purpose; null where it was altered, which is logged.
+     * Decrypts what `seal` made for the same purpose; null if it was altered, which is logged.
      *
-     * Text sealed with a key that is not in the settings is logged and fails as storage that cannot be reached: a host
-     * with the right keys can still read it, so nothing is decided without it. From then on `isMissingKey` is true.
+     * If the key that sealed it is not in the settings, that is logged and fails with `StorageUnavailable`: a host with the
+     * right keys can still read it, so nothing must be decided without it. From then on `isMissingKey` is true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
-    /** The public names of the keys in the settings, newest first. They tell nothing of the keys. */
+    /** The public names of the keys in the settings, newest first. They reveal nothing about the keys. */
     readonly key_names: readonly [string, ...Array<string>]
-    /** Whether this process has met text sealed with a key that it does not have. */
+    /** Whether this process has found text that was sealed with a key that it does not have. */
     readonly isMissingKey: Effect.Effect<boolean>
     /** A keyed hash of text: the key's name, a dot, and 32 bytes in base64url. */
     readonly mac: (purpose: string, text: string) => Effect.Effect<string>
-    /** The same hash by the key that an older hash names: equal texts give equal hashes. Null where that key is gone. */
+    /** The same hash with the key of an older hash, so that equal texts have equal hashes. Null if that key is gone. */
     readonly macLike: (older: string, purpose: string, text: string) => Effect.Effect<string | null>
     /** A plain SHA-256, in lower-case hex. */
     readonly hash: (text: string) => Effect.Effect<string>
@@ -113,7 +113,7 @@ export class Seal extends Context.Service<
 }
 
 interface Ring {
-  /** The public name of the key and a dot: what everything made with it begins with. */
+  /** The public name of the key and a dot. Everything that is made with the key begins with it. */
   readonly prefix: string
   readonly crypto: KeyedTextCrypto
 }
@@ -125,7 +125,7 @@ const keyNamed = /^([A-Za-z0-9_-]{8})\./
 
 const tryAnotherHost = new StorageUnavailable({ retry_after_seconds: 5 })
 
-// A purpose names a kind and an identifier, never a fact.
+// A purpose holds a kind and an id, never a fact.
 const logAltered = (sealed: string) =>
   Effect.annotateLogs(Effect.logError("Sealed text was altered and cannot be opened"), { sealed })
 
@@ -135,7 +135,7 @@ const logMissingKey = (sealed: string, key_name: string) =>
     key_name
   })
 
-/** One key for each use, derived from the seal key, and a public name for it. */
+/** Derives one key for each use from a seal key, and a public name. */
 const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: TextCrypto["Service"], bytes: Uint8Array) {
   const root = yield* Mac.key(Mac.hmacSha256, bytes)
   const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))

@@ -5,25 +5,25 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { directory, type Storage } from "../storage/Storage.ts"
 import type { Seal } from "./Seal.ts"
 
-/** The seal keys in the settings cannot open what is stored: with them the service does not start. */
+/** The seal keys in the settings do not fit the storage, so the service does not start. */
 export class SealKeysRefused extends Data.TaggedError("SealKeysRefused") {
   override readonly message =
-    "The seal keys must hold the key that the storage is sealed with now: put that key back, behind a newer one if there is one."
+    "The seal keys must include the key that the storage is sealed with: put that key back, after a newer one if there is one."
 }
 
-/** The public name of the key that was the newest when a process started last. */
+/** The public name of the newest seal key of the process that started last. */
 export const NewestKey = Schema.Struct({ key_name: Schema.String })
 
-/** The newest key in storage: one record in the directory. */
+/** The newest seal key in storage, one record in the directory. */
 export const kind = Kind.make({ name: "seal_key", schema: NewestKey, survives_reset: true })
 
 const place = { workspace_id: directory, kind: kind.name, id: "newest" }
 
 /**
- * Proves that this process has the key that others seal with, and says which is its own newest.
+ * Proves that this process has the newest seal key of the others, and records its own newest.
  *
- * Where nothing was sealed yet the first process to come decides; another one with other keys is refused then. Who puts a
- * new key before the old one starts, and who still has the old one alone does not start any more.
+ * The first process on an empty storage decides; later ones need its key. To rotate, put the new key before the old one.
+ * A process that only has the old key then no longer starts.
  */
 export const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
   const stored = yield* storage.get(place)

@@ -4,55 +4,55 @@ import type { Storage, Tally } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
-/** What is counted here is told to the other hosts after this long at most. */
+/** How often counts are sent to storage, for the other hosts. */
 const interval_ms = second_ms / 4
-/** What the others have told is known for this long; then it is asked for again before anything is decided by it. */
+/** How long a total from storage is used. After that it is read again before any decision. */
 const fresh_ms = second_ms - interval_ms
-/** A call waits at most this long to learn of it, and is then decided by what is known here. */
+/** How long a call waits for that at most. Then it is decided with what this host knows. */
 const longest_wait_ms = 250
-/** Clocks of hosts may differ by this much: no window ends in storage while a slow clock still counts in it. */
+/** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
 const skew_ms = minute_ms
-/** How many counts are told at once. */
+/** How many counts are sent at once. */
 const max_batch = 500
-/** How many of one kind are held; of more, the oldest is forgotten here, and read from storage when it is met again. */
+/** How many counts of one kind are kept. Beyond that the oldest is dropped, and read from storage when it is needed again. */
 const max_counts = 100_000
-/** A stop waits so long for the last counts to be told. */
+/** How long a stop waits until the last counts are sent. */
 const flush_ms = second_ms
 
-/** One count in one window of real time, as this host knows it. */
+/** The count of one window of real time, as this host knows it. */
 export interface Count {
   readonly tally: Omit<Tally, "added">
-  /** What all hosts together had counted when storage was asked. */
+  /** The total of all hosts when storage was last read. */
   total: number
-  /** What this host has counted since. */
+  /** What this host has added since. */
   added: number
-  /** When `total` is to be asked for again, in milliseconds of real time. */
+  /** When `total` must be read again, in milliseconds of real time. */
   fresh_until: number
 }
 
-/** Counts of one kind, one for each who. */
+/** Counts of one kind, by name. */
 export interface Counter {
-  /** The count of the window of this moment; windows begin at whole minutes and days, so that hosts agree. */
+  /** The count of the current window. Windows begin at whole minutes and days, the same on all hosts. */
   readonly at: (now: number, workspace_id: WorkspaceId, who: string) => Count
 }
 
 /**
  * Counts that all hosts on one storage share.
  *
- * A host adds to what it knows, and tells storage in the background; no call waits for that. Yet none is decided without
- * what the others had counted a second before: a call of a key that was not met since waits for one question, which all who
- * wait share. Where storage is away, a host goes on with what it knows, and tells later. A question whose answer is lost
- * may have been counted, and then counts twice.
+ * A host counts in memory and sends its counts to storage in the background; calls do not wait for that. Decisions use a
+ * total that is at most a second old: if it is older, the call waits for one read, which all waiting calls share. While
+ * storage is unavailable, a host decides with what it knows and sends its counts later. If the answer of a send is lost,
+ * its counts may be added twice.
  */
 export interface SharedCounts {
   readonly counter: (name: string, window_ms: number) => Counter
-  /** Adds units, or takes them back. */
+  /** Adds units, or subtracts them. */
   readonly add: (count: Count, units: number) => void
-  /** Waits until these counts are known again. */
+  /** Waits until these counts are fresh. */
   readonly refresh: (counts: ReadonlyArray<Count>) => Effect.Effect<void>
 }
 
-/** Shared counts on a storage; what is left to tell is told when the scope closes. */
+/** Shared counts on a storage. Unsent counts are sent when the scope closes. */
 export const make = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
@@ -73,7 +73,7 @@ export const make = Effect.fnUntraced(function* (
     }
   })
 
-  /** Storage is away: what was asked for is decided without it, what was counted is told later. */
+  /** Storage is unavailable: decide with what is known, and send the counts later. */
   const goOnAlone = Effect.map(Clock.currentTimeMillis, (now) => {
     for (const count of untold) {
       count.fresh_until = now + fresh_ms
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* (
 
   const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
     const done = answered
-    // Who is woken may run at once: everything is in its place before.
+    // Before waking anyone, because woken fibers may run at once.
     for (const count of counts) untold.add(count)
     begun.wake()
     asked.wake()
@@ -109,7 +109,7 @@ export const make = Effect.fnUntraced(function* (
     for (const count of counts) count.fresh_until = now + fresh_ms
   })
 
-  // Registered before the loop, so it runs after the loop has been interrupted.
+  // Registered before the loop, so it runs after the loop was interrupted.
   yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(round), flush_ms))
   yield* Effect.forkScoped(Effect.forever(turn))
 
@@ -137,7 +137,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
 
   const roll = (now: number): void => {
     const start = now - (now % window_ms)
-    // A clock that is set back a little goes on in the window that has begun.
+    // If the clock was set back a little, keep counting in the current window.
     if (start === window_start || start === window_start - window_ms) return
     window_start = start
     counts = new Map()
@@ -165,7 +165,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
   }
 }
 
-/** Storage that is away is nothing new to anybody; everything else is. */
+/** Logs defects. That storage is unavailable is logged elsewhere. */
 const noteFailure = (cause: Cause.Cause<{ readonly _tag: "StorageUnavailable" }>): Effect.Effect<void> => {
   return Cause.hasDies(cause) ? Effect.logError("Counts could not be shared", cause) : Effect.void
 }

@@ -2,30 +2,30 @@ import { Context, Effect, Layer, Result } from "effect"
 import { Aead, Mac } from "effect/crypto"
 import { Base64, Base64Url } from "effect/encoding"
 
-/** What is done to texts with one seal key. A platform that copies no bytes on the way does it for half the time. */
+/** Text cryptography with one seal key. A platform implementation that copies no bytes takes half the time. */
 export interface KeyedTextCrypto {
   /** AES-256-GCM, bound to the purpose: the base64 of nonce, ciphertext and tag. */
   readonly encrypt: (nonce: Uint8Array, purpose: string, text: string) => Effect.Effect<string>
-  /** The same, at once; null where the platform's ciphers take turns with other work, as those of WebCrypto do. */
+  /** The same, synchronously; null if the platform only has asynchronous ciphers, as WebCrypto does. */
   readonly encryptSync: ((nonce: Uint8Array, purpose: string, text: string) => string) | null
-  /** The text behind what `encrypt` wrote, letter for letter, for the same purpose; else null. */
+  /** The exact text that `encrypt` was given for the same purpose; otherwise null. */
   readonly decrypt: (purpose: string, sealed: string) => Effect.Effect<string | null>
   /** HMAC with SHA-256, in base64url without padding. */
   readonly sign: (text: string) => Effect.Effect<string>
 }
 
-/** Two keys of 32 bytes, for two uses. */
+/** Two keys of 32 bytes: one to encrypt, one to sign. */
 export interface TextKeys {
   readonly aead: Uint8Array
   readonly mac: Uint8Array
 }
 
-/** Encrypts and signs text: what `Seal` asks of a platform. */
+/** Encrypts and signs text: the port through which `Seal` uses a platform. */
 export class TextCrypto extends Context.Service<
   TextCrypto,
   { readonly keyed: (keys: TextKeys) => Effect.Effect<KeyedTextCrypto> }
 >()("@quotewire/core/TextCrypto") {
-  /** On the ciphers that Effect knows, which every runtime has. */
+  /** With the cryptography services of Effect, which every runtime has. */
   static readonly layer: Layer.Layer<TextCrypto, never, Aead.Aead | Mac.Mac> = Layer.effect(
     TextCrypto,
     Effect.gen(function* () {
@@ -43,19 +43,19 @@ export class TextCrypto extends Context.Service<
   )
 }
 
-/** Length of the nonce that stands before what it was used for. */
+/** The length of the nonce at the beginning of the ciphertext. */
 export const nonce_bytes = 12
 
 const cipher = (aead: Aead.Aead["Service"], key: Aead.Key): Pick<KeyedTextCrypto, "encrypt" | "decrypt"> => ({
   encrypt: (nonce, purpose, text) =>
     aead.encrypt(key, bytesOf(text), { nonce, aad: bytesOf(purpose) }).pipe(
-      // Twelve bytes fill their letters: what follows them is written as if it stood alone.
+      // Twelve bytes are exactly sixteen base64 characters, so the two encodings can be joined.
       Effect.map((sealed) => Base64.encode(nonce) + Base64.encode(sealed)),
       Effect.orDie
     ),
   decrypt: (purpose, sealed) => {
     const bytes = Base64.decode(sealed)
-    // Of the spellings that decode to the same bytes only the one that `encrypt` writes counts.
+    // Several base64 texts decode to the same bytes. Only the one that `encrypt` writes is accepted.
     if (Result.isFailure(bytes) || Base64.encode(bytes.success) !== sealed) return Effect.succeed(null)
     const nonce = bytes.success.subarray(0, nonce_bytes)
     return aead.decrypt(key, bytes.success.subarray(nonce_bytes), { nonce, aad: bytesOf(purpose) }).pipe(

@@ -5,10 +5,10 @@ import type { Seal } from "./Seal.ts"
 
 const body_characters = 26
 
-/** Names something of a workspace, opaquely and with a signature: made from what it names, so it is never stored. */
+/** Opaque signed tokens for ids of a workspace. A token is derived from its id, so it is never stored. */
 interface Tokens<Id extends string> {
   readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
-  /** What a token names; null where it was not written here. */
+  /** The id in a token; null if this service did not write it. */
   readonly read: (
     seal: Seal["Service"],
     token: string
@@ -41,9 +41,9 @@ const tokens = <Id extends string>(
   }
 }
 
-/** The token of `/go/<token>`, which leads to a quote's carrier: nothing of a person is in it. */
+/** The token of `/go/<token>`, which leads to a quote's carrier. It holds nothing about a person. */
 export const goTokens: Tokens<QuoteId> = tokens("go", prefixes.quote, Schema.is(QuoteId))
 
-/** What a carrier calls an ask: the key of its repeats, and the reference of its callback. */
+/** The token that identifies an ask to its carrier: the key of its repeats, and the reference in callbacks. */
 export const askTokens = (carrier_id: string): Tokens<QuoteRequestId> =>
   tokens(`ask ${carrier_id}`, prefixes.quote_request, Schema.is(QuoteRequestId))

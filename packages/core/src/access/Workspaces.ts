@@ -6,24 +6,24 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { kind, timeOf, type Workspace } from "./Workspace.ts"
 
-/** A workspace and its time at the moment of a call, in milliseconds. */
+/** A workspace, and its time at the moment of a call, in milliseconds. */
 export interface Moment {
   readonly workspace: Workspace
   readonly now: number
 }
 
-/** Reads and changes workspaces, and tells their time. */
+/** Reads and updates workspaces. */
 export class Workspaces extends Context.Service<
   Workspaces,
   {
     /**
-     * The workspace and its time now. A workspace that a key names exists; its absence is a defect. A live one never
-     * changes, so it is read once.
+     * The workspace and its time now. A workspace that a key names must exist; its absence is a defect. A live workspace
+     * never changes, so it is cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The same by the workspace as this process knows it, which may be over: what is decided by it `restsOn` it. */
+    /** The same from a cache that may be outdated. A change that is decided with it must expect `restsOn`. */
     readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** Reads, decides and saves, again while others are faster; where nothing is to change, nothing is saved. */
+    /** Reads, decides and saves, retrying on conflict. Saves nothing if nothing changes. */
     readonly update: (
       id: WorkspaceId,
       change: (moment: Moment) => Omit<Workspace, "id" | "version">
@@ -82,11 +82,11 @@ export class Workspaces extends Context.Service<
 
 const max_known = 10_000
 
-/** What a change rests on that was decided at a moment: the workspace has not changed since. A live one never does. */
+/** What a change that was decided at a moment must expect: an unchanged workspace. A live one never changes. */
 export const restsOn = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
   environment === "live" ? [] : [{ kind: kind.name, id, version }]
 
-/** The change that stores a version of a workspace, and moves its clock where that has changed. */
+/** The change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
 export const changeOf = (workspace: Workspace): Change.Change =>
   Change.make(workspace.id, {
     writes: [

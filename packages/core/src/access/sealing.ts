@@ -17,7 +17,7 @@ class SealedRecord extends LazyRecord<() => string> {
   }
 }
 
-// The version is bound as well: an older version cannot stand in for a newer one.
+// Bound to the version too, so that an older version cannot replace a newer one.
 const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
 
 const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
@@ -37,7 +37,7 @@ const open = (
         body === null ? Option.none() : Option.some({ ...record, body })
       )
 
-/** A storage that seals the bodies of the kinds that say so on their way in, and opens them on their way out. */
+/** A storage that seals the bodies of sealed kinds when they are written, and opens them when they are read. */
 export const sealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
   const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.named(kind).sealed
   return {

@@ -1,15 +1,15 @@
 import type { Caller } from "../access/Caller.ts"
 import type { Moment } from "../access/Workspaces.ts"
 
-/** A call as an operation's `run` sees it: everything about it has been checked but the input's meaning. */
+/** A call as an operation's `run` receives it: everything was checked except what the input means. */
 export interface Call {
   readonly caller: Caller
-  /** The caller's workspace, and its time when the call arrived; as it is remembered where the operation says so. */
+  /** The caller's workspace, and its time when the call arrived. Cached for operations that are `optimistic`. */
   readonly moment: Moment
-  /** The `Idempotency-Key` that came with the call, if any. */
+  /** The `Idempotency-Key` of the call, if any. */
   readonly idempotency_key: string | null
-  /** The date of the revision that the answer is told in. What `run` answers is in the newest form, whatever stands here. */
+  /** The date of the revision of the answer. `run` itself always answers in the newest form. */
   readonly revision: string
-  /** The input as it was sent, in the caller's revision: what repeats are compared by. */
+  /** The input as sent, in the caller's revision. Repeats are compared by it. */
   readonly sent: unknown
 }

@@ -7,32 +7,32 @@ import { QuoteId, QuoteRequestId, type RequestId } from "../wire/Ids.ts"
 /**
  * How a call reached the service, as its host knows it.
  *
- * Nothing of a body, a key or a person belongs here: no query, and of an address only the pattern that it matched.
+ * It holds nothing from a body, a key or a person: no query, and only the pattern of the path.
  */
 export interface Transport {
-  /** The HTTP method, as it was sent. */
+  /** The HTTP method, as sent. */
   readonly method: string
   /** The matched path with `{id}` in place of each identifier, never the path that was sent. */
   readonly route: string
-  /** The HTTP status of whatever comes of the call; null where the operation and its refusals say it, as in REST. */
+  /** The HTTP status, if it does not depend on the result of the call; null if it does, as in REST. */
   readonly status: number | null
-  /** The `User-Agent` that was sent. */
+  /** The `User-Agent` header. */
   readonly user_agent: string | null
-  /** What a client of the agent endpoint says of itself. */
+  /** The name that a client of the agent endpoint gives itself. */
   readonly client_name: string | null
   readonly client_version: string | null
 }
 
-/** What the `id` in an operation's input names; where the input has none, the answer names a new quote request. */
+/** What the `id` in an operation's input refers to. Without an `id`, the answer refers to a new quote request. */
 export type About = "quote_request" | "quote"
 
-/** The quote request and the quote that a call or its answer names. */
+/** The quote request and the quote that a call is about. */
 export interface Named {
   readonly quote_request_id: QuoteRequestId | null
   readonly quote_id: QuoteId | null
 }
 
-/** Reads off a call what it names; what has not the form of an identifier names nothing, and is not repeated. */
+/** Finds the ids that a call is about. Text that does not have the form of an id is ignored, so that it is never logged. */
 export const named = (about: About, input: unknown, answer: string | null): Named => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
@@ -42,33 +42,33 @@ export const named = (about: About, input: unknown, answer: string | null): Name
 const isQuoteId = Schema.is(QuoteId)
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** A request's answer begins with its own identifier, and a quote's with that of its request. */
+/** The first quote request id in an answer: of a request its own, of a quote that of its request. */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
   const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 
-/** What is known of a request when it has been answered: no body, no key, nothing of a person. */
+/** A request that has been answered: no body, no key, nothing about a person. */
 export interface FinishedCall extends Named {
   readonly request_id: RequestId
   /** When it was received: real time in milliseconds. */
   readonly created_at: number
   readonly duration_ms: number
   readonly caller: Caller
-  /** Null where the request has reached no operation. */
+  /** Null if the request reached no operation. */
   readonly operation: string | null
   readonly via: Transport
   /** The HTTP status of the answer. */
   readonly status: number
-  /** Null when the call succeeded. */
+  /** Null if the call succeeded. */
   readonly error_code: ErrorCode | null
 }
 
 /**
- * Takes note of every call when it has been answered: with a valid key, or keyless where that is let in. Refused callers are
- * not told of.
+ * Called after every call that was answered: with a valid key, or keyless if that is allowed. Calls whose key was refused
+ * are left out.
  *
- * It must not throw and must not wait. Where it throws that is logged, and the call is answered all the same.
+ * It must neither throw nor block. If it throws, that is logged, and the answer does not change.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}

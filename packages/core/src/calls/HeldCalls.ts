@@ -1,7 +1,7 @@
 /**
- * Calls that wait to be written, oldest first.
+ * A bounded buffer of calls that wait to be written, oldest first.
  *
- * There is room for so many; where they are full, the oldest make room and are counted as lost.
+ * When it is full, the oldest calls are dropped and counted as lost.
  */
 export class HeldCalls<Call> {
   private calls: Array<Call> = []
@@ -21,27 +21,27 @@ export class HeldCalls<Call> {
     this.calls.push(call)
   }
 
-  /** Takes all of them out. */
+  /** Takes all calls out of the buffer. */
   take(): ReadonlyArray<Call> {
     const taken = this.calls
     this.calls = []
     return taken
   }
 
-  /** Takes back what was taken and not written: it is older than what has come since. */
+  /** Puts calls back that could not be written. They are older than those that came meanwhile. */
   giveBack(calls: ReadonlyArray<Call>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)
   }
 
-  /** How many were lost since this was last asked. */
+  /** How many calls were lost since the last time this was called. */
   takeLost(): number {
     const { lost } = this
     this.lost = 0
     return lost
   }
 
-  // Some at a time: to move all the others up for each would cost every call what only the log is about.
+  // Drops a tenth at a time, because removing the first element moves all others.
   private drop(count: number): void {
     if (count > 0) this.lost += this.calls.splice(0, count).length
   }

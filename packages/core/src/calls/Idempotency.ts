@@ -11,33 +11,33 @@ import * as Json from "../wire/Json.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
 import * as RememberedCall from "./RememberedCall.ts"
 
-/** A call that must run once, however often it is sent. */
+/** A call that must run only once, however often it is sent. */
 export interface KeyedCall {
-  /** Who calls, when, and with what: repeats are compared by the input as it was sent. */
+  /** Who calls, when, and with which input. Repeats are compared by the input as sent. */
   readonly call: { readonly caller: Caller; readonly moment: Moment; readonly sent: unknown }
   readonly operation: string
-  /** The `Idempotency-Key`, which `keyErrors` has found right. */
+  /** The `Idempotency-Key`, already checked with `keyErrors`. */
   readonly key: string | null
-  /** The revision in whose form this release answers: the newest. */
+  /** The date of the newest revision, in whose form this release answers. */
   readonly form: string
 }
 
-/** An answer, the revision in whose form it is, and whether it was given before. */
+/** An answer, the revision of its form, and whether it is a replay. */
 export interface Answer<A> {
   readonly json: Json.Json<A>
   readonly form: string
   readonly replayed: boolean
 }
 
-/** Remembers the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
+/** Stores the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
 export class Answers extends Context.Service<
   Answers,
   {
     /**
-     * Runs the call, or gives its first answer again.
+     * Runs the call, or replays its first answer.
      *
-     * Refuses with `conflict` where the key came with another input (`use_new_request_key`), or its first call is still
-     * running (`wait`).
+     * Refuses with `conflict` if the key was used with another input (`use_new_request_key`), or if the first call is
+     * still running (`wait`).
      */
     readonly once: <A, E, R>(
       keyed: KeyedCall,
@@ -57,14 +57,14 @@ export class Answers extends Context.Service<
         Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(running)), last_calls_ms)
       )
 
-      // The time of the record is that of its writing: an advance of a year must not make its own answer a year old.
+      // The record is dated when it is written, so that the answer of a one-year advance is not a year old at once.
       const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: RememberedCall.RememberedCall) {
         const { now } = yield* workspaces.moment(id.workspace_id)
         const record = RememberedCall.kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
         yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
       })
 
-      /** Writes how a call has ended, over whatever stands there now: retention may have erased the record meanwhile. */
+      /** Stores how a call has ended, on top of the current record: retention may have erased it meanwhile. */
       const conclude = (id: RecordId, kept: RememberedCall.RememberedCall) =>
         retryOnConflict(
           Effect.flatMap(
@@ -79,7 +79,7 @@ export class Answers extends Context.Service<
           (real_now): RememberedCall.RememberedCall => ({ state: "running", fingerprint, until: real_now + running_ms })
         )
 
-      /** Says while a call runs that it does, until its record has become another's: it was erased, or the call has ended. */
+      /** Renews the record while a call runs, until a conflict shows that it was erased or that the call has ended. */
       const staying = Effect.fnUntraced(
         function* (id: RecordId, version: number, fingerprint: string) {
           for (let next = version + 1; ; next++) {
@@ -107,7 +107,7 @@ export class Answers extends Context.Service<
         const kept = Option.map(stored, RememberedCall.kind.value)
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const text = Json.canonical([keyed.operation, keyed.call.sent])
-        // What is free is not compared with, so its seal key may be gone.
+        // A `free` record is not compared, so the key that made its fingerprint may be gone.
         const older = Option.isSome(kept) && kept.value.state !== "free" ? kept.value.fingerprint : null
         const fingerprint = yield* fingerprintLike(seal, older, text)
 
@@ -130,7 +130,7 @@ export class Answers extends Context.Service<
           yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: remember(json).text })
           return { json, form: keyed.form, replayed: false }
         })
-        // A caller that hangs up leaves nothing half done: what has begun is brought to its end and can be replayed.
+        // If the caller disconnects, the call still runs to its end, and its answer can be replayed.
         return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
       })
 
@@ -139,12 +139,12 @@ export class Answers extends Context.Service<
   )
 }
 
-/** How long after the last word of a call that runs a repeat may take its place: its host has died. */
+/** After this time without a renewal, a repeat may run the call: its host has died. */
 const running_ms = 30_000
-/** How often a call that runs says so, in milliseconds. */
+/** How often a running call renews its record, in milliseconds. */
 const renew_ms = 10_000
 
-/** How long calls whose callers have hung up may go on when the service ends, before they are broken off, in milliseconds. */
+/** How long calls of disconnected callers may still run when the service stops, in milliseconds. */
 const last_calls_ms = 500
 
 const usedOtherwise = Effect.fail(
@@ -168,7 +168,7 @@ interface RecordId {
   readonly name: string
 }
 
-/** What is wrong with an `Idempotency-Key` where one is needed. */
+/** The errors of an `Idempotency-Key` that is missing or malformed. */
 export const keyErrors = (key: string | null): ReadonlyArray<ApiError.FieldError> =>
   key !== null && visibleAscii.test(key)
     ? []

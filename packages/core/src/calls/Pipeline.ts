@@ -18,28 +18,28 @@ import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
 import { type AskedRevision, Revisions } from "./Revisions.ts"
 
-/** What a host knows of every request. */
+/** What a host knows about every request. */
 export interface RequestHead {
   readonly request_id: RequestId
   readonly credentials: Credentials
 }
 
-/** A call as a host hands it over. */
+/** A call that a host passes to the pipeline. */
 export interface Request extends RequestHead {
   /**
-   * `{ header }` with the `Service-Version` that was sent, null where none was: without one the pin decides, and the
-   * first call of a workspace stores it. `"current"` where a host always answers in the newest revision, as the agent
-   * endpoint and embedded clients do: it touches no pin.
+   * `{ header }` with the `Service-Version` that was sent, null if none was: then the pin decides, and the first call of
+   * a workspace stores it. `"current"` for hosts that always answer in the newest revision, such as the agent endpoint
+   * and embedded clients. They neither read nor store a pin.
    */
   readonly revision: AskedRevision
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
-  /** How the call came in; the operation's own route stands for it where a program calls without a wire. */
+  /** How the call came in, for the request log. By default that is the operation's own route, as for embedded clients. */
   readonly via?: Transport
   /**
-   * The input: one object, whatever parts of the call its fields came from.
+   * The input as one object, collected from all parts of the call.
    *
-   * It is read only after the caller was let in, so that nobody's body is taken from strangers.
+   * It is read only after the caller was admitted, so that no body of an unknown caller is read.
    */
   readonly input: Effect.Effect<unknown, ApiError.ApiError>
 }
@@ -48,7 +48,7 @@ export interface Request extends RequestHead {
 export interface Reply<out Output = unknown> {
   /** The answer in the newest form. */
   readonly json: Json.Json<Output>
-  /** The same in the form of the caller's revision, as JSON text: what a host sends. */
+  /** The answer in the caller's revision, as JSON text. Hosts send this. */
   readonly text: string
   /** The date of that revision, for the header `Service-Version`. */
   readonly revision: string
@@ -56,7 +56,7 @@ export interface Reply<out Output = unknown> {
   readonly replayed: boolean
 }
 
-/** A request that fits no operation. */
+/** A request that matches no operation. */
 export interface UnroutedRequest extends RequestHead {
   readonly via: Transport
 }
@@ -64,13 +64,13 @@ export interface UnroutedRequest extends RequestHead {
 /** The services that the pipeline itself needs. */
 export type PipelineServices = Access | Allowance | Answers | RequestLog | Revisions | Workspaces
 
-/** What every request goes through, whether it fits an operation or not. */
+/** The services that every request needs, whether it matches an operation or not. */
 type EntryServices = Access | Allowance | RequestLog
 
 /**
- * Calls an operation: caller, revision, authority, allowance, input, run, log, in this order.
+ * Calls an operation, in this order: caller, revision, authority, allowance, input, run, log.
  *
- * It fails with an `ApiError` and nothing else. A defect is logged with the request id and answered as `internal_error`.
+ * It only fails with an `ApiError`. A defect is logged with the request id and answered as `internal_error`.
  */
 export const call = <Output, R>(
   operation: Operation.Operation<string, unknown, Output, R>,
@@ -84,10 +84,10 @@ export const call = <Output, R>(
 }
 
 /**
- * Refuses a request that fits no operation with `not_found`.
+ * Refuses a request that matches no operation with `not_found`.
  *
- * A valid key pays for it as for any other call, is refused with `rate_limited` where it cannot, and finds the request in
- * its log. A key that is refused counts against its address, and is told no more than one who sends none.
+ * With a valid key it costs an allowance, may be refused with `rate_limited`, and is logged, like any other call. An
+ * invalid key counts against its address, and gets the same answer as no key.
  */
 export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, ApiError.ApiError, EntryServices> =>
   request.credentials.key === null
@@ -97,9 +97,9 @@ export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, A
       )
 
 /**
- * Takes note of a request that its host has answered itself, if its key is valid.
+ * Notes a request that its host has answered itself, if its key is valid.
  *
- * Of others it notes nothing, but a key that is refused counts against its address.
+ * Other requests are not noted, but an invalid key counts against its address.
  */
 export const note = (
   request: UnroutedRequest & {
@@ -119,9 +119,9 @@ export const note = (
   })
 
 /**
- * Tells who calls, without calling anything: what a host offers can depend on it.
+ * Identifies the caller without calling an operation. A host uses it if what it offers depends on the caller.
  *
- * It refuses as `call` does.
+ * It refuses like `call`.
  */
 export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.ApiError, Access | Allowance> =>
   Effect.contextWith((services: Context.Context<Access | Allowance>) =>
@@ -130,20 +130,20 @@ export const identify = (request: RequestHead): Effect.Effect<Caller, ApiError.A
     )
   )
 
-/** A route's path as the request log names it: `{id}` in place of each identifier (api.md, Request log entry). */
+/** A route's path in the request log: `{id}` in place of each identifier (api.md, Request log entry). */
 export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{id}")
 
-/** A request on its way: what came in, and what is known of it so far. */
+/** A request in progress: what was received, and what is known about it so far. */
 interface CallState {
   readonly request_id: RequestId
   readonly via: Transport
-  /** Null where the request fits none. */
+  /** Null if the request matches no operation. */
   readonly operation: Pick<Operation.Operation, "about" | "name" | "route"> | null
   readonly services: Context.Context<RequestLog>
-  /** When it arrived: real time in milliseconds. */
+  /** When it was received: real time in milliseconds. */
   readonly created_at: number
   caller: Caller | null
-  /** What it is answered in, and refused in. */
+  /** The revision of its answer or refusal. */
   revision: Revision.Revision | null
   /** In the newest form. */
   input: unknown
@@ -159,7 +159,7 @@ const start = (
   return { request_id, via, operation, services, created_at, caller: null, revision: null, input: null }
 }
 
-/** Does the work of a request, and takes note of how it ends. */
+/** Runs the work of a request, and notes how it ends. */
 const logged = <A extends Reply, R>(
   state: CallState,
   work: (state: CallState) => Effect.Effect<A, Refusal, R>
@@ -178,7 +178,7 @@ const logged = <A extends Reply, R>(
   })
 }
 
-/** Takes note of a request that has ended, if it is known who called. */
+/** Notes a request that has ended, if its caller is known. */
 const log = (
   { caller, created_at, input, operation, request_id, services, via }: CallState,
   end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
@@ -207,7 +207,7 @@ const namesNothing = { quote_request_id: null, quote_id: null }
 
 const notFound = Effect.fail(ApiError.make("not_found"))
 
-/** What a request that fits no operation takes of the allowance of its key. */
+/** The cost of a request that matches no operation. */
 const unrouted_cost: Cost = { other: 1 }
 
 const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) =>
@@ -237,14 +237,14 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
-  // The first call that is admitted stores the pin, whatever else comes of it; a body that is too large is not admitted.
+  // The first admitted call stores the pin, whatever its result. A call whose body is too large is not admitted.
   const first = chosen === null ? yield* Effect.exit(entering) : null
   if (first !== null && isTooLarge(first)) return yield* Effect.failCause(first.cause)
   const revision = chosen ?? (yield* revisions.pin(caller.workspace_id))
   state.revision = revision
   const sent = yield* first ?? entering
   state.input = Revision.input(revision, operation.name, sent)
-  // A slow body takes its time: the call happens when it is there.
+  // The moment is read only now, because a slow body may have taken its time.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
     ? workspaces.remembered(caller.workspace_id)
@@ -259,12 +259,12 @@ const perform = Effect.fnUntraced(function* <Output, R>(
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
-  // An answer that was kept before the newest revision came is given as it was first given.
+  // A stored answer from before the newest revision is returned unchanged.
   const told = form === newest ? revision : { date: form, differences: [] }
   return replyOf(told, operation, json, replayed)
 })
 
-/** Lets a call in, and reads its input as it was sent. */
+/** Checks authority and allowance, then reads the input as sent. */
 const enter = (
   operation: Pick<Operation.Operation, "authority" | "cost">,
   request: Request,
@@ -278,7 +278,7 @@ const enter = (
 const isTooLarge = (entered: Exit.Exit<unknown, Refusal>): entered is Exit.Failure<unknown, Refusal> =>
   Exit.isFailure(entered) && toApiError(entered.cause)?._tag === "request_too_large"
 
-/** Reads the input; where it or the key is wrong, every wrong field is named. */
+/** Decodes the input. If the input or the key is wrong, every wrong field is reported. */
 const prepare = <Output, R>(
   {
     validateRest,
@@ -303,7 +303,7 @@ const prepare = <Output, R>(
   return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
 }
 
-/** A refusal as the caller reads it; some are told in the current revision, whichever was asked for (api.md, Versioning 11). */
+/** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Versioning 11). */
 const inRevision = (
   revision: Revision.Revision | null,
   operation: string,
@@ -331,7 +331,7 @@ const hasAuthority = (authority: Operation.Authority, caller: Caller): boolean =
 
 type Refusal = ApiError.ApiError | StorageUnavailable
 
-/** The refusal in a cause; null where it holds a defect. */
+/** The refusal in a cause; null if it holds a defect. */
 const toApiError = (cause: Cause.Cause<Refusal>): ApiError.ApiError | null => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isNone(failure)) return null

@@ -4,9 +4,9 @@ import * as Kind from "../storage/Kind.ts"
 const fingerprint = Schema.String.annotate({ description: "A keyed hash of the input, which itself is not kept" })
 
 /**
- * What is remembered of a call with an `Idempotency-Key`: that it runs and until when, or its answer.
+ * The stored state of a call with an `Idempotency-Key`.
  *
- * A call that was refused leaves `free`, so that a repeat runs.
+ * `running` until a time unless it is renewed, `done` with its answer, or `free` after a refusal, so that a repeat runs.
  */
 export const RememberedCall = Schema.Union([
   Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),
@@ -15,7 +15,7 @@ export const RememberedCall = Schema.Union([
 ])
 export type RememberedCall = typeof RememberedCall.Type
 
-/** Remembered calls in storage, found by operation and key. */
+/** Remembered calls in storage, by operation and key. */
 export const kind = Kind.make({
   name: "remembered_call",
   schema: RememberedCall,

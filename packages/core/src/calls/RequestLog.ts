@@ -25,7 +25,7 @@ import {
   toStored
 } from "./RequestLogEntry.ts"
 
-/** Whether calls are logged; where they are not, the operations of the request log are not offered. */
+/** Whether calls are logged. If not, the operations of the request log are not offered. */
 export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/KeepsRequestLog", {
   defaultValue: () => true
 })
@@ -33,15 +33,15 @@ export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/Keeps
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * A call is only noted in memory when it ends. Twice a second, where 500 wait, and when the layer ends, what was noted is
- * written, one change for each workspace. While storage is away the newest 50,000 calls wait; how many were lost is logged.
+ * A call is first noted in memory. Notes are written every half second, when 500 wait, and when the layer closes, in one
+ * change for each workspace. While storage is unavailable the newest 50,000 wait; the number of lost ones is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** Whether calls are logged at all. */
+    /** Whether calls are logged. */
     readonly isKept: boolean
-    /** Notes a call that has ended. A call without a key belongs to nobody and is left out. */
+    /** Notes a call that has ended. A call without a key belongs to no organization and is not logged. */
     readonly note: (call: FinishedCall) => void
     /** Lists the calls of the caller's workspace, newest first. */
     readonly list: (
@@ -84,7 +84,7 @@ export class RequestLog extends Context.Service<
         if (!hasKey(call)) return
         held.add(call)
         hasCalls.openUnsafe()
-        // Once, not from then on: where storage is away, the calls behind it wait for their time.
+        // Only once: while storage is unavailable, further calls wait for the regular interval.
         if (held.size === max_change_calls) isFull.wake()
       }
 
@@ -103,11 +103,11 @@ export class RequestLog extends Context.Service<
 }
 
 const max_held = 50_000
-/** A call can be read at the latest a second after its end. */
+/** How often calls are written. A call can be read at most a second after its end. */
 const write_every_ms = 500
-/** How long the last writing may take when a host stops. */
+/** How long the last write may take when a host stops. */
 const last_write_ms = 900
-/** So many calls are written in one change, and at once: what is held for long costs the collection of garbage more. */
+/** How many calls go into one change. When so many wait they are written at once, to keep the garbage collector fast. */
 const max_change_calls = 500
 
 /** Writes what is held; what could not be written is held again. */
@@ -145,7 +145,7 @@ const storeBatch = (
   const writes = calls.map(toStored)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
-  // A commit whose outcome was lost may have been stored: each call is then written that is not there yet.
+  // A commit with an unknown outcome may have been stored. Then each call that is not stored yet is written alone.
   const storeEach = Effect.forEach(
     writes,
     (record) => Effect.catchTag(store([record]), "VersionConflict", () => Effect.void),
@@ -153,7 +153,7 @@ const storeBatch = (
   )
   return store(writes).pipe(
     Effect.catchTag("VersionConflict", () => storeEach),
-    // What storage cannot take today it will not take tomorrow: the calls behind it must not wait for it.
+    // Storage will never accept these calls, so drop them: others wait behind them.
     Effect.catchDefect((defect) => Effect.logError("Calls could not be logged", defect))
   )
 }

@@ -10,7 +10,7 @@ import { pageFields } from "../wire/Page.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
 
-/** Texts of callers are kept up to this length (api.md, Limits). */
+/** The longest text of a caller that is stored (api.md, Limits). */
 export const max_text_characters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
@@ -32,11 +32,11 @@ const fields = {
   quote_id: Schema.NullOr(QuoteId)
 }
 
-/** One API call of an organization (api.md, Request log entry): no body, no key, nothing of a person. */
+/** One API call of an organization (api.md, Request log entry): no body, no key, nothing about a person. */
 export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
 export type RequestLogEntry = typeof RequestLogEntry.Type
 
-/** An entry as the list shows it: with what the caller's program said of itself. */
+/** An entry as lists show it, with the caller's description of its own program. */
 export const ListedRequest = Schema.Struct({
   ...fields,
   agent: Schema.Struct({
@@ -47,7 +47,7 @@ export const ListedRequest = Schema.Struct({
 }).annotate({ identifier: "ListedRequest" })
 export type ListedRequest = typeof ListedRequest.Type
 
-/** Which entries to list, newest first. */
+/** Input of a list of entries, newest first. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
@@ -66,17 +66,17 @@ export const RequestLogPage = Schema.Struct({
 })
 export type RequestLogPage = typeof RequestLogPage.Type
 
-/** What the log can be filtered by, but for the time. */
+/** The filters of a list, except for the time. */
 type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
 
-/** The labels that an entry carries, and that a list of such entries asks for. */
+/** The labels of an entry, and of the filters that match it. */
 export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.status === undefined ? [] : [`status:${of.status}`]),
   ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-/** Entries in storage; their times are real, also where a sandbox's clock was moved. */
+/** Entries in storage. Their times are real time, also in a sandbox whose clock was moved. */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
@@ -133,10 +133,10 @@ const entryOf = (call: KeyedCall): ListedRequest => ({
   }
 })
 
-/** What stands behind the prefix of a key, a read handle or a signing secret. */
+/** The part after the prefix of a key, a read handle or a signing secret. */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g
 
-/** Text of a caller as every storage can hold it, without secrets, and no longer than the log shows it. */
+/** A caller's text in a form that every storage can hold, without secrets, and cut to length. */
 const storable = (text: string | null): string | null =>
   text === null
     ? null

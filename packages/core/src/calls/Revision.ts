@@ -3,38 +3,38 @@ import * as Fault from "../concurrency/Fault.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import * as Json from "../wire/Json.ts"
 
-/** The members of an object, as JSON holds them. */
+/** The members of a JSON object. */
 export interface Fields {
   readonly [name: string]: unknown
 }
 
-/** What an older revision takes otherwise as the input of an operation. */
+/** How the input of an operation differs in an older revision. */
 export interface InputDifference {
-  /** Turns the older input into the newer. What neither knows must stay unknown, so that it is refused. */
+  /** Upgrades an older input. Fields that neither revision knows must stay unknown, so that they are refused. */
   readonly upgrade: (input: Fields) => Fields
-  /** Turns the path of a newer field into that of the older one: a refusal names fields as the caller spells them. */
+  /** Translates the path of a newer field to the older one, because refusals name fields as the caller spells them. */
   readonly path: (path: string) => string
 }
 
-/** One thing that is otherwise in an older revision; operations by their names. */
+/** One difference of an older revision. Operations are named by their names. */
 export interface Difference {
-  /** A sentence for those who read the older revision. */
+  /** A sentence for readers of the older revision. */
   readonly summary: string
   readonly inputs?: { readonly [operation: string]: InputDifference }
-  /** Each turns a newer answer into the older. */
+  /** Downgrades answers, by operation. */
   readonly answers?: { readonly [operation: string]: (answer: Fields) => Fields }
-  /** Turns a newer event into the older, wherever one travels: in the feed, in a webhook, in the answer of a test. */
+  /** Downgrades an event wherever it appears: in the feed, in a webhook, in the answer of a test. */
   readonly event?: (event: Fields) => Fields
 }
 
 /** A dated revision of the contract (api.md, Versioning 1). */
 export interface Revision {
-  /** As `Service-Version` names it, `2026-09-26`. */
+  /** The date, as in `Service-Version`: `2026-09-26`. */
   readonly date: string
   /**
-   * What turns the newest form into this revision's, in this order: what the newest revision has changed comes first.
+   * The differences from the newest form, applied in this order: the newest changes first.
    *
-   * The newest revision has none: its answers are never taken apart.
+   * The newest revision has none, so its answers are never decoded.
    */
   readonly differences: ReadonlyArray<Difference>
 }
@@ -42,10 +42,10 @@ export interface Revision {
 /** The revisions that a service serves, newest first. */
 export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 
-/** The revisions of this release. */
+/** The revisions that this release serves. */
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
-/** The revision that a `Service-Version` names; `invalid_version` where it is empty, repeated or not served. */
+/** The revision that a `Service-Version` names; `invalid_version` if it is empty, repeated or not served. */
 export const named = (
   served: Served,
   header: string
@@ -54,7 +54,7 @@ export const named = (
   return revision === undefined ? Result.fail(notServed(served)) : Result.succeed(revision)
 }
 
-/** The refusal of a revision that is not served; it lists those that are, newest first. */
+/** The refusal of a revision that is not served. It lists the served ones, newest first. */
 export const notServed = (served: Served): ApiError.ApiError<"invalid_version"> =>
   ApiError.make("invalid_version", {
     field_errors: [
@@ -67,15 +67,15 @@ export const notServed = (served: Served): ApiError.ApiError<"invalid_version"> 
   })
 
 /**
- * The revision that is served to a pin.
+ * The revision that is served for a pin.
  *
- * A pin can outlive its revision, or be made by a newer release than this: it is the oldest one then that is not older
- * than the pin, else the newest.
+ * The pinned revision may no longer be served, or be newer than this release. Then it is the oldest served one that is
+ * not older than the pin, otherwise the newest.
  */
 export const nearest = (served: Served, pin: string): Revision =>
   served.findLast(({ date }) => date >= pin) ?? served[0]
 
-/** An input of a revision in the newest form. */
+/** An input of a revision, in the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
   isFields(sent)
     ? Fault.withoutMessage(() =>
@@ -83,7 +83,7 @@ export const input = (revision: Revision, operation: string, sent: unknown): unk
       )
     : sent
 
-/** An answer of the newest form in that of a revision. It is not decoded where they are the same. */
+/** An answer in the newest form, in the form of a revision. It is only decoded if the forms differ. */
 export const answer = (revision: Revision, operation: string, newest: Json.Json<unknown>): string => {
   const changes = revision.differences.flatMap(({ answers, event }) => [
     ...(answers?.[operation] === undefined ? [] : [answers[operation]]),
@@ -92,14 +92,14 @@ export const answer = (revision: Revision, operation: string, newest: Json.Json<
   return rewritten(newest, changes).text
 }
 
-/** An event of the newest form in that of a revision. */
+/** An event in the newest form, in the form of a revision. */
 export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A | Fields> =>
   rewritten<A>(
     newest,
     revision.differences.flatMap(({ event }) => event ?? [])
   )
 
-/** A refusal as a caller of a revision reads it: its top level is the same in all, its paths are the caller's. */
+/** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (path) =>
     Fault.withoutMessage(() =>
@@ -107,7 +107,7 @@ export const refusal = (revision: Revision, operation: string, newest: ApiError.
     )
   )
 
-/** An input field that the newer revision names otherwise: the names change places, so that neither is taken for both. */
+/** An input field with another name in the newer revision. The names are swapped, so that only one of them is valid. */
 export const renamedInput = (older: string, newer: string): InputDifference => {
   const swap = (name: string): string => (name === older ? newer : name === newer ? older : name)
   return {
@@ -119,13 +119,13 @@ export const renamedInput = (older: string, newer: string): InputDifference => {
   }
 }
 
-/** A field of an object that the newer revision names otherwise; it keeps its place. */
+/** A field of an object with another name in the newer revision. It keeps its position. */
 export const renamed =
   (older: string, newer: string) =>
   (fields: Fields): Fields =>
     Object.fromEntries(Object.entries(fields).map(([name, value]) => [name === newer ? older : name, value]))
 
-/** Where operations answer with events. */
+/** The fields of answers that hold events. */
 const eventFields: { readonly [operation: string]: string } = { list_events: "events", send_test_event: "event" }
 
 const withEvents = (operation: string, change: (event: Fields) => Fields) => {

@@ -13,10 +13,10 @@ import * as Revision from "./Revision.ts"
 import { ServedRevisions } from "./ServedRevisions.ts"
 
 /**
- * How a call says which revision it wants.
+ * How a call selects its revision.
  *
- * A REST call hands over its `Service-Version`, null where none was sent: the pin decides then. `current` is for hosts
- * that always answer in the newest revision, and neither reads nor stores a pin (api.md, Versioning 6).
+ * A REST call passes its `Service-Version`, or null if it sent none; then the pin decides. `current` is for hosts that
+ * always answer in the newest revision. They neither read nor store a pin (api.md, Versioning 6).
  */
 export type AskedRevision = { readonly header: string | null } | "current"
 
@@ -26,14 +26,14 @@ export class Revisions extends Context.Service<
   {
     /** The newest revision. */
     readonly current: Revision.Revision
-    /** The revision that a call asks for, else the one that is pinned; null where none is pinned yet. */
+    /** The revision that a call asks for, otherwise the pinned one; null if none is pinned yet. */
     readonly choose: (
       asked: AskedRevision,
       workspace_id: WorkspaceId
     ) => Effect.Effect<Revision.Revision | null, ApiError<"invalid_version"> | StorageUnavailable>
     /**
-     * The pinned revision of a workspace; where none is, this pins one: the current, and in the live environment that of
-     * the sandbox first. While storage takes no pin, it is the current one.
+     * The pinned revision of a workspace. If there is none, pins one: the current revision, or in live that of the sandbox
+     * if it has one. While storage cannot store the pin, the current revision is used.
      */
     readonly pin: (workspace_id: WorkspaceId) => Effect.Effect<Revision.Revision, StorageUnavailable>
   }
@@ -44,7 +44,7 @@ export class Revisions extends Context.Service<
       const served = yield* ServedRevisions
       const storage = yield* Storage
       const workspaces = yield* Workspaces
-      // A pin never changes, so it is read once.
+      // A pin never changes, so it is cached forever.
       const pins = new BoundedMap<WorkspaceId, string>(max_pins)
       const remember = (workspace_id: WorkspaceId, date: string) => pins.set(workspace_id, date)
 
@@ -59,7 +59,7 @@ export class Revisions extends Context.Service<
         })
       }
 
-      /** What a workspace is pinned to when its time has come. */
+      /** The revision that a workspace's first pin gets. */
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return served[0].date
         const stored = yield* storage.get({
@@ -95,7 +95,7 @@ export class Revisions extends Context.Service<
           if (asked.header !== null) return Effect.fromResult(Revision.named(served, asked.header))
           return Effect.map(pinned(workspace_id), (pin) => (pin === null ? null : Revision.nearest(served, pin)))
         },
-        // Who loses the race for the first pin finds the winner's when it looks again.
+        // If another host pins first, the retry finds its pin.
         pin: (workspace_id) => retryOnConflict(pin(workspace_id))
       })
     })

@@ -7,21 +7,21 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** What a call is to do. */
+/** The decision about a call. */
 export interface Decision<A> {
   readonly value: A
-  /** The workspace where the call changes it: stored in the same change, in the next version. */
+  /** The changed workspace, if the call changes it. It is stored in the same change, as the next version. */
   readonly workspace?: Workspace
   /** When the record was made, in milliseconds of workspace time. */
   readonly at: number
 }
 
 /**
- * Accepts a call once, under a name that stands for it: everyone who runs the call, on whatever host and at whatever time,
- * gets what was decided first.
+ * Accepts a call once, under an id that is derived from it: whoever runs the call, on any host and at any time, gets the
+ * first decision.
  *
- * The decision is a record whose first version is written once. It stays when the call has ended: its host may have died
- * before the answer was kept, and another may have been paused before it began.
+ * The decision is a record whose first version can be written only once. It stays after the call has ended, because the
+ * host may die before the answer is stored, and another host may run the same call later.
  */
 export const acceptOnce = <A, R>(
   { storage, workspaces }: { readonly storage: Storage["Service"]; readonly workspaces: Workspaces["Service"] },

@@ -6,10 +6,10 @@ import type { StorageUnavailable } from "../storage/Storage.ts"
 import type { ApiError } from "../wire/ApiError.ts"
 
 /**
- * Tells who calls, and counts a refused key against its address: the one way in for every request.
+ * Identifies the caller of any request, and counts an invalid key against its address.
  *
- * An address that has reached its limit is refused before a key is looked up, so that guessing costs storage nothing
- * more. Only keys that were good of late go on from there.
+ * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
+ * storage. Only recently used valid keys still pass.
  */
 export const authenticate = (
   access: Access["Service"],

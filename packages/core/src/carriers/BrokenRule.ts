@@ -2,13 +2,13 @@ import { Effect, Predicate, Schema } from "effect"
 import * as Input from "../wire/Input.ts"
 import { CarrierRefresh, CarrierReply } from "./Carrier.ts"
 
-/** A rule that an adapter's answer breaks: at which path of the answer, and what must be there. It holds no value. */
+/** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
 export interface BrokenRule {
   readonly path: string
   readonly message: string
 }
 
-/** The rules that an adapter's reply breaks; none where it can be read. */
+/** The rules that an adapter's reply breaks; none if it can be read. */
 export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(reply) ? [] : findInReply(reply))
 
 /** The rules that an answer to `refresh` breaks. */
@@ -31,7 +31,7 @@ interface Member extends Schema.Decoder<unknown> {
   readonly fields: { readonly kind: { readonly literal: string } }
 }
 
-/** An answer is one of several kinds; only the rules of its own kind say what is wrong with it. */
+/** An answer is one of several kinds. Only the rules of its own kind are checked, so that the messages fit. */
 const findIn = (members: ReadonlyArray<Member>) => {
   const kinds = members.map(({ fields }) => fields.kind.literal)
   const finders = new Map(members.map((member) => [member.fields.kind.literal, Input.findings(member)]))

@@ -5,7 +5,7 @@ import { Money } from "../wire/Money.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
-/** Who a carrier is, as it is shown in quotes and carrier results. */
+/** The identity of a carrier, as shown in quotes and carrier results. */
 export const CarrierName = Schema.Struct({
   id: Schema.String.annotate({
     description: "`naic:` and five digits for a real carrier, `sbx_…` for a fictional one"
@@ -14,7 +14,7 @@ export const CarrierName = Schema.Struct({
 }).annotate({ identifier: "Carrier" })
 export type CarrierName = typeof CarrierName.Type
 
-/** Why a carrier made no offer. */
+/** The reasons for which a carrier declines. */
 export const declineReasons = [
   "state_not_served",
   "risk_outside_guidelines",
@@ -34,11 +34,11 @@ export const declineReasons = [
 ] as const
 export type DeclineReason = (typeof declineReasons)[number]
 
-/** Why a carrier gave no answer. */
+/** The reasons for which a carrier gives no answer. */
 export const silenceReasons = ["timeout", "carrier_error", "rate_limited", "maintenance", "unreadable_answer"] as const
 export type SilenceReason = (typeof silenceReasons)[number]
 
-/** Why a carrier was not asked. */
+/** The reasons for which a carrier is not asked. */
 export const notAskedReasons = [
   "facts_missing",
   "credit_disclosure_missing",
@@ -57,7 +57,7 @@ export const CoverageItem = Schema.Struct({
 }).annotate({ identifier: "CoverageItem" })
 export type CoverageItem = typeof CoverageItem.Type
 
-/** What is covered: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
+/** An insured subject: `vehicle-1` is `application.vehicles.0`, `dwelling-1` the rented home. */
 export const CoveredSubject = Schema.Struct({
   subject_id: Schema.String,
   kind: Schema.String,
@@ -66,19 +66,19 @@ export const CoveredSubject = Schema.Struct({
 }).annotate({ identifier: "CoveredSubject" })
 export type CoveredSubject = typeof CoveredSubject.Type
 
-/** Something that can be done next. Readers ignore types that they do not know. */
+/** Something that the person can do next. Readers ignore types that they do not know. */
 export const NextAction = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
   Schema.Record(Schema.String, Scalar)
 ]).annotate({ identifier: "NextAction" })
 export type NextAction = typeof NextAction.Type
 
 /**
- * One price offer, as a carrier's adapter gives it back.
+ * One price offer, as a carrier's adapter returns it.
  *
- * The engine checks it before it becomes a quote; an offer that does not pass counts as `unreadable_answer`.
+ * The engine checks it before it becomes a quote. An offer that breaks a rule counts as `unreadable_answer`.
  */
 export const CarrierOffer = Schema.Struct({
-  /** The carrier's own name of the offer: needed to refresh it and to hand the person over. */
+  /** The carrier's own reference for the offer, used to refresh it. */
   offer_ref: Schema.String,
   product: Schema.NullOr(Schema.String),
   premium: Schema.NullOr(Money),
@@ -89,20 +89,20 @@ export const CarrierOffer = Schema.Struct({
   subjects: Schema.Array(CoveredSubject),
   assumptions: Schema.Array(Assumption),
   expires_at: Schema.NullOr(Timestamp),
-  /** What the price is worth, for a person. */
+  /** A sentence for a person about how reliable the price is. */
   evidence_label: Schema.String,
-  /** Where the person can go on with this offer; null where only assistance helps. */
+  /** Where the person can continue with this offer; null if there is no such page. */
   handoff_url: Schema.NullOr(Schema.String),
-  /** Next actions beyond those that the engine makes; passed through as they are. */
+  /** Next actions besides those that the engine adds. They are passed through unchanged. */
   extra_actions: Schema.optionalKey(Schema.Array(NextAction)),
-  /** Quote reason other than `offered`. */
+  /** The reason of the quote, if not `offered`. */
   reason: Schema.optionalKey(Schema.String),
-  /** When the engine is to ask again for this offer, in milliseconds after the answer. */
+  /** When the engine must refresh this offer, in milliseconds after the answer. */
   refresh_after_ms: Schema.optionalKey(Schema.Int)
 })
 export type CarrierOffer = typeof CarrierOffer.Type
 
-/** What a carrier wants to know. Its words are stored and shown as they are: they must not repeat a fact. */
+/** A carrier's question. Its text is stored and shown unchanged, so it must not repeat a fact. */
 const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,
@@ -110,17 +110,17 @@ const Question = Schema.Struct({
 })
 
 /**
- * What a carrier says to an ask or a poll, also as it travels in a message, such as a callback. Failures are values: an
- * adapter that dies counts as `carrier_error`, and the log says where it died.
+ * A carrier's answer to an ask or a poll, also in messages such as callbacks. Failures are values. If an adapter throws,
+ * that counts as `carrier_error`, and the log says where it happened.
  *
- * The schema says that a reply can be read, not that its offers are good: the engine checks offers of every carrier alike.
+ * The schema only says that a reply can be read. The engine then checks the offers of every carrier in the same way.
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
   Schema.Struct({ kind: Schema.Literal("declined"), reason: Schema.Literals(declineReasons) }),
   /**
-   * Accepted: the answer comes later. With `poll_after_ms` the engine polls; without it the carrier calls back.
-   * `callback_after_ms` is for carriers that are simulated: the moment at which their side of the callback is played.
+   * Accepted; the answer comes later. With `poll_after_ms` the engine polls, without it the carrier calls back.
+   * `callback_after_ms` is for simulated carriers: when the engine plays their callback.
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
@@ -137,7 +137,7 @@ export const CarrierReply = Schema.Union([
 ])
 export type CarrierReply = typeof CarrierReply.Type
 
-/** What a carrier says when an offer is looked at again. */
+/** A carrier's answer when an offer is refreshed. */
 export const CarrierRefresh = Schema.Union([
   Schema.Struct({
     kind: Schema.Literal("offer"),
@@ -149,67 +149,67 @@ export const CarrierRefresh = Schema.Union([
 ])
 export type CarrierRefresh = typeof CarrierRefresh.Type
 
-/** One question to one carrier. */
+/** One ask to one carrier. */
 export interface CarrierAsk<Facts = unknown> {
   /** The name of the line. */
   readonly line: string
   readonly environment: Environment
-  /** The facts that the adapter declared, assumed ones filled in. */
+  /** The facts that the adapter needs, including assumed ones. */
   readonly facts: Facts
   /** The facts that were assumed. */
   readonly assumptions: ReadonlyArray<Assumption>
-  /** Whether the person has agreed to the use of credit information. */
+  /** Whether the person has read the credit disclosure, so that credit information may be used. */
   readonly credit_disclosed: boolean
-  /** The same at every try of the same ask, so that a carrier can tell a repeat. */
+  /** The same for every attempt of the same ask, so that a carrier can recognize a repeat. */
   readonly idempotency_key: string
   /** 1 for the first try, 2 for the only repeat. */
   readonly attempt: number
-  /** The named outcome to play (sandbox); null for the natural rules. */
+  /** The scenario to play (sandbox); null if the carriers' own rules decide. */
   readonly scenario: ScenarioName | null
   /** When the quote request was accepted, when this carrier was first asked, and now: milliseconds of workspace time. */
   readonly requested_at: number
   readonly asked_at: number
   readonly now: number
-  /** When the collection ends: an answer after it is discarded. */
+  /** When the collection ends. A later answer is dropped. */
   readonly deadline: number
 }
 
-/** A callback as it arrived: header names in lower case, the body's raw bytes. */
+/** A callback as received: header names in lower case, the body as raw bytes. */
 export interface CarrierCallback {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly body: Uint8Array
 }
 
-/** What an adapter offers for one line. Times in milliseconds. */
+/** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */
   readonly states: ReadonlyArray<string>
-  /** Fact paths this carrier needs beyond the required ones; without them it is not asked. */
+  /** Paths of facts that this carrier needs beyond the required ones. Without them it is not asked. */
   readonly needs: ReadonlyArray<string>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
-  /** May the same ask be sent twice? Only such carriers are ever hedged or asked again in doubt. */
+  /** Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when in doubt. */
   readonly idempotent: boolean
   readonly attempt_timeout_ms: number
-  /** How long an answer usually takes; an attempt never starts when less than this is left. */
+  /** How long an answer usually takes. No attempt starts with less time left than this. */
   readonly typical_ms: number
-  /** The time within which 95 of 100 answers come, after which an idempotent ask is hedged; null: never. */
+  /** The 95th percentile of its latency, after which an idempotent ask is hedged; null for never. */
   readonly hedge_after_ms: number | null
   readonly rate_per_minute: number
   readonly max_concurrent: number
 }
 
-/** A carrier as the engine sees it. Fictional and real carriers implement the same contract. */
+/** A carrier, implemented by an adapter. Fictional and real carriers have the same contract. */
 export interface CarrierAdapter {
   readonly carrier: CarrierName & { readonly registry_ids: ReadonlyArray<string> }
   readonly environments: ReadonlyArray<Environment>
-  /** What it offers for each line, by name. */
+  /** The lines that it offers, by name. */
   readonly lines: Readonly<Record<string, CarrierLine>>
-  /** Hosts to which a person may be handed over. */
+  /** The hosts to which `handoff_url` may lead. */
   readonly handoff_hosts: ReadonlyArray<string>
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
-  /** Verifies a callback on its raw bytes; null where it is not genuine. */
+  /** Verifies a callback against its raw bytes, and reads it; null if it is not genuine. */
   readonly callback?: (
     callback: CarrierCallback
   ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
@@ -218,17 +218,17 @@ export interface CarrierAdapter {
   readonly simulation?: CarrierSimulation
 }
 
-/** The part of a fictional carrier that stands for the world outside: how long it takes, and its side of a callback. */
+/** What the engine must play for a fictional carrier: its latency, and its side of a callback. */
 export interface CarrierSimulation {
-  /** How long this try takes until its answer, in milliseconds of workspace time. */
+  /** How long this attempt takes, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number
-  /** Whether the carrier is asked in this scenario whatever its own rules say. */
+  /** Whether the carrier is asked in this scenario even if its own rules say no. */
   readonly asksAnyway: (scenario: ScenarioName, line: string) => boolean
-  /** The callback that the carrier would send for this ask. */
+  /** The callback that the carrier sends for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }
 
-/** The environments in which one of these carriers at least can be asked. */
+/** The environments in which at least one of these carriers can be asked. */
 export const environmentsOf = (adapters: ReadonlyArray<CarrierAdapter>): ReadonlyArray<Environment> =>
   Environment.literals.filter((environment) => adapters.some((adapter) => adapter.environments.includes(environment)))
 

@@ -8,42 +8,42 @@ import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; or that it was not asked, because the ask was begun before or
- * because the carrier has no room now and may be tried later.
+ * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; or `no_room` if the
+ * carrier's limits leave no room now, and when to try again.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
 
-/** Asks carriers, each within its own limits: a slow one holds nobody else up. */
+/** Calls carriers, each within its own limits, so that a slow one delays no other. */
 export interface CarrierClient {
   /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
   readonly isOpen: (carrier_id: string, line: string, real_now: number) => boolean
   /**
-   * Asks once, within the carrier's time-out and the deadline; it never waits for room. `begin` comes right before the ask
-   * of a carrier that is not simulated, and answers whether the ask may be made.
+   * Asks once, within the carrier's time-out and the deadline; never waits for room. `begin` runs right before a real
+   * carrier is asked, and returns whether the ask may be made.
    */
   readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
-  /** Runs any other call to an adapter: what is thrown, late or not a reply at all counts as `unavailable`. */
+  /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
   readonly guarded: (
     call: () => Effect.Effect<CarrierReply>,
     candidate: Candidate,
     ask: CarrierAsk
   ) => Effect.Effect<CarrierReply>
-  /** Looks at an offer again. */
+  /** Asks whether an offer is still valid. */
   readonly look: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
 }
 
-/** No attempt takes longer than this; a carrier may ask for less. */
+/** The longest time-out of an attempt. A carrier may set a shorter one. */
 const max_attempt_ms = 15 * second_ms
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
-/** An ask without room waits at least so long before it is tried again. */
+/** The shortest wait before an ask without room is tried again. */
 const no_room_ms = 250
 
-// The time that a simulated carrier takes is workspace time, and a job's due time, never a wait.
+// A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
 const guarded: CarrierClient["guarded"] = (call, { adapter, line }, ask) =>
   adapter.simulation === undefined
     ? away(Effect.suspend(call)).pipe(
@@ -69,7 +69,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
 
-  /** What counts against the carrier's limits while it runs. */
+  /** Counts a call against the carrier's limits while it runs. */
   const counted = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
     const key = keyOf(adapter.carrier.id, line)
     return Effect.acquireUseRelease(
@@ -81,7 +81,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
 
   const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
 
-  /** A second, identical ask, where the first one takes long and the carrier has room for both. */
+  /** Makes a second, identical ask if the first one is slow and the carrier has room for both. */
   const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
     yield* Effect.sleep(after_ms)
     const now = yield* Clock.currentTimeMillis
@@ -101,7 +101,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
       const again_after_ms = Math.max(no_room_ms, CarrierHealth.fullFor(healthOf(key), line, began))
       return { _tag: "no_room", again_after_ms }
     }
-    // Only carriers that can tell a repeat from a new ask are ever sent a second one.
+    // Only carriers that recognize a repeat are hedged.
     const { hedge_after_ms } = line
     const call = () =>
       line.idempotent && hedge_after_ms !== null
@@ -119,7 +119,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
 
   return {
     isOpen: (carrier_id, line, real_now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), real_now),
-    // What a simulated carrier is told to do says nothing about its health.
+    // A simulated carrier follows its script, so its replies say nothing about its health.
     ask: (candidate, ask, begin) =>
       candidate.adapter.simulation === undefined
         ? askWithin(candidate, ask, begin)
@@ -136,21 +136,21 @@ const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answ
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
-/** Adapters are other people's code: what is not a reply at all is logged and not believed. */
+/** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
 export const readable = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
   believed(reply, BrokenRule.ofReply(reply), unreadable)
 
 const believed = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
-/** A job that waits for a carrier lets others run meanwhile. */
+/** Gives the job's slot to other jobs while it waits for a carrier. */
 const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
 
-/** The result of a call to an adapter, or `otherwise` where the adapter breaks: that is logged, and goes no further. */
+/** The result of a call to an adapter. If the adapter throws, that is logged and the result is `otherwise`. */
 export const unlessBroken =
   <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
     Effect.catchCause(call, (cause) => Effect.as(Fault.log("A carrier's adapter has failed", cause), otherwise))
 
-/** How long to wait before the only repeat of an ask: a second, half of it left to chance. */
+/** How long to wait before the only repeat of an ask: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

@@ -4,7 +4,7 @@ import * as State from "../lines/State.ts"
 import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
-/** A carrier and what it offers for the line at hand. */
+/** A carrier, and its terms for the line in question. */
 export interface Candidate {
   readonly adapter: CarrierAdapter
   readonly line: CarrierLine
@@ -23,14 +23,14 @@ export const candidates = (
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
 
-/** The facts beyond the required ones that every one of these carriers needs: without them nobody can be asked. */
+/** The facts beyond the required ones that all of these carriers need. Without them no carrier can be asked. */
 export const commonNeeds = ([first, ...others]: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   first === undefined ? [] : first.line.needs.filter((need) => others.every(({ line }) => line.needs.includes(need)))
 
 /** `commonNeeds` of every environment, by line. */
 export type CommonNeeds = { readonly [E in Environment]: ReadonlyMap<string, ReadonlyArray<string>> }
 
-/** Works out `commonNeeds` for every environment and line: the carriers of a host do not change while it runs. */
+/** Computes `commonNeeds` for every environment and line, once: a host's carriers do not change while it runs. */
 export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Iterable<string>): CommonNeeds => {
   const names = [...lines]
   const needsIn = (environment: Environment) =>
@@ -44,7 +44,7 @@ export interface Unasked {
   readonly missing_facts: ReadonlyArray<string>
 }
 
-/** Decides whether a carrier is asked; null where it is. */
+/** Decides whether a carrier is asked: null if it is, otherwise why not. */
 export const whyNot = (
   candidate: Candidate,
   assumed: Assumed,

@@ -7,7 +7,7 @@ import { fromMillis } from "../wire/Timestamp.ts"
 import type { BrokenRule } from "./BrokenRule.ts"
 import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
 
-/** What an offer is checked against. */
+/** The context in which an offer is checked. */
 export interface OfferContext {
   readonly line: Line
   readonly state: State.StateCode
@@ -18,7 +18,7 @@ export interface OfferContext {
   readonly now: number
 }
 
-/** No term costs more than this: a price above it is a carrier's mistake, in US cents. */
+/** The highest credible price in US cents. A price above it is a carrier's mistake. */
 const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
@@ -27,8 +27,8 @@ const max_list = 100
 /**
  * Checks an offer before it is saved, and cleans its texts.
  *
- * It fails with the rules that the offer breaks, by their paths in the offer: the offer must not be shown. Nothing is
- * guessed or mended but texts, which are cut to length and freed of markup and control characters.
+ * Fails with the rules that the offer breaks, by their paths in the offer. A broken offer must not be shown: no value is
+ * guessed or corrected. Texts are only cut to length, and markup and control characters are removed.
  */
 export const check = (
   offer: CarrierOffer,
@@ -43,7 +43,7 @@ export const check = (
   return broken.length === 0 ? Result.succeed(cleaned(offer)) : Result.fail(broken)
 }
 
-/** A rule that must hold at a path; nothing where it does. */
+/** A rule that must hold at a path. Returns nothing if it does. */
 const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
   holds ? [] : [{ path, message }]
 
@@ -85,7 +85,7 @@ const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> 
   )
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
-  // Liability below the state's minimum cannot be sold, so an offer of it has been misread.
+  // Liability below the state's minimum cannot be sold, so such an offer was misread.
   const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
   return subjects.flatMap(({ coverages, subject_id }, index) => [
     ...rule(
@@ -120,7 +120,7 @@ const brokenHandoff = (url: string | null, hosts: ReadonlyArray<string>): Readon
     "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
   )
 
-/** Cuts a text of a carrier to length, and frees it of markup and control characters. */
+/** Cuts a carrier's text to length, and removes markup and control characters. */
 export const clean = (text: string): string =>
   text
     .replaceAll(/<[^>]*>/g, "")
@@ -132,7 +132,7 @@ const cleanOrNull = (text: string | null): string | null => (text === null ? nul
 
 const cleanScalar = <A>(value: A): A | string => (typeof value === "string" ? clean(value) : value)
 
-// What the carrier calls its offer, and its address, are for machines: they stay as they are.
+// The offer's reference and URL are for machines, so they stay unchanged.
 const cleaned = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   product: cleanOrNull(offer.product),

@@ -10,7 +10,7 @@ export const Scenario = Schema.Struct({
 }).annotate({ identifier: "Scenario" })
 export type Scenario = typeof Scenario.Type
 
-/** The name of a scenario of the catalogue. Written out, since a declaration that is shipped cannot import its JSON. */
+/** The name of a scenario. Written out, because published type declarations cannot import the catalogue's JSON. */
 export type ScenarioName =
   | "quotes_ready"
   | "single_quote"
@@ -37,13 +37,13 @@ export type ScenarioName =
   | "service_unavailable"
   | "internal_error"
 
-// A name that only one of them has, the type or the catalogue, does not compile.
+// Keeps the type and the catalogue equal: a name that is missing in one of them does not compile.
 const isName = (name: string): name is keyof typeof catalogueFile.scenarios =>
   Object.hasOwn(catalogueFile.scenarios, name)
 
 const all_names: ReadonlyArray<ScenarioName> = Object.keys(catalogueFile.scenarios).filter(isName)
 
-/** Every scenario, and the version of the catalogue, which changes when an outcome changes. */
+/** Every scenario, and the catalogue's version, which changes whenever an outcome changes. */
 export const catalogue = {
   scenario_catalog_version: catalogueFile.scenario_catalog_version,
   scenarios: Schema.decodeUnknownSync(Schema.Array(Scenario))(
@@ -51,7 +51,7 @@ export const catalogue = {
   )
 }
 
-// Each list is made once: starts look names up.
+// Each list is made once, because every start looks names up.
 const namesByLine = new Map(
   catalogue.scenarios
     .flatMap(({ lines }) => lines)
@@ -61,15 +61,15 @@ const namesByLine = new Map(
     ])
 )
 
-/** The names of the scenarios that a line can play; of all lines where none is given. */
+/** The names of the scenarios that a line can play; without a line, of all lines. */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? all_names : (namesByLine.get(line) ?? [])
 
-/** The scenario that a stored record names; null where it names none, or one that the catalogue has not any more. */
+/** The scenario of a stored record; null if it has none, or one that was removed from the catalogue. */
 export const named = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
 
 /** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const
 
-/** How long a refused first attempt keeps a `request_key` refused, in the scenarios that refuse it. */
+/** How long a `request_key` stays refused after its first attempt, in the scenarios that refuse it. */
 export const refused_ms = 5_000

@@ -4,10 +4,10 @@ import { Hex } from "effect/encoding"
 import { type CarrierCallback, CarrierReply } from "./Carrier.ts"
 
 /*
- * Callbacks of fictional carriers: a JSON body, and in a header its HMAC-SHA-256 over the raw bytes.
+ * Callbacks of fictional carriers: a JSON body, and a header with the HMAC-SHA-256 of its raw bytes.
  */
 
-/** The header that carries the signature, in lower-case hex. */
+/** The header with the signature, in lower-case hex. */
 export const signature_header = "sandbox-signature"
 
 const Body = Schema.fromJsonString(Schema.Struct({ carrier: Schema.String, ref: Schema.String, reply: CarrierReply }))
@@ -16,9 +16,9 @@ const encodeBody = Schema.encodeSync(Body)
 
 /** Writes and reads signed callbacks. */
 export interface SignedCallbacks {
-  /** The callback by which a carrier answers the ask that it knows as `ref`. */
+  /** The callback with which a carrier answers the ask that it accepted as `ref`. */
   readonly write: (carrier_id: string, ref: string, reply: CarrierReply) => Effect.Effect<CarrierCallback>
-  /** What a callback says, or null where the signature, the carrier or the form is not right. */
+  /** The content of a callback; null if its signature, its carrier or its form is wrong. */
   readonly read: (
     carrier_id: string,
     callback: CarrierCallback
@@ -37,7 +37,7 @@ export const signedCallbacks = (mac: Mac.Mac["Service"], key: Mac.Key): SignedCa
     const tag = Hex.decode(typeof signature === "string" ? signature : "")
     if (Result.isFailure(tag) || !(yield* Effect.orDie(mac.verify(key, tag.success, body)))) return null
     const message = Option.getOrNull(decodeBody(new TextDecoder().decode(body)))
-    // All fictional carriers share the key, so a callback names the one that it comes from.
+    // All fictional carriers share the key, so each callback names its carrier.
     return message?.carrier === carrier_id ? { ref: message.ref, reply: message.reply } : null
   })
 })

@@ -1,4 +1,4 @@
-/** A map of at most so many entries: one more takes the place of the oldest. */
+/** A map with a maximum size. When it is full, a new entry replaces the oldest. */
 export class BoundedMap<K, V> extends Map<K, V> {
   private readonly max: number
 

@@ -1,29 +1,29 @@
 import { Cause, Effect } from "effect"
 
 /**
- * What may be logged of an error that was thrown by code handed to the service, such as a carrier's adapter.
+ * The loggable part of an error from code outside the core, such as a carrier's adapter.
  *
- * Its name, its code and its stack frames say what went wrong and where. Its message is left out: that code works with
- * people's facts and with secrets, and a message can repeat them.
+ * The name, the code and the stack frames say what went wrong and where. The message is left out: that code handles
+ * facts and secrets, and its messages may repeat them.
  */
 class Fault extends Error {}
 
-/** Errors may have causes of their own; so many are told. */
+/** How many nested causes are logged. */
 const max_causes = 5
 const max_frames = 10
 
-/** The error without its messages. What is no error keeps its type alone. */
+/** The error without its messages. Of a thrown value that is not an error, only the type is kept. */
 export const of = (thrown: unknown): Error => faultOf(thrown, max_causes)
 
-/** Logs why other people's code has failed, and where; never what its errors say. */
+/** Logs that code outside the core failed, and where, without its error messages. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(of(Cause.squash(cause))))
 
-/** Takes the messages out of what a call to other people's code dies of, so that the log may show it. */
+/** Runs a call to code outside the core, and removes the messages from its defects, so that they can be logged. */
 export const withoutMessages = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(of(defect)))
 
-/** The same for what is called without an effect. */
+/** The same for a synchronous call. */
 export const withoutMessage = <A>(call: () => A): A => {
   try {
     return call()
@@ -48,7 +48,7 @@ const faultOf = (thrown: unknown, causes: number): Error => {
 
 const left_out = "its message is left out"
 
-// Names and codes are words of programs; anything else could be a text with somebody's facts.
+// Only names and codes that look like program words are logged. Anything else could hold facts.
 const word = /^[A-Za-z_$][\w$./-]{0,63}$/
 const upper = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$|^E[A-Z\d]{2,31}$/
 
@@ -67,8 +67,8 @@ const isInsideEffect = /[\\/]node_modules[\\/]effect[\\/]/
 const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
 
 /**
- * The places in the code, `file:line:column`, without those inside Effect. The stack begins with the message, which may
- * have lines of its own.
+ * The frames of the stack, `file:line:column`, except those inside Effect. The stack begins with the message, which may
+ * have several lines.
  */
 const framesOf = ({ message, stack = "" }: Error): ReadonlyArray<string> => {
   const start = stack.indexOf(message)

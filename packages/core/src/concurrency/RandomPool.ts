@@ -3,7 +3,7 @@ import type { SecureRandom } from "effect/crypto"
 
 const block_bytes = 4_096
 
-/** Draws random bytes from blocks: to draw a few bytes costs more than all that is done with them. */
+/** Draws random bytes from a pool. A call for a few bytes costs more than everything done with them. */
 export const inBlocks = (random: SecureRandom.SecureRandom["Service"]): ((bytes: number) => Uint8Array) => {
   let block: Uint8Array = new Uint8Array(0)
   let used = 0

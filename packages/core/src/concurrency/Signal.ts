@@ -1,13 +1,13 @@
 import { Deferred, Effect } from "effect"
 
-/** A wake-up that is remembered until somebody waits for it. */
+/** A wake-up that is remembered until someone waits for it. */
 export interface Signal {
   readonly wake: () => void
-  /** Waits for the next wake-up, at most so many milliseconds; whether there was one. */
+  /** Waits for the next wake-up, at most this many milliseconds. Returns whether there was one. */
   readonly next: (at_most_ms: number) => Effect.Effect<boolean>
 }
 
-/** A signal that nobody has woken yet. */
+/** Makes a signal that nobody has woken yet. */
 export const make = (): Signal => {
   let deferred = Deferred.makeUnsafe<void>()
   return {

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 
 /**
- * Does a round again and again, for ever.
+ * Repeats a round forever.
  *
- * One that fails or dies is logged under the name, and the next one comes after the pause, in milliseconds: no single
- * round ends the work of a process in silence. What interrupts it from outside ends it.
+ * A round that fails or dies is logged with the name, and the next one starts after the pause, in milliseconds. So no
+ * single failure silently stops a background task. Interruption ends it.
  */
 export const forever = <E, R>(
   name: string,
@@ -13,7 +13,7 @@ export const forever = <E, R>(
 ): Effect.Effect<never, never, R> =>
   round.pipe(
     Effect.catchCause((cause) =>
-      Effect.andThen(Effect.logError(`${name} has failed, and goes on`, cause), Effect.sleep(pause_ms))
+      Effect.andThen(Effect.logError(`${name} has failed; trying again`, cause), Effect.sleep(pause_ms))
     ),
     Effect.forever
   )

@@ -32,7 +32,7 @@ export const types: ReadonlyArray<keyof typeof meanings> = Object.keys(meanings)
 /** The types of event that fire. */
 export type EventType = Exclude<keyof typeof meanings, `purchase.${string}` | "webhook.test">
 
-/** A thin event: it names a resource and the version that it reached, and nothing about a person. */
+/** A thin event: it names a resource and the version that it reached, and holds no facts about a person. */
 export const Event = Schema.Struct({
   id: EventId,
   type: Schema.String.annotate({ description: `One of ${types.join(", ")}; new types can appear at any time` }),
@@ -47,7 +47,7 @@ export const Event = Schema.Struct({
 }).annotate({ identifier: "Event" })
 export type Event = typeof Event.Type
 
-/** The body of a webhook (api.md, Event): an event, and the revision that it is written in. */
+/** The body of a webhook: an event and the revision in which it is written (api.md, Event). */
 export const WebhookEvent = Schema.Struct({
   ...Event.fields,
   schema_version: Schema.String.annotate({ description: "The revision that the integration has pinned" })

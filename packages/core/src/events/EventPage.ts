@@ -2,11 +2,11 @@ import { Schema } from "effect"
 import { pageFields } from "../wire/Page.ts"
 import { Event } from "./Event.ts"
 
-/** Which events to read, oldest first. */
+/** Input of a read of the feed, oldest first. */
 export const FeedInput = Schema.Struct(pageFields)
 export type FeedInput = typeof FeedInput.Type
 
-/** A page of the feed. An empty one means that the reader has caught up. */
+/** A page of the feed. An empty page means that the reader has caught up. */
 export const EventPage = Schema.Struct({
   events: Schema.Array(Event),
   next_cursor: Schema.String.annotate({

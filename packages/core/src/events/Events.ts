@@ -13,9 +13,9 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Reads events in their order, from the oldest still held or from a cursor.
+     * Reads events in their order, from a cursor or from the oldest event that is still kept.
      *
-     * Refuses a cursor that this feed did not give (`invalid_cursor`), and one behind which events were erased or that a
+     * Refuses a cursor that this feed did not give (`invalid_cursor`), and one after which events were erased or that a
      * reset has voided (`event_cursor_expired`).
      */
     readonly list: (
@@ -53,7 +53,7 @@ export class Events extends Context.Service<
   )
 }
 
-/** Where a cursor stands: the resets before it, and the number of the last event that was given. */
+/** The position in a cursor: the reset count, and the sequence number of the last event on the page. */
 const positionOf = (position: string) => {
   const [reset_count = 0, number = 0] = position.split(" ").map(Number)
   return { reset_count, number }

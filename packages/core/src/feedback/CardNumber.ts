@@ -1,4 +1,4 @@
-/** A range of first digits, and the lengths of the numbers that begin with them. */
+/** A range of leading digits, and the possible lengths of its card numbers. */
 interface Issuer {
   readonly from: number
   readonly to: number
@@ -34,7 +34,7 @@ const isIssued = (digits: string): boolean =>
     return first >= from && first <= to && lengths.includes(digits.length)
   })
 
-/** The check digit of payment cards. */
+/** The Luhn check digit of payment cards. */
 const passesLuhn = (digits: string): boolean => {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
@@ -45,5 +45,5 @@ const passesLuhn = (digits: string): boolean => {
   return sum % 10 === 0
 }
 
-/** Whether digits are the number of a payment card: an issuer's, of one of its lengths, with the right check digit. */
+/** Whether digits are a payment card number: an issuer's prefix, a length of that issuer, and a valid check digit. */
 export const isCardNumber = (digits: string): boolean => isIssued(digits) && passesLuhn(digits)

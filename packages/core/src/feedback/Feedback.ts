@@ -19,16 +19,16 @@ import {
   type SendInput
 } from "./FeedbackReport.ts"
 
-/** Whether reports are taken; where they are not, the operations of feedback are not offered. */
+/** Whether reports are accepted. If not, the feedback operations are not offered. */
 export const TakesFeedback = Context.Reference<boolean>("@quotewire/core/TakesFeedback", { defaultValue: () => true })
 
-/** Takes in reports about the API, tells what has become of them, and lets those who run it decide (api.md, Feedback). */
+/** Accepts reports about the API, reports their status, and lets operators decide about them (api.md, Feedback). */
 export class Feedback extends Context.Service<
   Feedback,
   {
-    /** Whether reports are taken at all. */
+    /** Whether reports are accepted. */
     readonly isTaken: boolean
-    /** Keeps a report; one that looks as if it held a personal number is refused and nothing of it is kept. */
+    /** Stores a report. A report that seems to hold a personal number is refused, and nothing of it is stored. */
     readonly send: (
       call: Call,
       input: SendInput
@@ -38,13 +38,13 @@ export class Feedback extends Context.Service<
       call: Call,
       id: string
     ) => Effect.Effect<Json.Json<FeedbackReport>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** For those who run the service: the reports of a workspace with their texts, oldest first, after the one named. */
+    /** For operators: the reports of a workspace with their texts, oldest first, after the report `after`. */
     readonly reports: (
       workspace_id: WorkspaceId,
       after: string | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<KeptReport>, StorageUnavailable>
-    /** For those who run the service: what they decide about a report, with a note for everybody who can read it. */
+    /** For operators: records the decision about a report, with a note that every reader of the report sees. */
     readonly decide: (
       workspace_id: WorkspaceId,
       id: string,
@@ -86,7 +86,7 @@ export class Feedback extends Context.Service<
         if (wrong.length > 0) return yield* ApiError.invalidInput(wrong)
         const sent_by = { kind: caller.kind, key_id: caller.key_id }
         const kept = receive(ids.feedback(), input, sent_by, moment.now)
-        // A new identifier cannot be taken.
+        // The identifier is new, so this conflict cannot happen.
         yield* Effect.catchTag(store(caller.workspace_id, kept, moment.now), "VersionConflict", (conflict) =>
           Effect.die(conflict)
         )

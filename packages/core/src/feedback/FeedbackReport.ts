@@ -11,16 +11,16 @@ import * as PersonalNumber from "./PersonalNumber.ts"
 export const kinds = ["missing_feature", "bug", "unclear_error", "unclear_docs", "other"] as const
 /** The states of a report; a new one is `received`. */
 export const statuses = ["received", "planned", "shipped", "declined"] as const
-/** What can be decided about a report. */
+/** What the operators can decide about a report. */
 export type Decision = Exclude<(typeof statuses)[number], "received">
 
-/** Longer texts are refused for their length, and not read for personal numbers. */
+/** The longest text. Longer texts are refused for their length and not searched for personal numbers. */
 const max_account_characters = 2_000
 
 const Name = textUpTo(200)
 const Account = textUpTo(max_account_characters)
 
-/** A report about the API as a caller sends it: nothing in it is about a person. */
+/** A report about the API as a caller sends it. It holds nothing about a person. */
 export const SendInput = Schema.Struct({
   kind: Schema.Literals(kinds),
   summary: textUpTo(200, 1).annotateKey({
@@ -45,7 +45,7 @@ export const SendInput = Schema.Struct({
 })
 export type SendInput = typeof SendInput.Type
 
-/** A report as it is read back: what has become of it, and none of its text (api.md, Feedback report). */
+/** A report as callers read it back: its status, without its text (api.md, Feedback report). */
 export const FeedbackReport = Schema.Struct({
   feedback_id: FeedbackId,
   kind: Schema.Literals(kinds),
@@ -55,7 +55,7 @@ export const FeedbackReport = Schema.Struct({
 }).annotate({ identifier: "FeedbackReport" })
 export type FeedbackReport = typeof FeedbackReport.Type
 
-/** A report as it is kept, for the people who run the service. */
+/** A report as stored, for the operators of the service. */
 export const KeptReport = Schema.Struct({
   version: Schema.Int,
   report: FeedbackReport,
@@ -64,7 +64,7 @@ export const KeptReport = Schema.Struct({
 })
 export type KeptReport = typeof KeptReport.Type
 
-/** Reports in storage, found by their ids. */
+/** Reports in storage, by id. */
 export const kind = Kind.make({
   name: "feedback",
   schema: KeptReport,
@@ -74,7 +74,7 @@ export const kind = Kind.make({
   listing: ({ report }) => ({ status: report.status })
 })
 
-/** A report that has just come, at a moment of workspace time in milliseconds. */
+/** A new report, received at `now` in workspace time. */
 export const receive = (
   feedback_id: FeedbackId,
   sent: SendInput,
@@ -87,7 +87,7 @@ export const receive = (
   sent_by
 })
 
-/** The report as it stands after a decision; a later decision replaces an earlier one. */
+/** The report after a decision. A later decision replaces an earlier one. */
 export const decide = (kept: KeptReport, status: Decision, public_note: string | null): KeptReport => ({
   ...kept,
   version: kept.version + 1,
@@ -96,7 +96,7 @@ export const decide = (kept: KeptReport, status: Decision, public_note: string |
 
 const personal = "This looks like a personal number. Remove it and send again."
 
-/** Every text of an input, right in form or not, that looks as if it held a personal number. */
+/** Every text of an input, valid or not, that looks as if it holds a personal number. */
 export const personalTexts = (input: unknown): ReadonlyArray<FieldError> =>
   Object.entries(textsIn(input)).flatMap(([path, text]) =>
     typeof text === "string" && !isLonger(text, max_account_characters) && PersonalNumber.find(text) !== null

@@ -1,14 +1,14 @@
 import { isCardNumber } from "./CardNumber.ts"
 import { plain, withoutIdentifiers } from "./PlainText.ts"
 
-/** What a text looks as if it held. */
+/** The kinds of personal number that text may contain. */
 export type PersonalNumber = "national_id" | "card_number" | "drivers_license"
 
 /**
- * Finds what looks like a national ID, a driver's license or a card number (api.md, Feedback).
+ * Finds text that looks like a national ID, a driver's license or a card number (api.md, Feedback).
  *
- * Shapes that belong to nothing else count alone; bare digits only near a word that says what they are. Phone numbers,
- * ZIP codes, dates, vehicles, times and our own identifiers are not personal numbers.
+ * A number in an unmistakable format counts alone; bare digits count only near a word that names them. Phone numbers,
+ * ZIP codes, dates, VINs, times and our own identifiers are not personal numbers.
  */
 export const find = (text: string): PersonalNumber | null => {
   const read = withoutIdentifiers(plain(text))
@@ -17,7 +17,7 @@ export const find = (text: string): PersonalNumber | null => {
   return hasDriversLicense(read) ? "drivers_license" : null
 }
 
-/** A match of the pattern where no letter or digit stands before or behind it; matches may overlap. */
+/** Matches the pattern where no letter or digit stands before or after it; matches may overlap. */
 const alone = (pattern: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?=(${pattern})(?![\\p{L}\\p{N}]))`, "giu")
 
 interface Found {
@@ -32,19 +32,19 @@ const all = (pattern: RegExp, text: string): ReadonlyArray<Found> =>
     return { text: found, from: index, to: index + found.length }
   })
 
-/** How far a word that says what a number is may stand from it, in characters. */
+/** How far the naming word may stand from a number, in characters. */
 const near_characters = 48
 
 const isNear = (number: Found, cues: ReadonlyArray<Found>): boolean =>
   cues.some(({ from, to }) => number.from - to <= near_characters && from - number.to <= near_characters)
 
 const separatedId = alone("\\d{3}[- .]\\d{2}[- .]\\d{4}")
-/** Nine digits in one piece or in unequal groups, also right behind a word that says what they are. */
+/** Nine digits in one piece or in unequal groups, also directly after the naming word. */
 const cuedIds = [
   ...["\\d{9}", "\\d{3}[- ]\\d{6}", "\\d{3}([- ])\\d{3}\\2\\d{3}"].map(alone),
   /(?<=ssns?|itins?)(?=(\d{9})(?![\p{L}\p{N}]))/giu
 ]
-/** In the words of people and of programs: `social security number`, `socialSecurityNumber`. */
+/** As people and as programs write it: `social security number`, `socialSecurityNumber`. */
 const idCue =
   /(?:ssns?|(?<![a-z])itins?)(?![a-z])|social[ _-]{0,3}security|(?:taxpayer|(?<!inter)national)[ _-]{0,3}id/gi
 
@@ -55,7 +55,7 @@ const hasNationalId = (text: string): boolean => {
   return cuedIds.some((id) => all(id, text).some((found) => isNear(found, cues) && isIssuedId(digitsOf(found.text))))
 }
 
-/** Whether nine digits can be a Social Security number, or the taxpayer number of somebody who has none. */
+/** Whether nine digits can be a Social Security number or an individual taxpayer number. */
 const isIssuedId = (digits: string): boolean => {
   const area = Number(digits.slice(0, 3))
   const group = Number(digits.slice(3, 5))
@@ -65,7 +65,7 @@ const isIssuedId = (digits: string): boolean => {
   return area !== 0 && area !== 666 && group !== 0 && digits.slice(5) !== "0000"
 }
 
-/** Digits in one piece, or in the groups in which cards are printed, with one separator throughout. */
+/** Digits in one piece, or in the groups printed on cards, with one kind of separator. */
 const cards = [
   "\\d{13,19}",
   "\\d{4}([- .])\\d{4}\\2\\d{4}\\2\\d{1,7}",
@@ -76,7 +76,7 @@ const cards = [
 const hasCardNumber = (text: string): boolean =>
   cards.some((card) => all(card, text).some((found) => isCardNumber(digitsOf(found.text))))
 
-/** Licenses whose dashes alone give them away: of Florida, of Illinois and Wisconsin, of Maryland and Michigan. */
+/** License formats that their dashes make unmistakable: Florida, Illinois and Wisconsin, Maryland and Michigan. */
 const dashedLicenses = [
   "[a-z]\\d{3}-\\d{3}-\\d{2}-\\d{3}-\\d",
   "[a-z]\\d{3}-\\d{4}-\\d{4}(?:-\\d{2})?",
@@ -86,7 +86,7 @@ const dashedLicenses = [
 const licenseCue =
   /driv(?:er|ing)(?:['`\u2018\u2019\u02bc]?s)?[ _-]{0,3}lic(?:en[cs]e(?![_ ](?:plate|status))|(?![a-z]))|licen[cs]e[ _-]{0,3}(?:num(?:ber)?|no)(?![a-z])|licen[cs]e ?#|(?<![a-z])(?:dln(?![a-z])|dl ?(?:[#:]|(?:num(?:ber)?|no)(?![a-z])))/gi
 
-/** A word of at least five characters; a license has at least three digits among them. */
+/** A word of at least five characters. A license number has at least three digits among them. */
 const token = alone("[a-z0-9](?:[a-z0-9-]{3,30})[a-z0-9]")
 
 const hasDriversLicense = (text: string): boolean => {

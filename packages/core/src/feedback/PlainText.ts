@@ -1,8 +1,8 @@
 /*
- * Text as the filter for personal numbers reads it: one way to write each digit, dash and space.
+ * Normalizes text for the filter for personal numbers: one way to write each digit, dash and space.
  */
 
-/** Rewrites text so that a number reads the same, whatever script, width or invisible characters it was written with. */
+/** Normalizes text, so that a number reads the same in any script, width, or with invisible characters. */
 export const plain = (text: string): string =>
   text
     .normalize("NFKC")
@@ -13,7 +13,7 @@ export const plain = (text: string): string =>
 
 const isDigit = (codePoint: number): boolean => /^\p{Nd}$/u.test(String.fromCodePoint(codePoint))
 
-/** The digits of every script stand in a row from zero to nine. */
+/** In every script the digits zero to nine have consecutive code points. */
 const asciiDigit = (digit: string): string => {
   const codePoint = digit.codePointAt(0) ?? 0
   let value = 0
@@ -21,21 +21,21 @@ const asciiDigit = (digit: string): string => {
   return String(value)
 }
 
-/** No separator of any number, so that what stands on its two sides is not read together. */
+/** A separator that no number contains, so that the text on its two sides is not read as one number. */
 const gap = "\n"
 
 const identifiers = [
-  // Our own, in their exact form.
+  // Our identifiers in their exact form.
   /(?<![\p{L}\p{N}])[a-z]{2,4}_(?:test)?[0-9a-hjkmnp-tv-z]{26}(?![\p{L}\p{N}])/gu,
-  // What a report about a resource may name besides: a cut or an invented identifier. A number can hide in no other.
+  // Shortened or invented identifiers of resources that a report may name. No other prefix may hide a number.
   /(?<![\p{L}\p{N}])(?:req|qreq|qt|evt|sub|app)_[\p{L}\p{N}]{8,}/giu,
   /(?<![\p{L}\p{N}])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\p{L}\p{N}])/giu,
-  // Of a vehicle: 17 characters with a letter among them.
+  // A VIN: 17 characters with a letter among them.
   /(?<![\p{L}\p{N}])(?=\d*[A-HJ-NPR-Z])[A-HJ-NPR-Z0-9]{17}(?![\p{L}\p{N}])/giu,
-  // Days and moments.
+  // Dates and times.
   /(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/giu
 ]
 
-/** Blanks out what is made of digits and yet is nobody's number: identifiers, vehicles, dates. */
+/** Blanks out identifiers, VINs and dates: digits that are no personal number. */
 export const withoutIdentifiers = (text: string): string =>
   identifiers.reduce((rest, identifier) => rest.replace(identifier, gap), text)

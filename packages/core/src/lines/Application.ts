@@ -6,24 +6,24 @@ import { type Draft, Problems, type Rules } from "./Rules.ts"
 import type { StateCode } from "./State.ts"
 import type { Subject } from "./Subject.ts"
 
-/** The facts of one quote request, as the caller sent them and as they have been found right. */
+/** The checked facts of one quote request, as the caller sent them. */
 export interface Application {
   /** The name of the line. */
   readonly line: string
   readonly facts: object
 }
 
-/** An application with every fact filled in that may be assumed, and what follows from its facts. */
+/** An application with all assumed facts added, and what follows from its facts. */
 export interface Assumed extends Application {
   /** The facts that were assumed, sorted by path. */
   readonly assumptions: ReadonlyArray<Assumption>
-  /** The state in which the vehicle is kept, the home lies or the pet lives. */
+  /** The state of the garage, the home or the pet. */
   readonly state: StateCode
-  /** What is insured, in the order of the facts. */
+  /** The insured subjects, in the order of the facts. */
   readonly subjects: ReadonlyArray<Subject>
 }
 
-/** Why facts are refused: something in them is wrong, or something is still missing. */
+/** Why facts are refused: some are wrong, or some are missing. */
 export type Refusal = ApiError<"invalid_input"> | ApiError<"needs_information">
 
 const root = "application"
@@ -31,14 +31,14 @@ const root = "application"
 /**
  * Compiles the reader of a line's facts.
  *
- * Every problem is found, at its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
+ * Reports every problem, at its path from `application`. `today` is the workspace's day, `YYYY-MM-DD`.
  */
 export const reader = <A extends object>(
   facts: Schema.Decoder<A & Draft<A>>,
   rules: Rules<A>
 ): ((input: unknown, today: string) => Result.Result<A, Problems>) => {
   const check = checker(facts, [root])
-  // A value is a draft where its check finds nothing but missing facts.
+  // A value is a draft if its check finds only missing facts.
   const isDraft = (_checked: unknown, checked: ReturnType<typeof check>): _checked is Draft<A> =>
     Result.isSuccess(checked) || (checked.failure.more === 0 && checked.failure.found.every(({ missing }) => missing))
   return (input, today) => {
@@ -63,11 +63,11 @@ export const reader = <A extends object>(
 const errorsOf = (findings: ReadonlyArray<Finding>, missing: boolean) =>
   findings.filter((finding) => finding.missing === missing).map(({ error }) => error)
 
-/** Refuses facts: wrong ones, or where none is wrong the missing ones. */
+/** The refusal: for the wrong facts if there are any, otherwise for the missing ones. */
 export const refusalOf = ({ wrong, missing, more }: Problems): Refusal =>
   wrong.length > 0 ? invalidInput({ found: wrong, more }) : needsInformation(missing)
 
-/** A value without the members at the given paths; an item of a list leaves an empty object, to keep the numbers. */
+/** A copy of a value without the members at these paths. A removed list item becomes an empty object, to keep the indexes. */
 const without = (value: unknown, path: string, refused: ReadonlySet<string>): unknown => {
   if (Array.isArray(value)) {
     return value.map((item, i) => (refused.has(`${path}.${i}`) ? {} : without(item, `${path}.${i}`, refused)))
@@ -81,9 +81,9 @@ const without = (value: unknown, path: string, refused: ReadonlySet<string>): un
 }
 
 /**
- * Which of a carrier's needs are absent, from `application` and with numbers: `application.vehicles.0.vin`.
+ * The needs of a carrier that an application does not meet, as paths with numbers: `application.vehicles.0.vin`.
  *
- * A need is a path below `application`, in which `*` stands for every item of a list: `vehicles.*.vin`.
+ * A need is a path below `application`, with `*` for every item of a list: `vehicles.*.vin`.
  */
 export const missingOf = (application: Application, needs: ReadonlyArray<string>): ReadonlyArray<string> =>
   needs.flatMap((need) => absentAt(application.facts, need.split("."), root))

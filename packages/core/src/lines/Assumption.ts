@@ -4,7 +4,7 @@ import { Schema } from "effect"
 export const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
 export type Scalar = typeof Scalar.Type
 
-/** A fact that the caller did not send, and the value that stands in for it. */
+/** A fact that the caller did not send, and the value that was assumed for it. */
 export const Assumption = Schema.Struct({
   path: Schema.String,
   value: Scalar,
@@ -13,26 +13,26 @@ export const Assumption = Schema.Struct({
 }).annotate({ identifier: "Assumption" })
 export type Assumption = typeof Assumption.Type
 
-/** `T` with the named members always there. */
+/** `T` with these members required. */
 export type With<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
-/** Collects what is assumed while facts are completed. Paths are below `application`. */
+/** Collects the assumptions that are made while facts are completed. Paths are relative to `application`. */
 export class Assumptions {
   readonly #made: Array<Assumption> = []
 
-  /** The fact as sent, or else the assumed one, which is noted. */
+  /** Returns the fact as sent. If it was not sent, notes and returns the assumed value. */
   fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
     if (sent !== undefined) return sent
     this.note(path, value, label, source)
     return value
   }
 
-  /** Notes that a value was assumed. */
+  /** Notes an assumed value. */
   note(path: string, value: Scalar, label: string, source = "service_default"): void {
     this.#made.push({ path: `application.${path}`, value, source, label })
   }
 
-  /** What was assumed, sorted by path. */
+  /** The assumptions, sorted by path. */
   sorted(): ReadonlyArray<Assumption> {
     return this.#made.sort((a, b) => (a.path < b.path ? -1 : 1))
   }

@@ -4,20 +4,20 @@ import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
 
 /*
- * The words that the facts of a line are written with. The Schema made of them checks what callers send, gives the
- * TypeScript types, and is served as JSON Schema.
+ * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and is
+ * served as JSON Schema.
  */
 
-/** What there is to know about a fact besides its form. All but the label is served in the JSON Schema. */
+/** Metadata of a fact. All but the label is served in the JSON Schema. */
 export interface About {
-  /** What to ask a person for. Every fact that can be required has one. */
+  /** The text to ask a person for the fact. Every fact that can be required has one. */
   readonly label?: string
   readonly description?: string
-  /** `direct` identifies a person, `indirect` does so with other facts, `sensitive` is about a person's conduct. */
+  /** `direct` identifies a person, `indirect` does so together with other facts, `sensitive` is about a person's conduct. */
   readonly "x-pii"?: "direct" | "indirect" | "sensitive"
-  /** `price`: a price is made from it. `offer`: carriers may need it for an offer. */
+  /** `price`: the fact affects the price. `offer`: carriers may need it for an offer. */
   readonly "x-tier"?: "price" | "offer"
-  /** What stands in for the fact where it is not sent. */
+  /** The value that is assumed if the fact is not sent. */
   readonly "x-assume"?: { readonly value: JsonValue } | { readonly from: string } | { readonly formula: string }
 }
 
@@ -32,7 +32,7 @@ export const choiceOrNull = <const Values extends ReadonlyArray<string | number>
 /** True or false. */
 export const yesNo = (about: About = {}) => Schema.Boolean.annotate({ ...about })
 
-/** A whole number between two bounds, in steps where they are given. */
+/** A whole number between two bounds, optionally in steps. */
 export const wholeNumber = (minimum: number, maximum: number, about: About & { readonly step?: number } = {}) => {
   const { step = 1, ...rest } = about
   const fits = (value: number) => value >= minimum && value <= maximum && value % step === 0
@@ -44,11 +44,11 @@ export const wholeNumber = (minimum: number, maximum: number, about: About & { r
   ).annotate({ ...rest })
 }
 
-/** Text between two lengths. */
+/** Text with a minimum and a maximum length. */
 export const text = (length: { readonly min?: number; readonly max: number }, about: About = {}) =>
   textUpTo(length.max, length.min).annotate({ ...about })
 
-/** Text of a form, and what the form is, as in "a month, YYYY-MM". */
+/** Text that matches a pattern, with a description of the pattern such as "a month, YYYY-MM". */
 export const textLike = (form: RegExp, expected: string, about: About = {}) =>
   Schema.String.check(Schema.isPattern(form, { expected })).annotate({ ...about })
 
@@ -58,13 +58,13 @@ export const personName = (about: About) =>
     .check(
       Schema.isPattern(/^[^0-9<>{}[\]\\/]+$/u, {
         expected: "a name without digits, brackets and slashes",
-        // Not every reader takes a "[" that is not escaped.
+        // "[" is escaped, because some regex engines reject it otherwise.
         toJsonSchema: () => ({ pattern: "^[^0-9<>{}\\[\\]\\\\/]+$" })
       })
     )
     .annotate({ ...about })
 
-/** A day of the calendar, `YYYY-MM-DD`. */
+/** A calendar day, `YYYY-MM-DD`. */
 export const day = (about: About) =>
   Schema.String.check(
     Schema.makeFilter(isCalendarDate, {
@@ -73,7 +73,7 @@ export const day = (about: About) =>
     })
   ).annotate({ ...about })
 
-/** A month of the calendar, `YYYY-MM`. */
+/** A calendar month, `YYYY-MM`. */
 export const month = (about: About) => textLike(/^[0-9]{4}-(0[1-9]|1[0-2])$/u, "a month, YYYY-MM", about)
 
 const address = /^[^\s@<>()",;:\\]+@[^\s@.<>()",;:\\]+(?:\.[^\s@.<>()",;:\\]+)+$/u
@@ -89,7 +89,7 @@ export const email = (about: About) =>
     )
     .annotate({ ...about })
 
-/** A list of at least and at most so many items. What is missing from a list that is too short is its first item. */
+/** A list with a minimum and a maximum length. If it is too short, the first missing item is reported. */
 export const listOf = <Item extends Schema.Top>(
   item: Item,
   items: { readonly min?: number; readonly max: number },
@@ -116,7 +116,7 @@ const missing = (name: string, because?: string) => ({
   issue: new SchemaIssue.MissingKey(because === undefined ? undefined : { because })
 })
 
-/** The facts of an object where all those of one group at least must be sent. */
+/** Facts of which at least one whole group must be sent. */
 export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<ReadonlyArray<Name<Facts>>>) => {
   const because = `Send ${groups.map(listed).join(", or ")}.`
   return Schema.makeFilter<Facts>(
@@ -132,7 +132,7 @@ export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<Readon
   )
 }
 
-/** Where the first fact is sent, the others must be, too. */
+/** If the first fact is sent, the others are required too. */
 export const goesWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
   Schema.makeFilter<Facts>(
     (facts) =>
@@ -142,7 +142,7 @@ export const goesWith = <Facts extends object>(first: Name<Facts>, ...others: Re
     { reads_keys: true, toJsonSchema: () => ({ dependentRequired: { [first]: others } }) }
   )
 
-/** Where all these facts have one of the values listed for them, another fact must be sent. */
+/** If all these facts have one of their listed values, another fact is required. */
 export const requiredWhen = <Facts extends object>(
   values: Readonly<Record<string, ReadonlyArray<unknown>>>,
   required: Name<Facts>
@@ -173,6 +173,6 @@ export const requiredWhen = <Facts extends object>(
   )
 }
 
-/** "vin", "model_year, make and model". */
+/** Joins names: "vin", "model_year, make and model". */
 const listed = (names: ReadonlyArray<string>): string =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.slice(-1).join()}`

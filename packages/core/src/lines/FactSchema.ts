@@ -1,18 +1,18 @@
 import { type JsonSchema, Predicate, Schema, SchemaAST } from "effect"
 
 /*
- * What is read off the Schema of a line's facts: the JSON Schema that is served, and lists of facts. Paths are below
+ * Derived from the Schema of a line's facts: the served JSON Schema, and lists of facts. Paths are relative to
  * `application`, with `*` for every item of a list.
  */
 
-/** A fact without which no price can be made. */
+/** A fact without which there is no price. */
 export interface RequiredFact {
-  /** With 0 for the first of a list, as in `drivers.0.date_of_birth`. */
+  /** Its path with 0 for the first item of a list, as in `drivers.0.date_of_birth`. */
   readonly path: string
-  /** What to ask a person for. */
+  /** The text to ask a person for the fact. */
   readonly label: string
   readonly tier: string
-  /** `direct` identifies a person, `indirect` does with others; null: neither. */
+  /** `direct` identifies a person, `indirect` does so together with others, null means neither. */
   readonly pii: string | null
 }
 
@@ -22,11 +22,11 @@ export interface Fact {
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
-  /** Whether there is no price without it. What is required only in an optional object is not required. */
+  /** Whether there is no price without it. A fact that is required only inside an optional object is not. */
   readonly required: boolean
 }
 
-/** All facts of a schema, in its order. */
+/** All facts of a schema, in schema order. */
 export const factsOf = (facts: Schema.Top): ReadonlyArray<Fact> => factsAt(facts.ast, [], true)
 
 const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, required: boolean): ReadonlyArray<Fact> => {
@@ -47,7 +47,7 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 /** A path with 0 in place of every `*`. */
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
-/** A fact as capabilities list it; `tier` where the fact has none. */
+/** A fact as capabilities list it; `otherwise` is used if the fact has no tier. */
 export const asRequired = ({ path, label, tier, pii }: Fact, otherwise: "price" | "offer"): RequiredFact => ({
   path: firstOf(path),
   label: label ?? firstOf(path),
@@ -55,7 +55,7 @@ export const asRequired = ({ path, label, tier, pii }: Fact, otherwise: "price" 
   pii
 })
 
-/** The JSON Schema (2020-12) of facts, as it is served. */
+/** The served JSON Schema (2020-12) of facts. */
 export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
   plain(
     Schema.toJsonSchemaDocument(facts, {
@@ -65,8 +65,8 @@ export const jsonSchemaOf = (facts: Schema.Top): JsonSchema.JsonSchema =>
   )
 
 /**
- * A schema without needless nesting: parts of `allOf` stand beside what they add to, and choices are one list. An object
- * always says what it requires, also where that is nothing.
+ * Simplifies a schema: merges parts of `allOf` into the object that they extend, and merges choices into one list. Every
+ * object has `required`, even if the list is empty.
  */
 const plain = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
   const { allOf, anyOf, ...rest } = mapped(schema)
@@ -112,7 +112,7 @@ const choicesOf = (anyOf: unknown): ReadonlyArray<unknown> | null => {
   return listed.length > 0 && listed.length === choices.length ? listed.flat() : null
 }
 
-/** A JSON Schema in which more facts are required. */
+/** A JSON Schema in which these facts are required too. */
 export const requiring = (schema: JsonSchema.JsonSchema, paths: ReadonlyArray<string>): JsonSchema.JsonSchema =>
   paths.reduce((whole, path) => requireAt(whole, path.split(".")), schema)
 

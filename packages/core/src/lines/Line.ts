@@ -6,7 +6,7 @@ import type { Draft, Problems, Rules } from "./Rules.ts"
 import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
 import type { Subject } from "./Subject.ts"
 
-/** The codes that quotes of a line use today. These lists can grow: readers ignore codes that they do not know. */
+/** The codes that quotes of a line use today. The lists can grow; readers ignore codes that they do not know. */
 export interface Codes {
   readonly coverage_codes: ReadonlyArray<string>
   readonly subject_kinds: ReadonlyArray<string>
@@ -14,33 +14,33 @@ export interface Codes {
   readonly fee_codes: ReadonlyArray<string>
 }
 
-/** What the law of a state says about a line. */
+/** The law of a state about a line. */
 export interface StateLaw {
-  /** The least limits that can be sold. */
+  /** The lowest limits that may be sold. */
   readonly liability_minimum?: LiabilityMinimum
   readonly credit_use?: CreditUse
 }
 
-/** What there is to know about a line besides its facts. */
+/** The properties of a line besides its facts. */
 export interface Traits<Name extends string = string> {
-  /** As it travels: `personal_auto`. */
+  /** Its name on the wire: `personal_auto`. */
   readonly name: Name
-  /** What it insures, as in "Insurance for rented homes". */
+  /** The object of "Insurance for …", as in "Insurance for rented homes". */
   readonly insures: string
   readonly codes: Codes
-  /** The keys of the texts that go with this line and no other. */
+  /** The keys of the disclosures that only this line has. */
   readonly disclosures: ReadonlyArray<string>
-  /** What the law of a state says; nothing where it says nothing. */
+  /** The law of a state; empty if it says nothing about this line. */
   readonly lawOf: (state: StateCode) => StateLaw
-  /** Whether carriers may use credit information where the person has read the credit disclosure. */
+  /** Whether carriers may use credit information if the person has read the credit disclosure. */
   readonly takes_credit_disclosure: boolean
-  /** Whether a premium includes all fees; otherwise that is unknown. */
+  /** Whether the premium includes all fees. If not, it is unknown whether it does. */
   readonly premium_includes_fees: boolean
-  /** Whether the feed tells of every quote; otherwise of quote requests only. */
+  /** Whether the feed has events of quotes. If not, it has only events of quote requests. */
   readonly tells_of_quotes: boolean
 }
 
-/** What a line is made from. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones filled in. */
+/** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
 export interface Definition<Name extends string, Sent extends object, Complete extends object> extends Traits<Name> {
   /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
   readonly facts_version: string
@@ -48,7 +48,7 @@ export interface Definition<Name extends string, Sent extends object, Complete e
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
   readonly rules: Rules<Sent>
-  /** Completes facts and notes what it assumes. */
+  /** Completes facts, and notes each assumption in `made`. */
   readonly assume: (facts: Sent, today: string, made: Assumptions) => Complete
   readonly stateOf: (facts: Sent) => StateCode
   readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
@@ -63,22 +63,22 @@ export interface Line<Name extends string = string> extends Traits<Name> {
   /**
    * The facts without which there is no price.
    *
-   * Where one of several will do (a VIN, or model year, make and model), those that are price facts are listed.
+   * If there are alternatives (a VIN, or model year, make and model), the list has those that are price facts.
    */
   readonly required_facts: ReadonlyArray<RequiredFact>
-  /** The paths of all facts that a price is made from, from `application`, with 0 for the first of a list. */
+  /** The paths of all facts that affect a price, from `application`, with 0 for the first item of a list. */
   readonly price_paths: ReadonlyArray<string>
-  /** The optional facts that identify a person, with `*` for every item of a list. */
+  /** The paths of the optional facts that identify a person, with `*` for every item of a list. */
   readonly identifying_paths: ReadonlyArray<string>
-  /** A fact that carriers need beyond the required ones, as it is listed. */
+  /** Describes a fact that carriers need beyond the required ones. */
   readonly neededFact: (need: string) => RequiredFact
   /**
    * Reads the facts that a caller sent.
    *
-   * Every problem is found, at its path from `application`; `refusalOf` makes the refusal of them. `today` is the workspace's day, `YYYY-MM-DD`.
+   * Reports every problem, at its path from `application`; `refusalOf` turns them into the refusal. `today` is the workspace's day, `YYYY-MM-DD`.
    */
   readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
-  /** Completes facts that were read before with what may be assumed; null where they do not fit the line any more. */
+  /** Adds the assumed facts to facts that were read before; null if the facts no longer fit the line's schema. */
   readonly complete: (facts: unknown, today: string) => Assumed | null
 }
 
@@ -121,9 +121,9 @@ export const make = <const Name extends string, Sent extends object, Complete ex
 }
 
 /**
- * The facts that a carrier may see: those that a price is made from, and those that its adapter declared (`needs`).
+ * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`).
  *
- * A carrier never learns who the person is unless it has said that it needs to: names, street, e-mail and phone stay here.
+ * A carrier does not learn who the person is unless it has declared that need: names, street, e-mail and phone are removed.
  */
 export const disclosed = (line: Line, assumed: Assumed, needs: ReadonlyArray<string>): object => {
   const facts = structuredClone(assumed.facts)

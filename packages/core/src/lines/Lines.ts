@@ -3,19 +3,19 @@ import { type ApiError, invalidInput } from "../wire/ApiError.ts"
 import type { Line } from "./Line.ts"
 import { type LineName, standardLines } from "./standard.ts"
 
-/** The lines of a host, by name and in the order in which they are listed. */
+/** The lines of a host, by name, in the order in which they are listed. */
 export type LineSet = ReadonlyMap<string, Line<LineName>>
 
-/** A set of lines. */
+/** Makes a set of lines. */
 export const linesOf = (lines: ReadonlyArray<Line<LineName>>): LineSet =>
   new Map(lines.map((line) => [line.name, line]))
 
-/** The lines that a host offers: those that ship, by default. */
+/** The lines that a host offers; by default the standard lines. */
 export const Lines = Context.Reference<LineSet>("@quotewire/core/Lines", {
   defaultValue: () => linesOf(standardLines)
 })
 
-/** The line of that name; a refusal at `line` where the host does not offer it. */
+/** The line with this name. If the host does not offer it, a refusal at `line`. */
 export const named = (lines: LineSet, name: string): Result.Result<Line<LineName>, ApiError<"invalid_input">> => {
   const line = lines.get(name)
   if (line !== undefined) return Result.succeed(line)

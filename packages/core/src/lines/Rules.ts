@@ -1,6 +1,6 @@
 import type { FieldError } from "../wire/ApiError.ts"
 
-/** An `A` of which any part may be absent; what is there is right. */
+/** An `A` of which any part may be missing. The parts that are present are valid. */
 export type Draft<A> =
   A extends ReadonlyArray<infer Item>
     ? ReadonlyArray<Draft<Item>>
@@ -9,18 +9,18 @@ export type Draft<A> =
       : A
 
 /**
- * The rules of a line: what no JSON Schema can say, such as whether facts fit each other, the calendar and the law.
+ * The rules of a line that JSON Schema cannot express: consistency between facts, the calendar, the law.
  *
- * They read drafts, so that one answer names these problems besides the missing and malformed facts. `today` is the
+ * They read drafts, so that one answer reports these problems together with missing and malformed facts. `today` is the
  * workspace's day, `YYYY-MM-DD`.
  */
 export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => void
 
-/** Collects what is wrong with facts and what is missing. Paths start with `application`. */
+/** Collects wrong and missing facts. Paths start with `application`. */
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
-  /** How many wrong fields there are besides those that are named. */
+  /** How many wrong fields there are beyond those that are listed. */
   readonly more: number
 
   constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
@@ -29,17 +29,17 @@ export class Problems {
     this.more = more
   }
 
-  /** Whether there is nothing wrong and nothing missing. */
+  /** Whether there are no problems. */
   isEmpty(): boolean {
     return this.wrong.length + this.missing.length + this.more === 0
   }
 
-  /** Adds a fact that is wrong. */
+  /** Adds a wrong fact. */
   refuse(path: string, message: string, allowed_values?: ReadonlyArray<string>): void {
     this.wrong.push(allowed_values === undefined ? { path, message } : { path, message, allowed_values })
   }
 
-  /** Adds a fact that is missing, unless it is known to be. */
+  /** Adds a missing fact, unless it is listed already. */
   require(path: string, message: string, allowed_values: ReadonlyArray<string>): void {
     if (!this.missing.some((error) => error.path === path)) this.missing.push({ path, message, allowed_values })
   }

@@ -3,7 +3,7 @@ import statesFile from "./data/states.json" with { type: "json" }
 import uninsuredMotoristFile from "./data/uninsured_motorist.json" with { type: "json" }
 import zip3File from "./data/zip3.json" with { type: "json" }
 
-/** The USPS codes of the states that are served, in the order of their names: the fifty states and DC. */
+/** The USPS codes of the served states, the fifty states and DC, ordered by state name. */
 export const stateCodes = [
   "AL",
   "AK",
@@ -57,10 +57,10 @@ export const stateCodes = [
   "WI",
   "WY"
 ] as const
-/** The USPS code of a state that is served. */
+/** The USPS code of a served state. */
 export type StateCode = (typeof stateCodes)[number]
 
-/** The codes of all states that are served, in the order of the alphabet. */
+/** The codes of all served states, in alphabetical order. */
 export const servedStates: ReadonlyArray<StateCode> = stateCodes.toSorted()
 
 const Code = Schema.Literals(stateCodes)
@@ -85,18 +85,18 @@ const Row = Schema.Struct({
 /** Whether insurers may use credit information to price car insurance. */
 export type CreditUse = (typeof Row.Type)["credit_use"]
 
-/** The least liability limits that a state's law allows, in whole US dollars, named as the facts are. */
+/** The lowest liability limits that a state's law allows, in whole US dollars, with the names of the facts. */
 export interface LiabilityMinimum {
   readonly bodily_injury_per_person_usd: number
   readonly bodily_injury_per_accident_usd: number
   readonly property_damage_usd: number
 }
 
-/** What is known of a state: figures in whole US dollars, indexes in ten-thousandths. */
+/** The data of a state: figures in whole US dollars, indexes in ten-thousandths. */
 export interface State extends Omit<typeof Row.Type, "liability_minimum_thousands"> {
   readonly code: StateCode
   readonly liability_minimum: LiabilityMinimum
-  /** Whether the least policy must include uninsured motorist cover. */
+  /** Whether every policy must include uninsured motorist cover. */
   readonly uninsured_motorist_required: boolean
 }
 
@@ -119,7 +119,7 @@ const states: { readonly [code in StateCode]: State } = Record.map(rows, (row, c
   }
 })
 
-/** What is known of a state. */
+/** The data of a state. */
 export const get = (code: StateCode): State => states[code]
 
 const Zip3 = Schema.String.check(Schema.isPattern(/^[0-9]{3}$/))
@@ -130,7 +130,7 @@ const zipExceptions = new Map(
   Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, Code))(zip3File.exceptions))
 )
 
-// One entry for each of the thousand prefixes, so that a look-up is an array read.
+// One entry for each of the thousand prefixes, so that a look-up is one array read.
 const stateOfZip3: ReadonlyArray<StateCode | null> = (() => {
   const table = Array.from<StateCode | null>({ length: 1_000 }).fill(null)
   for (const code of servedStates) {
@@ -140,8 +140,8 @@ const stateOfZip3: ReadonlyArray<StateCode | null> = (() => {
 })()
 
 /**
- * The state in which a ZIP code of five or nine digits lies; null where no state that is served has it: Puerto Rico,
- * the territories, military post, prefixes that are not in use.
+ * The state of a five- or nine-digit ZIP code; null if it is in no served state: Puerto Rico, the territories, military
+ * addresses, unused prefixes.
  */
 export const stateOfZip = (zip: string): StateCode | null =>
   zipExceptions.get(zip.slice(0, 5)) ?? stateOfZip3[Number(zip.slice(0, 3))] ?? null

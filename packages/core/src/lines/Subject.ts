@@ -1,9 +1,9 @@
-/** What is insured: a vehicle, a rented home or a pet. */
+/** An insured subject: a vehicle, a rented home or a pet. */
 export interface Subject {
   /** `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, `dwelling-1` is `application.dwelling`. */
   readonly subject_id: string
   readonly kind: string
-  /** What a person calls it, without a street or a VIN; null where the facts do not say. */
+  /** A label for a person, without street or VIN; null if the facts do not provide one. */
   readonly label: string | null
 }
 

@@ -6,12 +6,12 @@ import type { Problems } from "./Rules.ts"
 import * as State from "./State.ts"
 
 /*
- * What every line has: the facts about the applicant, an address, payment and start, their rules and assumptions.
+ * Shared by all lines: the facts about applicant, address, payment and start, with their rules and assumptions.
  */
 
 const identifying = { "x-pii": "direct", "x-tier": "offer" } as const
 
-/** Who asks for the quote. */
+/** The applicant. */
 export const Applicant = Schema.Struct({
   first_name: Schema.optionalKey(Fact.personName(identifying)),
   last_name: Schema.optionalKey(Fact.personName(identifying)),
@@ -22,7 +22,7 @@ export const Applicant = Schema.Struct({
 
 const zip = /^[0-9]{5}(-[0-9]{4})?$/u
 
-/** An address in a state that is served, with what its state and ZIP code are called in this line. */
+/** An address in a served state, with this line's labels for state and ZIP code. */
 export const address = (labels: { readonly state: string; readonly zip: string }) =>
   Schema.Struct({
     line1: Schema.optionalKey(Fact.text({ min: 3, max: 100 }, identifying)),
@@ -48,13 +48,13 @@ export const policyFacts = {
   )
 }
 
-/** The billing cycles that quotes of every line use. */
+/** The billing cycles that quotes of all lines use. */
 export const billing_cycles = ["pay_in_full", "monthly", "two_payments", "quarterly", "semiannual", "annual"]
 
 /** How far ahead a policy can start, in days. */
 const max_days_ahead = 60
 
-/** The rules of the facts that every line has. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** The rules for the facts that all lines share. `today` is the workspace's day, `YYYY-MM-DD`. */
 export const checkCommon = (
   draft: { readonly applicant?: { readonly date_of_birth?: string }; readonly effective_date?: string },
   today: string,
@@ -70,7 +70,7 @@ export const checkCommon = (
   }
 }
 
-/** The rule of an address: its ZIP code lies in its state. */
+/** The rule for an address: its ZIP code must be in its state. */
 export const checkAddress = (
   address: { readonly state?: State.StateCode; readonly zip?: string } | undefined,
   path: string,
@@ -85,7 +85,7 @@ export const checkAddress = (
   }
 }
 
-/** How the policy is paid and when it starts, assumed where it was not sent: monthly, tomorrow. */
+/** Adds how the policy is paid and when it starts; if they were not sent, monthly and tomorrow are assumed. */
 export const completePolicy = (
   facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
   today: string,

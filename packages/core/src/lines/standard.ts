@@ -3,10 +3,10 @@ import { personalAuto } from "./personal_auto/line.ts"
 import { pet } from "./pet/line.ts"
 import { renters } from "./renters/line.ts"
 
-/** The lines that ship, in the order in which they are listed. A new line is added here. */
+/** The standard lines, in the order in which they are listed. Add a new line here. */
 export const standardLines = [personalAuto, renters, pet] as const
 
-/** The names of the lines that ship. */
+/** The names of the standard lines. */
 export const lineNames = standardLines.map(({ name }) => name)
 
 /** The name of an insurance line. */

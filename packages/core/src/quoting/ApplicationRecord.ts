@@ -14,7 +14,7 @@ export const ApplicationRecord = Schema.Struct({
   /** The workspace's day of the start, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
   credit_disclosed: Schema.Boolean,
-  /** The receipt that the service itself has recorded, for a caller without a key. */
+  /** The consent that the service itself recorded for a caller without a key. */
   quote_consent: Schema.NullOr(QuoteConsent),
   read_handle: Schema.NullOr(KeptHandle)
 })

@@ -11,7 +11,7 @@ import { dollars, Money } from "../wire/Money.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { collect_ms } from "./QuoteRequest.ts"
 
-/** What a line offers a caller (api.md, GET /v1/capabilities). */
+/** What a caller can do with a line (api.md, GET /v1/capabilities). */
 export const Capabilities = Schema.Struct({
   line: LineName,
   environment: Environment,
@@ -55,14 +55,14 @@ export const Capabilities = Schema.Struct({
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type
 
-/** The answer to a read of capabilities; without a key also what a person must agree to. */
+/** The answer of `get_capabilities`. Without a key it also holds what a person must agree to. */
 export const CapabilitiesAnswer = Schema.Struct({
   capabilities: Capabilities,
   quote_disclosure: Schema.optionalKey(Disclosure.QuoteDisclosure)
 })
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
-/** What a line offers in an environment, given the carriers of the host, told in a revision. */
+/** The capabilities of a line in an environment with the carriers of this host, in the form of a revision. */
 export const of = (
   line: Line<LineName>,
   environment: Environment,
@@ -82,7 +82,7 @@ export const of = (
     consents: consentsOf(line, offered),
     disclosures: Disclosure.keysOf(line, environment),
     ...line.codes,
-    // From the acceptance: a sandbox request waits a second before it is collected.
+    // Counted from acceptance. A sandbox request waits a second in the queue first.
     deadline_seconds: (collect_ms[environment] + Scenario.queue_ms[environment]) / 1_000,
     ...(environment === "sandbox" && { scenarios: Scenario.namesOf(line.name) })
   }

@@ -8,8 +8,8 @@ import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
 /*
- * What a refusal says about a consent: that the person has to be asked, and never what to send. A model does what a refusal
- * says, and would write down a consent that nobody gave.
+ * A refusal about consent says that the person must be asked, never what to send. A model follows what a refusal says, and
+ * would otherwise write down a consent that nobody gave.
  */
 const no_receipt = "This is no receipt of the person's consent. Ask the person, and never make one up."
 const not_asked = "The person's consent is missing. Ask the person."
@@ -17,7 +17,7 @@ const not_read = "The person has not read the quote disclosure as it is now. Sho
 const not_agreed = "The person has not agreed. Ask the person."
 const no_contact = "The person has not consented to be contacted in this way. Ask the person."
 
-/** A reference to evidence of consent, minted and kept by whoever spoke to the person. */
+/** A reference to evidence of consent, made and kept by the party that spoke to the person. */
 export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]{7,127}$/u, {
     expected: "8 to 128 letters, digits, _ or -, starting with a letter or digit",
@@ -30,7 +30,7 @@ export const channels = ["email", "sms", "phone"] as const
 
 const credit_lines = standardLines.filter((line) => line.takes_credit_disclosure).map(({ name }) => name)
 
-/** The fields of a start that carry consents (api.md, start_quote_request). Each receipt covers one consent. */
+/** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
@@ -60,17 +60,17 @@ export const fields = {
 }
 
 const Consents = Schema.Struct(fields)
-/** The consents of a start, as they were sent. */
+/** The consents of a start, as sent. */
 export type Consents = typeof Consents.Type
 
-/** What a receipt can be about. */
+/** The kinds of consent that a receipt can cover. */
 export const receipt_kinds = ["quote_consent", "credit_disclosure", "contact_consent"] as const
 
-/** A receipt that came along with a start. */
+/** A receipt that was sent with a start. */
 export interface SentReceipt {
   readonly kind: (typeof receipt_kinds)[number]
   readonly receipt: string
-  /** The ways of contact that it covers. */
+  /** The contact channels that it covers. */
   readonly channels: ReadonlyArray<string>
 }
 
@@ -87,12 +87,12 @@ export const receiptsOf = (consents: Consents): ReadonlyArray<SentReceipt> => {
   return sent
 }
 
-/** What every caller without a key is shown, and a person must agree to. */
+/** The disclosure that every caller without a key is shown, and that a person must agree to. */
 export interface Disclosure {
   readonly version: string
 }
 
-/** Checks the consents of a start against who sends them; every problem at its path. */
+/** Checks the consents of a start against its caller. Every problem is reported at its path. */
 export const check = (
   consents: Consents,
   caller: CallerKind,
@@ -138,7 +138,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   return [...errors, ...checkDistinct(consents), ...checkChannels(consents)]
 }
 
-/** One receipt is never sent in two fields: both are named. */
+/** A receipt must not be sent in two fields. If it is, both are reported. */
 const checkDistinct = (consents: Consents): ReadonlyArray<FieldError> => {
   const receipts = [
     ["consent_receipt_id", consents.consent_receipt_id],
@@ -165,7 +165,7 @@ const checkChannels = (consents: Consents): ReadonlyArray<FieldError> => {
   )
 }
 
-/** What only the person can give: a refusal at one of these paths is about consent. */
+/** The fields that only the person can give. A refusal at one of these paths is about consent. */
 const given_by_person: ReadonlySet<string> = new Set([
   "consent_receipt_id",
   "credit_disclosure_receipt_id",
@@ -180,7 +180,7 @@ const given_by_person: ReadonlySet<string> = new Set([
 /**
  * Refuses a start for wrong fields.
  *
- * Where consent is among them it is named first, and nothing is to be sent again before the person was asked.
+ * If consent is among them, it comes first, and the retry action says not to send again before asking the person.
  */
 export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> => {
   const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
@@ -194,12 +194,12 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   })
 }
 
-/** Refuses a start of a person who has said no. */
+/** Refuses a start because the person has said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
   together([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
-/** What the service records of a keyless person's agreement, and shows as `quote_consent`. */
+/** The service's own record of a keyless person's agreement, shown as `quote_consent`. */
 export const QuoteConsent = Schema.Struct({
   receipt_id: ReceiptId,
   kind: Schema.Literal("quote_disclosure"),

@@ -5,16 +5,16 @@ import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import type { ApplicationRecord } from "./ApplicationRecord.ts"
 import { QuoteConsent, receipt_kinds } from "./Consent.ts"
 
-/** A keyed hash of a receipt that came with a start: the evidence itself is with whoever spoke to the person. */
+/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the person. */
 export const KeptReceipt = Schema.Struct({
   kind: Schema.Literals(receipt_kinds),
-  /** The ways of contact that it covers. */
+  /** The contact channels that it covers. */
   channels: Schema.Array(Schema.String),
   mac: Schema.String
 })
 export type KeptReceipt = typeof KeptReceipt.Type
 
-/** The consents of a start, in a record of their own: they are kept for years, the facts for a month. */
+/** The consents of a start. They have their own record, because they are kept for years and the facts for a month. */
 export const ConsentRecord = Schema.Struct({
   application_id: ApplicationId,
   quote_request_id: QuoteRequestId,
@@ -23,14 +23,14 @@ export const ConsentRecord = Schema.Struct({
 })
 export type ConsentRecord = typeof ConsentRecord.Type
 
-/** Consents in storage, under the ids of their applications. */
+/** Consents in storage, by the ids of their applications. */
 export const kind = Kind.make({
   name: "consent",
   schema: ConsentRecord,
   kept_for: { period: "consents", clock: "workspace" }
 })
 
-/** The record of the consents that came with an application. `at` in milliseconds of workspace time. */
+/** The stored record of the consents of an application. `at` in milliseconds of workspace time. */
 export const toStored = (
   { id, quote_request_id, quote_consent }: ApplicationRecord,
   receipts: ReadonlyArray<KeptReceipt>,

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
 
-/** A text that a person is shown, by its key and version; the texts themselves are versioned data. */
+/** The key and version of a text that a person is shown. The texts themselves are versioned data. */
 export interface DisclosureKey {
   readonly key: string
   readonly version: string
@@ -16,7 +16,7 @@ const byEnvironment: { readonly [E in Environment]: ReadonlyArray<string> } = {
   live: ["license_and_producer", "ca_privacy_notice", "glba_privacy_notice"]
 }
 
-/** The disclosures that go with a line. */
+/** The disclosures that belong to a line. */
 export const keysOf = (line: Line, environment: Environment): ReadonlyArray<DisclosureKey> =>
   [
     "quote_not_coverage",
@@ -27,7 +27,7 @@ export const keysOf = (line: Line, environment: Environment): ReadonlyArray<Disc
     ...byEnvironment[environment]
   ].map((key) => ({ key, version }))
 
-/** What a person agrees to where a caller has no key (api.md, Authentication 4). */
+/** The text that a person must agree to when the caller has no key (api.md, Authentication 4). */
 export const QuoteDisclosure = Schema.Struct({
   version: Schema.String,
   text: Schema.String,
@@ -37,10 +37,10 @@ export const QuoteDisclosure = Schema.Struct({
 }).annotate({ identifier: "QuoteDisclosure" })
 export type QuoteDisclosure = typeof QuoteDisclosure.Type
 
-/** The key of the text that a person agrees to. */
+/** The key of the text that the person agrees to. */
 export const quote_disclosure_key = "who_receives_facts"
 
-/** The text that a person agrees to, in the words of the current version. */
+/** The text that the person agrees to, in the current version. */
 export const quote_disclosure_text =
   "The facts you give are sent to the insurance carriers that serve your state, so that they can offer you a price. " +
   "A quote is an offer of a price and not coverage; the carrier sets the final price after its review. " +

@@ -3,19 +3,19 @@ import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import type { Quote } from "./Quote.ts"
 
-/** The private side of a quote: what the service knows of its offer and no caller sees. */
+/** The private part of a quote: what the service knows about its offer and callers do not see. */
 export const OfferRecord = Schema.Struct({
   carrier_id: Schema.String,
   offer_ref: Schema.String,
-  /** The carrier's page; where `/go/…` leads. */
+  /** The carrier's page, to which `/go/…` redirects. */
   handoff_url: Schema.NullOr(Schema.String)
 })
 export type OfferRecord = typeof OfferRecord.Type
 
-/** The private sides of quotes in storage, under the ids of their quotes. */
+/** Private parts of quotes in storage, by the ids of their quotes. */
 export const kind = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
 
-/** The private side of a version of a quote as storage keeps it. */
+/** The stored record of the private part of a quote's version. */
 export const toStored = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
   kind.record(offer, {
     id: quote.id,

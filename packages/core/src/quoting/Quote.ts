@@ -11,7 +11,7 @@ import * as Json from "../wire/Json.ts"
 import { cents, Money } from "../wire/Money.ts"
 import { fromMillis, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** Why a quote is as it is. New reasons may appear (api.md, Quote). */
+/** The reasons for a quote's status. New ones may appear (api.md, Quote). */
 export const reasons = {
   offered: "This price is available until the date shown.",
   price_updated: "The carrier has changed the price.",
@@ -25,7 +25,7 @@ export const reasons = {
   consent_withdrawn: "The person has withdrawn consent."
 } as const
 
-/** The price: the premium is for the whole term, whatever the billing cycle (api.md, Price rules). */
+/** A price. The premium covers the whole term, whatever the billing cycle (api.md, Price rules). */
 export const Price = Schema.Struct({
   premium: Schema.NullOr(Money),
   term_months: Schema.NullOr(Schema.Int),
@@ -35,7 +35,7 @@ export const Price = Schema.Struct({
 }).annotate({ identifier: "Price" })
 export type Price = typeof Price.Type
 
-/** One version of a quote: a price offer of one carrier, and not coverage (api.md, Quote). Versions never change. */
+/** One version of a quote: a carrier's price offer, not coverage (api.md, Quote). Versions never change. */
 export const Quote = Schema.Struct({
   id: QuoteId,
   version: Schema.Int,
@@ -62,7 +62,7 @@ export const Quote = Schema.Struct({
 }).annotate({ identifier: "Quote" })
 export type Quote = typeof Quote.Type
 
-/** Quotes in storage, found by their ids and by their requests. Every version that a person was offered stays readable. */
+/** Quotes in storage, by id, and listed by request. Every offered version stays readable. */
 export const kind = Kind.make({
   name: "quote",
   schema: Quote,
@@ -76,11 +76,11 @@ export const kind = Kind.make({
   })
 })
 
-/** A version of a quote as storage keeps it. `created_at` is that of its first version; `at` is now: milliseconds. */
+/** The stored record of a version. `created_at` is when the first version was created, `at` is now; both in milliseconds. */
 export const toStored = (quote: Quote, line: LineName, created_at: number, at: number): StoredRecord =>
   kind.record(quote, { id: quote.id, version: quote.version, line, created_at, updated_at: at })
 
-/** What an offer needs to become a quote. */
+/** What is needed to turn an offer into a quote. */
 export interface Origin {
   readonly id: QuoteId
   readonly environment: Environment
@@ -90,13 +90,13 @@ export interface Origin {
   readonly carrier: CarrierAdapter["carrier"]
   /** When the carrier answered, in milliseconds of workspace time. */
   readonly answered_at: number
-  /** `/go/…`: where the service redirects to the carrier; null where the offer leads nowhere. */
+  /** `/go/…`, which redirects to the carrier; null if the offer has no page. */
   readonly redirect_path: string | null
-  /** The address in front of `redirect_path`. */
+  /** The address before `redirect_path`. */
   readonly base_url: string
 }
 
-/** The first version of a quote, or the next one where the carrier has looked again (`version`). */
+/** A version of a quote from an offer: the first, or a later one after a refresh. */
 export const fromOffer = (offer: CarrierOffer, origin: Origin, version = 1): Quote => {
   const reason = offer.reason ?? "offered"
   return {
@@ -136,7 +136,7 @@ const messageOf = (reason: string): string => {
   return known[reason] ?? "This price is available until the date shown."
 }
 
-/** The premium for one month of cover, rounded half up; the only sort key that is fair between terms. */
+/** The premium for one month of cover, rounded half up: the only fair sort key between different terms. */
 const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
   if (offer.premium === null || offer.term_months === null) return null
   const month = Math.floor((2 * offer.premium.amount_minor + offer.term_months) / (2 * offer.term_months))
@@ -145,7 +145,7 @@ const comparisonOf = (offer: CarrierOffer, line: Line): Price["comparison"] => {
 }
 
 const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): ReadonlyArray<NextAction> => {
-  // All fields of an action are strings (api.md, NextAction variants), the version among them.
+  // All fields of an action are strings, also the version (api.md, NextAction variants).
   const names = { quote_id: origin.id, quote_version: String(version) }
   const onward: ReadonlyArray<NextAction> =
     origin.redirect_path === null
@@ -162,11 +162,11 @@ const actionsOf = (offer: CarrierOffer, origin: Origin, version: number): Readon
   return [...onward, { type: "request_assistance", ...names }, ...(offer.extra_actions ?? [])]
 }
 
-/** Whether the quote's time is up at a moment of workspace time, in milliseconds. */
+/** Whether the quote has expired at a moment of workspace time, in milliseconds. */
 export const hasExpired = (quote: Quote, now: number): boolean =>
   quote.status === "active" && quote.availability.expires_at !== null && now >= toMillis(quote.availability.expires_at)
 
-/** The next version of a quote that is no longer available: nothing can be done with it but ask for help. */
+/** The next version of a quote that is no longer available. Its only action is to ask for help. */
 export const deactivate = (
   quote: Quote,
   reason: "expired" | "withdrawn_by_carrier" | "superseded" | "consent_withdrawn"
@@ -181,8 +181,7 @@ export const deactivate = (
 /**
  * The newest version of a quote at a moment of workspace time, in milliseconds, encoded.
  *
- * A quote whose time is up reads as expired even before the job that stores its last version has run, with exactly the
- * text that the job will store.
+ * An expired quote reads as expired even before the job has stored its last version, with exactly the same text.
  */
 export const newestAt = (
   stored: StoredRecord,

@@ -11,10 +11,10 @@ import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
 
-/** What a step of quoting adds to a change. */
+/** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
-/** The one event that tells of a request's step. `at` in milliseconds of workspace time. */
+/** The one event of a request's step. `at` in milliseconds of workspace time. */
 export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
   Event.record({
     id: ids.event(),
@@ -25,7 +25,7 @@ export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEv
     resource: { type: "quote_request", id: step.request.id, version: step.request.version }
   })
 
-/** The event that tells of a quote's version; none on a line that tells of quote requests only (api.md, Events). */
+/** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
 const quoteEvents = (
   ids: Ids["Service"],
   type: "quote.created" | "quote.updated" | "quote.expired",
@@ -46,7 +46,7 @@ const quoteEvents = (
         })
       ]
 
-/** A version of a quote as a carrier's answer makes it, and where its first version was created. */
+/** A version of a quote from a carrier's offer, and when its first version was created. */
 export interface Offered {
   readonly quote: Quote.Quote
   readonly offer: CarrierOffer
@@ -54,11 +54,11 @@ export interface Offered {
   readonly line: Line<LineName>
   readonly created_at: number
   readonly at: number
-  /** Whether the timers of this quote run in the order of the workspace's timers. */
+  /** Whether the timers of this quote are ordered with those of the workspace. */
   readonly ordered: boolean
 }
 
-/** A carrier is asked again for an offer at most this often, whatever it says. */
+/** A carrier is never asked to refresh an offer sooner than this, whatever it asks for. */
 const least_refresh_ms = minute_ms
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
@@ -84,7 +84,7 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
   }
 }
 
-/** Takes a quote out of offer: its last version, and the event that tells of it. */
+/** The last version of a quote that is no longer available, with its event. */
 export const deactivation = (
   ids: Ids["Service"],
   line: Line<LineName>,
@@ -100,7 +100,7 @@ export const deactivation = (
   }
 }
 
-/** The line of a stored quote, which always has one. */
+/** The line of a stored quote. Every stored quote has one. */
 export const lineOf = (lines: LineSet, stored: StoredRecord): Line<LineName> => {
   const line = lines.get(stored.line ?? "")
   if (line === undefined) throw new Error(`Quote ${stored.id} is stored with a line that this host does not offer`)

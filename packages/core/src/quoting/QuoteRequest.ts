@@ -15,13 +15,13 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
-/** How long carriers are asked, from the start of the collection: in the sandbox to the 60th second of the request. */
+/** How long carriers are asked, from the start of the collection. In the sandbox that ends 60 s after the request's start. */
 export const collect_ms = { sandbox: 59 * second_ms, live: 90 * second_ms } as const
 
-/** The statuses of a quote request. They are closed: no revision adds one within itself (api.md, Versioning 8). */
+/** The statuses of a quote request. The list is closed: within a revision none is added (api.md, Versioning 8). */
 export const statuses = ["in_progress", "action_required", "completed", "failed"] as const
 
-/** Why a quote request is as it is, with the sentence that is safe to show a person. */
+/** The reasons for a status, each with a sentence that is safe to show a person. */
 export const reasons = {
   queued: "Waiting to start.",
   collecting: "Asking carriers.",
@@ -45,7 +45,7 @@ export const reasons = {
 } as const
 export type Reason = keyof typeof reasons
 
-/** The result of one carrier: whether it was asked, and its answer. */
+/** The result of one carrier: whether it was asked, and what it answered. */
 export const CarrierResult = Schema.Struct({
   carrier: CarrierName,
   outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
@@ -80,7 +80,7 @@ export const QuoteRequest = Schema.Struct({
 }).annotate({ identifier: "QuoteRequest" })
 export type QuoteRequest = typeof QuoteRequest.Type
 
-/** Quote requests in storage, found by their ids; every version wakes the readers that wait for one. */
+/** Quote requests in storage, by id. Every new version wakes the readers that wait for one. */
 export const kind = Kind.make({
   name: "quote_request",
   schema: QuoteRequest,
@@ -90,7 +90,7 @@ export const kind = Kind.make({
   listing: ({ line, status }) => ({ line, status })
 })
 
-/** A version of a quote request as storage keeps it. */
+/** The stored record of a version. */
 export const toStored = (request: QuoteRequest): StoredRecord =>
   kind.record(request, {
     id: request.id,
@@ -99,7 +99,7 @@ export const toStored = (request: QuoteRequest): StoredRecord =>
     updated_at: toMillis(request.updated_at)
   })
 
-/** The event that a step of a quote request makes. */
+/** The types of event that a step of a quote request can make. */
 export type RequestEvent =
   | "quote_request.queued"
   | "quote_request.updated"
@@ -108,16 +108,16 @@ export type RequestEvent =
   | "quote_request.cancelled"
   | "quote_request.incomplete"
 
-/** A step: the next version, and the one event that tells of it. */
+/** A step: the next version, and its one event. */
 export interface Step {
   readonly request: QuoteRequest
   readonly event: RequestEvent
 }
 
-/** The scenario that a request plays; null where the carriers' own rules decide. */
+/** The scenario that a request plays; null if the carriers' own rules decide. */
 export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null => Scenario.named(request.scenario)
 
-/** Whether nothing will change any more. */
+/** Whether the request can no longer change. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
 
 /** A new request, accepted and queued. Times in milliseconds of workspace time. */
@@ -148,20 +148,20 @@ export const start = (options: {
   event: "quote_request.queued"
 })
 
-/** Cancels a request that is still queued; null where its work has begun (api.md, Quote request states). */
+/** Cancels a request that is still queued; null if its work has begun (api.md, Quote request states). */
 export const cancel = (request: QuoteRequest, at: number): Step | null =>
   request.status_details.reason === "queued"
     ? { request: next(request, at, "failed", "cancelled_by_caller"), event: "quote_request.cancelled" }
     : null
 
-/** Ends a request that cannot go on. Carriers that have not answered will not be waited for. */
+/** Fails a request. Carriers that have not answered yet are not waited for. */
 export const fail = (
   request: QuoteRequest,
   reason: "could_not_start" | "no_carrier_available" | "internal_error" | "consent_withdrawn",
   at: number
 ): Step => ({ request: next(silenced(request), at, "failed", reason), event: "quote_request.failed" })
 
-/** Starts the collection: who is asked, and who is not. Fails the request where nobody can be asked. */
+/** Starts the collection with the carriers that are asked and those that are not. Fails the request if none can be asked. */
 export const collect = (
   request: QuoteRequest,
   carriers: ReadonlyArray<CarrierResult>,
@@ -176,13 +176,13 @@ export const collect = (
   }
 }
 
-/** A carrier that is asked now. */
+/** The result of a carrier that is asked now. */
 export const asked = (carrier: CarrierName, at: number): CarrierResult => ({
   ...result(carrier, "pending", null),
   asked_at: fromMillis(at)
 })
 
-/** A carrier that is not asked, and the facts that would unlock it. */
+/** The result of a carrier that is not asked, with the facts that would unlock it. */
 export const notAsked = (
   carrier: CarrierName,
   reason: NotAskedReason,
@@ -207,7 +207,7 @@ export type Outcome =
   | { readonly outcome: "no_answer"; readonly reason: string }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
-/** Takes a carrier's answer; null where the carrier is not pending (any more): the answer came late, or twice. */
+/** Records a carrier's answer; null if the carrier is not pending, because the answer came late or twice. */
 export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outcome, at: number): Step | null => {
   const pending = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
@@ -231,7 +231,7 @@ export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outco
   )
 }
 
-/** The deadline: carriers that have not answered will not be waited for. Null where none is open. */
+/** The deadline: carriers that have not answered get the outcome `no_answer`. Null if none is pending. */
 export const close = (request: QuoteRequest, at: number): Step | null => {
   if (isFinal(request) || !request.carriers.some((result) => result.outcome === "pending")) return null
   return settle(silenced(request), at)
@@ -245,14 +245,14 @@ const silenced = (request: QuoteRequest): QuoteRequest => ({
   )
 })
 
-/** The end of a question that nobody has answered for 24 hours; null where none is open. */
+/** Ends a carrier's question that was not answered within 24 hours; null if there is none. */
 export const endAction = (request: QuoteRequest, at: number): Step | null => {
   if (request.status !== "action_required") return null
   const reason = request.quote_ids.length > 0 ? "quotes_ready_action_not_taken" : "no_offers_action_not_taken"
   return { request: next(silenced(request), at, "completed", reason), event: "quote_request.completed" }
 }
 
-/** The state that follows from the carriers' results (the transition table of a quote request). */
+/** The status that follows from the carriers' results: the transition table of a quote request. */
 const settle = (request: QuoteRequest, at: number): Step => {
   const has = (outcome: CarrierResult["outcome"]) => request.carriers.some((result) => result.outcome === outcome)
   const quoted = request.quote_ids.length > 0

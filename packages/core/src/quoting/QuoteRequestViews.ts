@@ -7,10 +7,10 @@ import { OffsetDateTime } from "../wire/Timestamp.ts"
 import { Quote } from "./Quote.ts"
 import { QuoteRequest, statuses } from "./QuoteRequest.ts"
 
-/** The longest that a read of a quote request waits for a change, in seconds (api.md, Limits). */
+/** How long a read of a quote request may wait for a change, in seconds (api.md, Limits). */
 export const max_wait_seconds = 20
 
-/** Which quote request to read, and how long to wait for a change. */
+/** Input of a read: the quote request, and how long to wait for a change. */
 export const GetInput = Schema.Struct({
   id: Schema.String.annotateKey({ description: "The quote request, `qreq_…`" }),
   wait_seconds: Schema.optionalKey(wholeNumber(0, max_wait_seconds)).annotateKey({
@@ -26,7 +26,7 @@ export type GetInput = typeof GetInput.Type
 export const QuoteRequestWithQuotes = Schema.Struct({ quote_request: QuoteRequest, quotes: Schema.Array(Quote) })
 export type QuoteRequestWithQuotes = typeof QuoteRequestWithQuotes.Type
 
-/** Which quote requests to list, newest first. */
+/** Input of a list of quote requests. */
 export const ListInput = Schema.Struct({
   ...pageFields,
   status: Schema.optionalKey(Schema.Literals(statuses)),
@@ -44,7 +44,7 @@ export const QuoteRequestPage = Schema.Struct({
 })
 export type QuoteRequestPage = typeof QuoteRequestPage.Type
 
-/** What came of a cancellation. */
+/** The result of a cancellation. */
 export const CancelResult = Schema.Struct({
   id: QuoteRequestId,
   version: Schema.Int,

@@ -30,7 +30,7 @@ import { mayRead } from "./readAuthority.ts"
 export class QuoteRequests extends Context.Service<
   QuoteRequests,
   {
-    /** Reads a request with its quotes; waits for a change while it is in progress (api.md, Quote requests and quotes). */
+    /** Reads a request with its quotes. Waits for a change while it is in progress (api.md, Quote requests and quotes). */
     readonly get: (
       call: Call,
       input: GetInput
@@ -40,13 +40,13 @@ export class QuoteRequests extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<QuoteRequestPage>, ApiError.ApiError<"invalid_cursor"> | StorageUnavailable>
-    /** Cancels a request that is still queued; a second cancellation answers as the first. */
+    /** Cancels a request that is still queued. A second call returns the same answer. */
     readonly cancel: (
       call: Call,
       id: string
     ) => Effect.Effect<Json.Json<CancelResult>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     readonly jobs: JobHandlers<"close_request" | "end_action">
-    /** Ends a job that has failed too often: its request fails with `internal_error`. */
+    /** Gives up a job that has failed too often: its request fails with `internal_error`. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {
@@ -70,7 +70,7 @@ export class QuoteRequests extends Context.Service<
   )
 }
 
-/** Finds a request that the caller may read; `not_found` where there is none. */
+/** Finds a request that the caller may read, or fails with `not_found`. */
 const makeFind = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -86,7 +86,7 @@ const makeFind = Effect.gen(function* () {
   })
 })
 
-/** What callers read of their requests. */
+/** The reads of quote requests. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
   const waiters = yield* Waiters
@@ -108,7 +108,7 @@ const makeReads = Effect.gen(function* () {
     })
   })
 
-  /** Waits until the request has a version above `base`, or its work is over, or the time is. */
+  /** Waits until the version is above `base`, the request is no longer in progress, or the time is over. */
   const waitFor = Effect.fnUntraced(function* (call: Call, id: string, base: number, wait_ms: number, next: NextHint) {
     const until = (yield* Clock.currentTimeMillis) + wait_ms
     while (true) {
@@ -162,7 +162,7 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** The steps of a request that callers and jobs take. */
+/** The steps of a request that callers and jobs can make. */
 const makeSteps = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids
@@ -189,7 +189,7 @@ const makeSteps = Effect.gen(function* () {
     return Json.encode<CancelResult>({ id: request.id, version: step.request.version, status: "cancelled" })
   })
 
-  /** A job that takes one step of a request; it only ends where there is no step to take any more. */
+  /** A job that makes one step of a request. If no step is possible any more, the job just finishes. */
   const job = (decide: (request: QuoteRequest.QuoteRequest, at: number) => QuoteRequest.Step | null): JobHandler =>
     Effect.fnUntraced(function* (job, at) {
       const id = JobPayload.requestOf(job)
@@ -205,9 +205,9 @@ const makeSteps = Effect.gen(function* () {
   return { cancel, job }
 })
 
-/** No request has more quotes than this: at most ten of each carrier. */
+/** More than the quotes that a request can have: at most ten of each carrier. */
 const max_quotes = 1_000
 
-/** Whether a request can still get a version above `base`. */
+/** Whether a request can still reach a version above `base`. */
 const mayChange = (stored: Change.StoredRecord, base: number): boolean =>
   stored.status === "in_progress" && stored.version <= base

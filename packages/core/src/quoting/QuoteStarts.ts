@@ -26,10 +26,10 @@ export class QuoteStarts extends Context.Service<
   QuoteStarts,
   {
     /**
-     * Accepts a quote request and queues it; the same `request_key` and input give the same request as it is now.
+     * Accepts a quote request and queues it. The same `request_key` and input return the same request as it is now.
      *
      * Refuses with `invalid_input` (every wrong field), `needs_information` (every missing fact, before any carrier is
-     * asked) and `conflict` where the key came with another input.
+     * asked) and `conflict` if the key was used with another input.
      */
     readonly start: (
       call: Call,
@@ -45,7 +45,7 @@ export class QuoteStarts extends Context.Service<
         const workspaces = yield* Workspaces
         const decide = yield* makeDecide
 
-        /** Decides by what is stored: the workspace as it is now, and what is kept under the key. */
+        /** Decides with what is stored: the current workspace, and the record of the key. */
         const lookAndDecide = Effect.fnUntraced(function* (before: Call, input: StartInput) {
           const workspace_id = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
@@ -54,8 +54,8 @@ export class QuoteStarts extends Context.Service<
           return yield* decide(call, input, Option.isNone(stored) ? unused : keptUnder(stored.value))
         })
 
-        // Most keys are new, and most workspaces have not changed: a start is first decided by the remembered moment and
-        // an unused key. What it stores then fails with a conflict if either is wrong; a refusal might be wrong as well.
+        // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the cached
+        // moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it is checked.
         const start = (call: Call, input: StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !namesTooMany(error))
@@ -68,7 +68,7 @@ export class QuoteStarts extends Context.Service<
     )
 }
 
-/** What is kept under a key, and the version in which it is written next. */
+/** The stored state of a key, and the version that the next write has. */
 interface KnownKey {
   readonly kept: RequestKey.RequestKey | null
   readonly next_version: number
@@ -81,7 +81,7 @@ const keptUnder = (stored: Change.StoredRecord): KnownKey => ({
   next_version: stored.version + 1
 })
 
-/** Decides a start by the call's moment and what is known of its key. What it stores rests on both. */
+/** Decides a start, given the call's moment and the state of its key. The change expects both. */
 const makeDecide = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -114,11 +114,11 @@ const makeDecide = Effect.gen(function* () {
   })
 })
 
-/** Checks consents, scenario and facts, those that every carrier needs among them. */
+/** Checks consents, scenario and facts, also the facts that every carrier needs. */
 const makeCheck = Effect.gen(function* () {
   const lines = yield* Lines
   const seal = yield* Seal
-  // The carriers of a host do not change while it runs.
+  // A host's carriers do not change while it runs.
   const needs = needsOfAll(yield* CarrierAdapters, lines.keys())
   const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
 
@@ -129,8 +129,8 @@ const makeCheck = Effect.gen(function* () {
 })
 
 /**
- * Whether a refusal has more wrong fields than it names. Such an input was never accepted, so it repeats no request:
- * the key need not be looked at, nor a large body hashed.
+ * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a repeat: the
+ * key need not be read, and a large body need not be hashed.
  */
 const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
 
@@ -142,7 +142,7 @@ const usedOtherwise = Effect.fail(
   })
 )
 
-/** The refusal that a scenario plays for a key's first attempt, and for those that come before it is over. */
+/** The refusal that a scenario plays for the first attempt with a key, and for attempts before its time is over. */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: RequestKey.RequestKey | null, now: number) => {
   const code = Starting.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now

@@ -17,21 +17,21 @@ import { deactivation, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
 
-/** Where a click on `/go/…` ends: at the carrier, on a sandbox page, or on a page that says why the link is dead. */
+/** Where `/go/…` leads: to the carrier, to a sandbox page, or to a page that says why the link is dead. */
 export type Destination =
   | { readonly _tag: "redirect"; readonly url: string }
   | { readonly _tag: "page"; readonly status: 200 | 404 | 410 | 503; readonly title: string; readonly message: string }
 
-/** Reads quotes, lets them expire, and leads on to their carriers. */
+/** Reads quotes, expires them, and resolves links to their carriers. */
 export class Quotes extends Context.Service<
   Quotes,
   {
-    /** Reads a quote: the newest version, or the one named. Old versions never change. */
+    /** Reads a quote: the newest version, or a given one. Old versions never change. */
     readonly get: (
       call: Call,
       input: { readonly id: string; readonly version?: number }
     ) => Effect.Effect<Json.Json<Quote.Quote>, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Follows the token of `/go/<token>`; what it leads to is decided when it is clicked. */
+    /** Resolves the token of `/go/<token>`. The destination is decided at the time of the click. */
     readonly go: (token: string) => Effect.Effect<Destination, StorageUnavailable>
     readonly jobs: JobHandlers<"expire_quote">
   }

@@ -5,9 +5,9 @@ import * as Kind from "../storage/Kind.ts"
 import { QuoteRequestId } from "../wire/Ids.ts"
 import type { StartInput } from "./StartInput.ts"
 
-/** What is kept under a `request_key`: the request that it started, or when its first attempt was refused. */
+/** The record of a `request_key`: the request that it started, or when its first attempt was refused. */
 export const RequestKey = Schema.Struct({
-  /** A keyed hash of the input, which itself is not kept. */
+  /** A keyed hash of the input. The input itself is not stored. */
   fingerprint: Schema.String,
   quote_request_id: Schema.NullOr(QuoteRequestId),
   /** Milliseconds of workspace time. */
@@ -22,11 +22,11 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a call's `request_key`: the workspace's, or the API key's where others could not read what it started. */
+/** The storage id of a call's `request_key`. Keys are scoped to the workspace for server keys, otherwise to the API key. */
 export const idOf = ({ caller }: Call, { request_key }: StartInput): string =>
   `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
 
-/** The record of what is kept under a call's `request_key`. */
+/** The stored record of a call's `request_key`. */
 export const toStored = (call: Call, input: StartInput, version: number, kept: RequestKey): StoredRecord =>
   kind.record(kept, {
     id: idOf(call, input),

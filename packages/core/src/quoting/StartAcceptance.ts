@@ -66,13 +66,13 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Makes the records that stand beside a request. */
+/** Makes the records that are stored together with a request. */
 const makeRecords = Effect.gen(function* () {
   const seal = yield* Seal
   const ids = yield* Ids
   const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
 
-  /** The consent that the service itself records, for a caller without a key. */
+  /** The consent that the service itself records for a caller without a key. */
   const consentOf = (input: StartInput, now: number): QuoteConsent => ({
     receipt_id: ids.receipt(),
     kind: "quote_disclosure",

@@ -10,7 +10,7 @@ import * as ApplicationRecord from "./ApplicationRecord.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import type { StartedQuoteRequest } from "./StartInput.ts"
 
-/** Answers starts: the first of a key, and its repeats. */
+/** Answers starts: the first with a key, and its repeats. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  /** The answer to a repeat: the request as it is now; null where retention or a reset has erased it. */
+  /** The answer to a repeat: the request as it is now; null if retention or a reset has erased it. */
   const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
     const workspace_id = call.caller.workspace_id
     const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })

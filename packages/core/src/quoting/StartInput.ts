@@ -5,13 +5,13 @@ import { Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { QuoteRequest } from "./QuoteRequest.ts"
 
-/** The schema of a line's facts inside another document, where it is named by its place. */
+/** A reference to the schema of a line's facts, for use inside another document. */
 const factsSchema = (line: Line) => {
   const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
   return { title: line.name, ...schema }
 }
 
-/** The input of a start (api.md, start_quote_request). Consents and facts are checked by rules of their own. */
+/** The input of a start (api.md, start_quote_request). Consents and facts have their own checks. */
 export const StartInput = Schema.Struct({
   line: LineName,
   ...Consent.fields,
@@ -28,7 +28,7 @@ export const StartInput = Schema.Struct({
 })
 export type StartInput = typeof StartInput.Type
 
-/** A started request: with a read handle where only a handle reads it, with the consent that was recorded without a key. */
+/** A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller. */
 export const StartedQuoteRequest = Schema.Struct({
   ...QuoteRequest.fields,
   read_handle: Schema.optionalKey(Schema.String),

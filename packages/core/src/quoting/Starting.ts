@@ -13,19 +13,19 @@ import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
 import { StartInput } from "./StartInput.ts"
 
-/** A start whose every field has been found right. */
+/** A start that has passed all checks. */
 export interface CheckedStart {
   readonly input: StartInput
   readonly application: Application
-  /** The outcome to play; null where the carriers' own rules decide. */
+  /** The scenario to play; null if the carriers' own rules decide. */
   readonly scenario: Scenario.ScenarioName | null
 }
 
 /**
  * Checks a start: consents, scenario, facts.
  *
- * Wrong fields are all reported together; only when none is wrong are missing facts, `needs` among them: the facts
- * that every carrier needs. What a scenario refuses, it refuses whatever is sent.
+ * All wrong fields are reported together. Only if there are none, missing facts are, including `needs`: the facts that
+ * every carrier needs. A scenario that plays a refusal refuses every input.
  */
 export const check = (
   input: StartInput,
@@ -65,7 +65,7 @@ const wrongFields = (
     Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
   )
 
-/** Whatever goes into an input in place of a field that was refused; what is then said of that field is left out. */
+/** Valid values in place of the refused fields. What the checks then say about those fields is dropped. */
 const standIn = (lines: LineSet) => ({
   line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
@@ -73,12 +73,12 @@ const standIn = (lines: LineSet) => ({
   application: {}
 })
 
-/** What can be judged only once the line is known. */
+/** Fields that can be checked only if the line is known. */
 const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
-/** What is wrong with the other fields of an input of which some were refused for their form. */
+/** Checks the other fields of an input some of whose fields were refused for their form. */
 export const validateRest = (
   input: unknown,
   refused: ReadonlyArray<ApiError.FieldError>,
@@ -87,11 +87,11 @@ export const validateRest = (
   lines: LineSet
 ): ApiError.WrongFields => {
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
-  // The channels mean nothing without the consent that they need.
+  // The channels cannot be checked without the consent that covers them.
   if (names.has("contact_consent")) names.add("contact_channels")
   if (names.has("line")) for (const name of of_line) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
-  // Only the known fields are looked for: there may be thousands of others.
+  // Only known fields are checked, because there may be thousands of others.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
@@ -122,14 +122,14 @@ const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.Fie
     ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
     : []
 
-/** The scenario to play: one that is active for the whole workspace is passed over on a line that cannot play it. */
+/** The scenario to play. The workspace's active scenario is ignored on a line that cannot play it. */
 const scenarioOf = (input: StartInput, caller: Caller, { workspace }: Moment): Scenario.ScenarioName | null =>
   caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, input) : null
 
 const playable = (scenario: string | null, { line }: StartInput): Scenario.ScenarioName | null =>
   Scenario.namesOf(line).find((name) => name === scenario) ?? null
 
-/** The refusals that scenarios play whatever is sent. */
+/** The refusals that scenarios play for every input. */
 const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
   if (scenario === "needs_information") {
     return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
@@ -140,6 +140,6 @@ const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Re
   return null
 }
 
-/** Scenarios that refuse the first attempt of a `request_key`. */
+/** Whether a scenario refuses the first attempt with a `request_key`, and with which code. */
 export const refusesFirst = (scenario: Scenario.ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
   scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null

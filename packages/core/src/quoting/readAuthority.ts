@@ -6,7 +6,7 @@ import type { Storage } from "../storage/Storage.ts"
 import * as ApplicationRecord from "./ApplicationRecord.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
 
-/** Whether the caller may read a request of its workspace: a server key may, all others need its read handle. */
+/** Whether the caller may read a request of its workspace. A server key may; all others need the request's read handle. */
 export const mayRead = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   seal: Seal["Service"],

@@ -2,7 +2,7 @@ import type { CoverageItem } from "../carriers/Carrier.ts"
 import type { Assumption } from "../lines/Assumption.ts"
 import { dollars } from "../wire/Money.ts"
 
-/** What a rate plan makes of a risk: the price and what it covers. Amounts in cents, for the whole term. */
+/** The price of a risk and its covers, computed from a rate plan. Amounts in cents, for the whole term. */
 export interface Rated {
   readonly premium: number
   readonly term_months: number
@@ -10,11 +10,11 @@ export interface Rated {
   /** The covers of each vehicle, home or pet, in the order of the application. */
   readonly coverages: ReadonlyArray<ReadonlyArray<CoverageItem>>
   readonly conditions: ReadonlyArray<string>
-  /** What the carrier itself filled in or replaced. */
+  /** The values that the carrier itself filled in or replaced. */
   readonly assumptions: ReadonlyArray<Assumption>
 }
 
-/** What a fictional carrier says of every price that it may still change. */
+/** The condition on every price that a fictional carrier may still change. */
 export const subject_to_review = ["Price is subject to the carrier's review."]
 
 /** A cover with a limit in whole US dollars. */
@@ -33,7 +33,7 @@ export const deductible = (code: string, usd: number): CoverageItem => ({
   included: true
 })
 
-/** A cover of which there is nothing to say but whether the offer has it. */
+/** A cover that is only included or not, without limit and deductible. */
 export const plain = (code: string, included: boolean): CoverageItem => ({
   code,
   limit: null,
@@ -41,7 +41,7 @@ export const plain = (code: string, included: boolean): CoverageItem => ({
   included
 })
 
-/** A cover with both a limit and a deductible, in whole US dollars; no limit at all where it is null. */
+/** A cover with a limit and a deductible, in whole US dollars; null means no limit. */
 export const limitedAbove = (code: string, limit_usd: number | null, deductible_usd: number): CoverageItem => ({
   code,
   limit: limit_usd === null ? null : dollars(limit_usd),

@@ -4,7 +4,7 @@ import type { Subject } from "../lines/Subject.ts"
 import { dayOf } from "./calendar.ts"
 import type { Rated } from "./Rated.ts"
 
-/** A priced risk, with what the offer takes over from the facts. */
+/** A priced risk, with what the offer copies from the facts. */
 export interface Priced extends Rated {
   readonly billing_cycle: string
   readonly subjects: ReadonlyArray<Subject>
@@ -12,45 +12,45 @@ export interface Priced extends Rated {
 
 type Questions = Extract<CarrierReply, { readonly kind: "question" }>["questions"]
 
-/** What the fictional carriers of a line are like, whatever is asked. */
+/** The fixed properties of the fictional carriers of a line. */
 interface Traits {
-  /** The line, as it travels. */
+  /** The name of the line. */
   readonly line: string
-  /** The carriers that offer it: their names, and how long they usually take, in seconds. */
+  /** The carriers that offer it: their names and usual latencies, in seconds. */
   readonly carriers: { readonly [carrier_id: string]: { readonly name: string; readonly latency: number } }
-  /** States in which a carrier does not offer it. */
+  /** The states in which a carrier does not offer it. */
   readonly not_served: { readonly [carrier_id: string]: ReadonlyArray<StateCode> }
-  /** What the line is called in the name of a product. */
+  /** The line in product names. */
   readonly product: string
-  /** For how many days an offer stands. */
+  /** How many days an offer is valid. */
   readonly valid_days: number
-  /** What a carrier asks in the scenario in which one has a question. */
+  /** The questions that a carrier asks in the scenario `carrier_question`. */
   readonly questions: Questions
-  /** Why carriers decline in the scenarios in which they do. */
+  /** The reason that carriers give in scenarios in which they decline. */
   readonly scripted_decline: DeclineReason
 }
 
-/** What a rating is made from: `Facts` are the complete facts of the line. Days are `YYYY-MM-DD`. */
+/** The definition of a rating. `Facts` are the complete facts of the line. Days are `YYYY-MM-DD`. */
 export interface Definition<Facts> extends Traits {
-  /** Why a carrier's own rules are against a risk; null where they are not. */
+  /** Why a carrier's own rules decline a risk; null if they accept it. */
   readonly decline: (carrier_id: string, facts: Facts, today: string) => DeclineReason | null
-  /** The price of a risk; null where the carrier does not offer the line. */
+  /** The price of a risk; null if the carrier does not offer the line. */
   readonly price: (carrier_id: string, facts: Facts, today: string) => Priced | null
 }
 
 /** How the fictional carriers rate a line. */
 export interface Rating extends Traits {
-  /** Why a carrier's own rules are against a risk; null where they are not. */
+  /** Why a carrier's own rules decline a risk; null if they accept it. */
   readonly decline: (carrier_id: string, ask: CarrierAsk) => DeclineReason | null
-  /** The price of a risk; null where the carrier does not offer the line. */
+  /** The price of a risk; null if the carrier does not offer the line. */
   readonly price: (carrier_id: string, ask: CarrierAsk) => Priced | null
 }
 
 /** Makes the rating of a line. */
 export const make = <Facts>(definition: Definition<Facts>): Rating => {
-  // An ask holds the facts of its line: that is what the engine asks with.
+  // The engine always asks with the facts of the line in `ask.line`.
   const isOfLine = (ask: CarrierAsk): ask is CarrierAsk<Facts> => ask.line === definition.line
-  // The day of the quote request, so that looking again gives the same.
+  // The day of the quote request, so that a refresh gives the same price.
   const today = (ask: CarrierAsk): string => dayOf(ask.requested_at)
   return {
     ...definition,

@@ -1,8 +1,8 @@
 import { fromMillis } from "../wire/Timestamp.ts"
 
 /*
- * Parts of calendar days. A carrier's day is the day in UTC on which the quote request was made, so that one request
- * has one price whatever midnight passes meanwhile.
+ * Calendar days. A carrier's day is the UTC day of the quote request, so that the price of a request does not change at
+ * midnight.
  */
 
 /** The calendar day of a moment, in UTC. */
@@ -11,6 +11,6 @@ export const dayOf = (millis: number): string => fromMillis(millis).slice(0, 10)
 /** The year of a day or month. */
 export const yearOf = (day: string): number => Number(day.slice(0, 4))
 
-/** Calendar months from the month of one day to the month of another; days of the month do not count. */
+/** Calendar months from one day to another. Days of the month do not count. */
 export const monthsBetween = (from: string, to: string): number =>
   12 * (yearOf(to) - yearOf(from)) + Number(to.slice(5, 7)) - Number(from.slice(5, 7))

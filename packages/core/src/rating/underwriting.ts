@@ -2,16 +2,16 @@ import type { DeclineReason } from "../carriers/Carrier.ts"
 import { addDays } from "../wire/CalendarDate.ts"
 
 /*
- * The underwriting rules of the fictional carriers: what each of them does not insure, when no scenario is played.
+ * The underwriting rules of the fictional carriers: which risks each of them declines when no scenario is played.
  */
 
-/** A rule: why the carrier does not insure this; null where the rule has nothing against it. */
+/** A rule: why the carrier declines a risk; null if this rule accepts it. */
 export type Rule<Facts> = (facts: Facts, today: string) => DeclineReason | null
 
-/** The rules of carriers by their ids. */
+/** The rules of the carriers, by carrier id. */
 export type CarrierRules<Facts> = { readonly [carrier_id: string]: ReadonlyArray<Rule<Facts>> }
 
-/** Makes a rule. */
+/** Makes a rule from a reason and a condition. */
 export const rule =
   <Facts>(reason: DeclineReason, applies: (facts: Facts, today: string) => boolean): Rule<Facts> =>
   (facts, today) =>
@@ -20,14 +20,14 @@ export const rule =
 const first_start_days = 1
 const last_start_days = 60
 
-/** Cover starts tomorrow at the earliest and in sixty days at the latest. */
+/** The start date must be from tomorrow to sixty days ahead. */
 export const startDate = rule<{ readonly effective_date: string }>(
   "start_date_out_of_range",
   ({ effective_date }, today) =>
     effective_date < addDays(today, first_start_days) || effective_date > addDays(today, last_start_days)
 )
 
-/** The reason of the first rule that is against a risk; null where none is. */
+/** The reason of the first rule that declines a risk; null if none does. */
 export const firstReason = <Facts>(
   rules: ReadonlyArray<Rule<Facts>>,
   facts: Facts,

@@ -10,11 +10,11 @@ import { Handlers } from "./Handlers.ts"
 import * as InOrder from "./InOrder.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
-/** How long a claimed job belongs to its host: what a dead host held is taken over after this. */
+/** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
 export const lease_ms = 30 * second_ms
-/** A job that has died this often is abandoned; one that was handed back has not died. */
+/** A job that has failed this often is given up. A released job has not failed. */
 export const max_deaths = 5
-/** Storage is asked for work at least this often, whatever hints say. */
+/** Storage is asked for work at least this often, even without hints. */
 export const poll_ms = second_ms
 
 /** Claims jobs and runs them. */
@@ -30,8 +30,8 @@ export const make = Effect.gen(function* () {
       : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
 
   /**
-   * Runs one job; answers whether it was done. Unless storage is away the runner goes on: a job that was not finished
-   * comes due again.
+   * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner goes on, unless
+   * storage is unavailable.
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
     Effect.flatMap(momentOf(job), (at) =>
@@ -50,7 +50,7 @@ export const make = Effect.gen(function* () {
   return { claim, run, runInOrder }
 })
 
-/** A signal that wakes when jobs of a workspace, or of any, were stored or done. */
+/** A signal that wakes when jobs of a workspace (or of any) were stored or finished. */
 export const wokenByJobs = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId | undefined
@@ -68,10 +68,12 @@ const noteFailure = (
   cause: Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
 ): Effect.Effect<void, StorageUnavailable> => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
-  // Another host has taken the job over, and will finish it.
+  // Another host has taken over the job and will finish it.
   if (error?._tag === "LeaseLost") return Effect.void
   const log =
-    error === null ? Effect.logError("A job has died", cause) : Effect.logWarning(`A job waits: ${error._tag}`)
+    error === null
+      ? Effect.logError("A job has failed", cause)
+      : Effect.logWarning(`A job will be retried: ${error._tag}`)
   const noted = Effect.annotateLogs(log, {
     job: job.kind,
     workspace_id: job.workspace_id,

@@ -2,26 +2,26 @@ import { Effect, FiberSet, Schedule, type Scope } from "effect"
 import type { ClaimedJob } from "../storage/Job.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 
-/** How what is not done is handed back. */
+/** How jobs that were not done are released. */
 export interface Patience {
-  /** How often it is tried again while storage is away, in milliseconds. */
+  /** How often the release is retried while storage is unavailable, in milliseconds. */
   readonly every_ms: number
-  /** How long: after that the leases have ended by themselves, in milliseconds. */
+  /** When to stop retrying, because the leases have ended by themselves, in milliseconds. */
   readonly lease_ms: number
 }
 
-/** Runs claimed jobs one after another; `runOne` answers whether the job was done. */
+/** Runs claimed jobs one after another. `runOne` returns whether the job was done. */
 export type InOrder = <R>(
   jobs: ReadonlyArray<ClaimedJob>,
   runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
 ) => Effect.Effect<unknown, StorageUnavailable, R>
 
 /**
- * Runs claimed jobs one after another, for as long as the scope lives.
+ * Runs claimed jobs one after another, as long as the scope lives.
  *
- * Where it is broken off, or storage is away, it hands back what is not done, now or when storage is back: only what a
- * dead process has held has to wait for the end of a lease. After an ordered job that was not done it hands back those
- * behind it, which wait for that one to come again.
+ * If it is interrupted, or storage is unavailable, it releases the jobs that were not done, at once or when storage is back.
+ * So only jobs of a dead process wait for the end of their lease. If an ordered job was not done, it also releases the
+ * ordered jobs behind it, which must wait for that one.
  */
 export const make = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -37,7 +37,7 @@ export const make = Effect.fnUntraced(function* (
 
   return (jobs, runOne) => {
     const [first] = jobs
-    // Most jobs are alone: nothing is behind them.
+    // The common case: one job, and nothing behind it.
     if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => handBack(jobs))
     return Effect.suspend(() => {
       const left = new Set(jobs)

@@ -3,15 +3,15 @@ import type { ClaimedJob, JobKind } from "../storage/Job.ts"
 import type { LeaseLost, StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 
 /**
- * Does one job. What it commits finishes the job, so that the work and its end are one step.
+ * Does one job. Its commit also finishes the job, so that the work and its end are one step.
  *
- * `at` is the moment of the work in milliseconds of workspace time: its due time where the job is ordered, else now.
- * After a `VersionConflict` it is called again and decides anew.
+ * `at` is the time of the work in milliseconds of workspace time: the due time of an ordered job, otherwise now. After a
+ * `VersionConflict` it is called again and decides again.
  */
 export type JobHandler = (
   job: ClaimedJob,
   at: number
 ) => Effect.Effect<void, VersionConflict | LeaseLost | StorageUnavailable>
 
-/** The handlers of the kinds of job that a service does. */
+/** A handler for each of these kinds of job. */
 export type JobHandlers<Kind extends JobKind> = { readonly [K in Kind]: JobHandler }

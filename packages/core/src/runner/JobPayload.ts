@@ -13,7 +13,7 @@ const OfCarrier = Schema.Struct({
 
 const OfAcceptedAsk = Schema.Struct({
   ...OfCarrier.fields,
-  /** The carrier's name of the ask that it has accepted. */
+  /** The carrier's reference for the ask that it has accepted. */
   ref: Schema.String
 })
 
@@ -24,14 +24,14 @@ const OfSubscription = Schema.Struct({ subscription_id: SubscriptionId })
 const OfDelivery = Schema.Struct({
   ...OfSubscription.fields,
   event_id: Schema.String,
-  /** The step of the delivery's schedule that this attempt is; a later step has a job of its own. Null: beside the schedule. */
+  /** The step of the delivery's schedule; each step has a job of its own. Null for an attempt outside the schedule. */
   schedule_step: Schema.NullOr(Schema.Int),
   trigger: Schema.Literals(["manual", "scheduled"]),
-  /** How often it was put off because its host had no connection to spare; never where it is left out. */
+  /** How often it was postponed because its host had no free connection; 0 by default. */
   postponed: Schema.optionalKey(Schema.Int)
 })
 
-/** What each kind of job carries: names and counts, never a person's facts. */
+/** The payload of each kind of job: ids and counts, never facts about a person. */
 const payloads = {
   collect: OfRequest,
   ask_carrier: OfCarrier,
@@ -46,13 +46,13 @@ const payloads = {
   drop_subscription: OfSubscription
 } satisfies Record<JobKind, Schema.Schema<object>>
 
-/** What each kind of job carries, as JSON in `NewJob.payload`. */
+/** The types of the payloads, which are JSON in `NewJob.payload`. */
 export type Payloads = { readonly [K in JobKind]: (typeof payloads)[K]["Type"] }
 
 const reader = <A>(schema: Schema.Decoder<A>): ((payload: string) => A) =>
   Schema.decodeUnknownSync(Schema.fromJsonString(schema))
 
-/** A job of a kind, with what its kind carries. */
+/** A job with the payload of its kind. */
 export const make = <K extends JobKind>(
   kind: K,
   payload: Payloads[K],
@@ -73,7 +73,7 @@ const readers: { readonly [K in JobKind]: (payload: string) => Payloads[K] } = {
   drop_subscription: reader(payloads.drop_subscription)
 }
 
-/** What a job of that kind carries; a defect where the job is of another. */
+/** The payload of a job of this kind. It is a defect to ask for another kind. */
 export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] => {
   if (job.kind !== kind) throw new Error(`A job of the kind ${job.kind} was read as ${kind}`)
   return readers[kind](job.payload)
@@ -81,6 +81,6 @@ export const read = <K extends JobKind>(job: ClaimedJob, kind: K): Payloads[K] =
 
 const requestIn = Schema.decodeUnknownOption(Schema.fromJsonString(OfRequest))
 
-/** The quote request that a job of whatever kind names; null where it names none. */
+/** The quote request that a job of any kind refers to; null if there is none. */
 export const requestOf = (job: ClaimedJob): QuoteRequestId | null =>
   Option.match(requestIn(job.payload), { onNone: () => null, onSome: ({ quote_request_id }) => quote_request_id })

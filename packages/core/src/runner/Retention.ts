@@ -6,11 +6,11 @@ import { directory, type Erasure, Storage, type StorageUnavailable } from "../st
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
-/** How long things are kept, in days of workspace time by default. */
+/** How long records are kept, in days of workspace time by default. */
 export interface Periods {
   /** The event feed and the delivery log (api.md, Limits). */
   readonly events_days: number
-  /** The applicants' facts, from the start of their request; a request is final within two days of it. */
+  /** The applicants' facts, counted from the start of their request. A request is final within two days of it. */
   readonly facts_days: number
   /** Quote requests with their quotes, and the keys that started them. */
   readonly quotes_days: number
@@ -22,7 +22,7 @@ export interface Periods {
   readonly feedback_days: number
 }
 
-/** The periods in force: a month for events, requests and facts, thirteen months for quotes, five years for consents. */
+/** The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents. */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
   defaultValue: () => ({
     events_days: 30,
@@ -36,20 +36,20 @@ export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/Rete
 
 const batch = 1_000
 const every_ms = minute_ms
-/** Each workspace has one turn in so many minutes. */
+/** Each workspace has one turn in this many minutes. */
 const turns = 60
 
-/** The turn of a workspace: they are spread over the hour by their identifiers. */
+/** The turn of a workspace. Ids spread the workspaces over the hour. */
 const turnOf = (id: WorkspaceId): number =>
   Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % turns, 0)
 
-/** Erases what has been kept long enough, in small batches. */
+/** Erases what is older than its retention period, in small batches. */
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Erases everything of a workspace whose time is over. */
+    /** Erases everything in a workspace that is older than its period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
-    /** Sweeps every workspace once in an hour, for ever: some of them each minute, on one of the hosts. */
+    /** Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. */
     readonly forever: Effect.Effect<never>
   }
 >()("@quotewire/core/Retention") {
@@ -61,7 +61,7 @@ export class Retention extends Context.Service<
         const workspaces = yield* Workspaces
         const periods = yield* RetentionPeriods
 
-        // What is old expects nothing, so nothing refuses to erase it.
+        // The erasure of old records expects nothing, so it cannot conflict.
         const erase = (erasure: Erasure) =>
           Effect.catchTag(storage.erase(erasure), "VersionConflict", (conflict) => Effect.die(conflict))
 
@@ -94,10 +94,10 @@ export class Retention extends Context.Service<
           }
         })
 
-        /** Sweeps a workspace; what is wrong with one of them keeps no other waiting. */
+        /** Sweeps a workspace. A failure is logged and does not stop the sweep of the others. */
         const sweepAnyway = (workspace_id: WorkspaceId) =>
           Effect.catchCause(sweep(workspace_id), (cause) =>
-            Effect.annotateLogs(Effect.logWarning("A workspace could not be swept", cause), { workspace_id })
+            Effect.annotateLogs(Effect.logWarning("Old records could not be erased", cause), { workspace_id })
           )
 
         const sweepTurn = Effect.fnUntraced(function* (turn: number) {
@@ -110,7 +110,7 @@ export class Retention extends Context.Service<
           } while (after !== null)
         })
 
-        /** Whether no other host has begun this minute's turn. */
+        /** Whether this host is the first to begin this minute's turn. */
         const isFirst = (now: number) => {
           const window = { window_start: now - (now % every_ms), window_ms: every_ms }
           const tally = { workspace_id: directory, name: "retention", ...window, added: 1 }
@@ -126,12 +126,12 @@ export class Retention extends Context.Service<
           )
         )
         const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
-        const forever = Supervise.forever("The sweep", Effect.andThen(round, nextMinute), every_ms)
+        const forever = Supervise.forever("Retention", Effect.andThen(round, nextMinute), every_ms)
         return Retention.of({ sweep, forever })
       })
     )
 
-  /** Sweeps for as long as the layer lives. */
+  /** Sweeps as long as the layer lives. */
   static readonly layerForever: Layer.Layer<never, never, Retention> = Layer.effectDiscard(
     Effect.flatMap(Retention, (retention) => Effect.forkScoped(retention.forever))
   )

@@ -6,13 +6,13 @@ import * as ClaimedJobs from "./ClaimedJobs.ts"
 import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
-/** A wait for another runner ends after this at the latest, and looks again. */
+/** The longest wait for another runner before looking again. */
 const longest_turn_ms = 250
 
-/** What a look for due work came to. */
+/** The result of one run of due work. */
 export interface Ran {
   readonly jobs: number
-  /** When the next ordered job of the workspace comes due, in milliseconds of real time; null where none waits. */
+  /** When the next ordered job of the workspace is due, in milliseconds of real time; null if there is none. */
   readonly next_due_at: number | null
 }
 
@@ -21,13 +21,13 @@ export class Runner extends Context.Service<
   Runner,
   {
     /**
-     * Runs every job that is due now, and what those leave behind that is due as well, until nothing is.
+     * Runs every job that is due now, and the due jobs that those create, until none is left.
      *
-     * For one workspace only its ordered jobs, waiting for those that another runner holds; else all, one after another.
-     * Callers that run one workspace's work at once only look at what another of them is doing: let them take turns.
+     * With a workspace: only its ordered jobs, waiting for those that another runner holds. Without: all jobs, one after
+     * another. Let callers for the same workspace take turns, because all but one would only wait for the other.
      */
     readonly runDue: (workspace_id?: WorkspaceId) => Effect.Effect<Ran, StorageUnavailable>
-    /** Claims and runs for ever, side by side, until its scope closes; then it finishes what runs and hands back the rest. */
+    /** Claims and runs jobs concurrently until the scope closes. Then it finishes what runs and releases the rest. */
     readonly forever: Effect.Effect<void, never, Scope.Scope>
   }
 >()("@quotewire/core/Runner") {
@@ -38,7 +38,7 @@ export class Runner extends Context.Service<
       const { claim, run, runInOrder } = yield* ClaimedJobs.make
       const forever = yield* WorkLoop.make
 
-      // What is claimed is run or handed back: nothing comes between a claim and that.
+      // Not interruptible between a claim and the run, so that every claimed job is run or released.
       const claimAndRun = (workspace_id?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(claim(100, workspace_id), ({ jobs }) => runInOrder(jobs, (job) => restore(run(job))))
@@ -52,7 +52,7 @@ export class Runner extends Context.Service<
           if (claimed.jobs.length > 0) {
             jobs += claimed.jobs.length
           } else if (claimed.busy) {
-            // Another runner is at it: each of its commits is a reason to look; a dead one's lease has to end.
+            // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead one may have ended.
             yield* signal.next(longest_turn_ms)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
@@ -65,7 +65,7 @@ export class Runner extends Context.Service<
     })
   )
 
-  /** Runs jobs for as long as the layer lives. */
+  /** Runs jobs as long as the layer lives. */
   static readonly layerForever: Layer.Layer<never, never, Runner> = Layer.effectDiscard(
     Effect.flatMap(Runner, (runner) => runner.forever)
   )

@@ -6,18 +6,18 @@ import { type Claim, Storage } from "../storage/Storage.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as ClaimedJobs from "./ClaimedJobs.ts"
 
-/** How many jobs run at once, not counting those that wait for a carrier or an endpoint. */
+/** How many jobs run at once, without those that wait for a carrier or an endpoint. */
 const max_running = 128
-/** How many jobs are held at once, those that wait for a carrier or an endpoint included. */
+/** How many jobs are claimed at once, including those that wait for a carrier or an endpoint. */
 const max_held = 2_000
-/** The longest rest between claims while jobs find storage away. */
+/** The longest pause between claims while storage is unavailable. */
 const longest_rest_ms = 15 * second_ms
-/** The wait before the next claim where due work was not given: another host holds it, or only a newer one can do it. */
+/** The pause before the next claim if due work was not given: another host holds it, or only a newer version can do it. */
 const not_given_ms = 100
-/** How long a stop waits for what is running. */
+/** How long a stop waits for running jobs. */
 const stop_ms = 5 * second_ms
 
-/** Claims jobs and runs them side by side, for ever; when its scope closes it finishes what runs and hands back the rest. */
+/** Claims jobs and runs them concurrently, forever. When its scope closes it finishes what runs and releases the rest. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const { claim, run, runInOrder } = yield* ClaimedJobs.make
@@ -25,7 +25,7 @@ export const make = Effect.gen(function* () {
   return Effect.gen(function* () {
     const signal = yield* ClaimedJobs.wokenByJobs(storage, undefined)
     const running = new Set<ClaimedJob>()
-    // Whether the last claim took all that there was room for: then room is a reason to look again.
+    // Whether the last claim was limited by room. If so, claim again as soon as there is room.
     let isFull = false
     const makeRoom = () => {
       if (isFull) signal.wake()
@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
       )
     const runOne = (job: ClaimedJob) => losses.watching(run(job)).pipe(leaving([job]))
     const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
-    // What is claimed is known to the stop, which hands it back: nothing comes between a claim and that.
+    // Not interruptible between a claim and its registration, so that a stop releases every claimed job.
     const take = (room: number) =>
       Effect.uninterruptible(
         Effect.map(claim(room), (claimed) => {
@@ -71,26 +71,26 @@ export const make = Effect.gen(function* () {
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
       Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(ClaimedJobs.poll_ms))
     )
-    // Registered before the loop, so it runs after the loop has been interrupted: nothing new is claimed any more.
+    // Registered before the loop, so it runs after the loop was interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(fibers), stop_ms)
         yield* Effect.ignore(storage.release([...running]))
       })
     )
-    yield* Effect.forkScoped(Supervise.forever("The look for work", unlessDown, ClaimedJobs.poll_ms))
+    yield* Effect.forkScoped(Supervise.forever("Claiming jobs", unlessDown, ClaimedJobs.poll_ms))
   })
 })
 
 const claimedJobs = Metric.counter("quotewire_jobs_claimed_total", {
-  description: "Jobs that this process has taken.",
+  description: "Jobs that this process has claimed.",
   incremental: true
 })
 const runningJobs = Metric.gauge("quotewire_jobs_running", {
-  description: "Jobs that this process is at, those aside that wait for an endpoint or a carrier."
+  description: "Jobs that this process is running, without those that wait for an endpoint or a carrier."
 })
 const oldestDueJob = Metric.gauge("quotewire_oldest_due_job_age_seconds", {
-  description: "How long the oldest job that is due and not taken has been due."
+  description: "How long the oldest due job has waited to be claimed."
 })
 
 const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next_due_at">, running: number) {
@@ -100,7 +100,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next
   yield* Metric.update(oldestDueJob, Math.max(0, now - (claimed.next_due_at ?? now)) / second_ms)
 })
 
-/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` when one more does. */
+/** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever one begins to wait. */
 const waitingOutside = (left: () => void) => {
   let count = 0
   const leave = Effect.sync(() => {
@@ -124,10 +124,11 @@ const waitingOutside = (left: () => void) => {
 }
 
 /**
- * Rests before the next claim where a job has found storage away, longer from time to time until a job is done again.
+ * Backs off after jobs that failed because storage is unavailable: the pause before the next claim grows until a job is
+ * done again.
  *
- * Such a job is as due as it was. Where it can be claimed and its outcome cannot be stored, on a full disk, it would go
- * round and round, and its webhook be sent each time. `begin` wakes who looks for work, so that the rest begins at once.
+ * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a loop
+ * and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
  */
 const restingAfterLosses = (begin: () => void) => {
   let isLost = false
@@ -155,7 +156,7 @@ const restingAfterLosses = (begin: () => void) => {
   }
 }
 
-/** Ordered jobs of one workspace stay together, in their order; every other job is on its own. */
+/** Splits jobs for concurrent runs: ordered jobs of one workspace stay together, in order; every other job is alone. */
 const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]

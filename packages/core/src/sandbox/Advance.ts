@@ -7,11 +7,11 @@ import * as Kind from "../storage/Kind.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** Where an advance is on its way to. A reset voids it. */
+/** The clock position that an advance must reach. A reset voids it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** Goals in storage, under names that stand for their calls. */
+/** Goals in storage, by ids that are derived from their calls. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,
@@ -48,15 +48,15 @@ export const make = Effect.gen(function* () {
   return { accept, step }
 })
 
-/** Whether an advance is over: its goal is reached, or a reset has put the clock back to a time in which it is no more. */
+/** Whether an advance is over: its goal is reached, or a reset has voided it. */
 const isOver = (workspace: Workspace, goal: Goal): boolean =>
   workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count
 
 /**
- * A workspace whose clock has come to the next due time on the way to a goal, or to the goal.
+ * The workspace with its clock moved to the next due time, or to the goal.
  *
- * `next_due_at` was found under the clock of `seen`, in real time. Where somebody else has moved the clock since, it says
- * nothing any more: the clock stays, so that it passes over nothing that is due.
+ * `next_due_at` was found under the clock of `seen`, in real time. If the clock has moved since, `next_due_at` is outdated
+ * and the clock stays: it must not skip due work.
  */
 const movedOn = (
   workspace: Workspace,

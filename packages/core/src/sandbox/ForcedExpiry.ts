@@ -11,11 +11,11 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage } from "../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
-/** The moment at which quotes are to expire, in milliseconds of workspace time. A reset voids it. */
+/** When quotes must expire, in milliseconds of workspace time. A reset voids it. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
-/** Forced expiries in storage, under the keys of their calls. */
+/** Forced expiries in storage, by the keys of their calls. */
 export const kind = Kind.make({
   name: "forced_expiry",
   schema: ForcedExpiry,

@@ -7,7 +7,7 @@ import type { Part } from "./script.ts"
 export interface FictionalCarrier {
   readonly id: string
   readonly name: string
-  /** The name as it stands in products. */
+  /** The brand name in product names. */
   readonly brand: string
   readonly mode: "sync" | "poll" | "callback"
   readonly uses_credit: boolean
@@ -30,7 +30,7 @@ const characters: { readonly [carrier_id: string]: Character } = {
   sbx_whiskerwell: { brand: "Whiskerwell", ...sync }
 }
 
-/** The carriers of a line with their parts in its scenarios, the fastest first. */
+/** The carriers of a line and their places in its scenarios, fastest first. */
 const lineupOf = ({ line, carriers }: Rating): ReadonlyMap<string, Part> => {
   const sorted = Object.entries(carriers).toSorted(([, a], [, b]) => a.latency - b.latency)
   return new Map(
@@ -43,13 +43,13 @@ const lineupOf = ({ line, carriers }: Rating): ReadonlyMap<string, Part> => {
 
 const parts = new Map(Array.from(ratings, ([line, rating]) => [line, lineupOf(rating)]))
 
-/** The part of a carrier in the scenarios of a line; undefined where it does not offer the line. */
+/** A carrier's place in the scenarios of a line; undefined if it does not offer the line. */
 export const partOf = (carrier_id: string, line: string): Part | undefined => parts.get(line)?.get(carrier_id)
 
 const nameOf = (carrier_id: string): string | undefined =>
   [...ratings.values()].map(({ carriers }) => carriers[carrier_id]?.name).find((name) => name !== undefined)
 
-/** Every fictional carrier once, in the order of the lines and of their latencies. */
+/** Every fictional carrier once, ordered by line, then by latency. */
 export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).map(
   ([id, character]) => ({ id, name: nameOf(id) ?? character.brand, ...character })
 )

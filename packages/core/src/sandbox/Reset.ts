@@ -8,11 +8,11 @@ import { type Erased, Storage } from "../storage/Storage.ts"
 import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** Which of the workspace's resets a call is. */
+/** An accepted reset, identified by the workspace's reset count. */
 export const Accepted = Schema.Struct({ reset_count: Schema.Int })
 export type Accepted = typeof Accepted.Type
 
-/** Accepted resets in storage, under the keys of their calls. */
+/** Accepted resets in storage, by the keys of their calls. */
 export const kind = Kind.make({
   name: "reset",
   schema: Accepted,

@@ -23,26 +23,26 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
-    /** Sets the outcome of the starts to come that name none. */
+    /** Sets the scenario for later starts that name none. */
     readonly selectScenario: (
       call: Call,
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Moves the workspace's clock, and returns when everything that fell due on the way has happened, in due order and
-     * each at its own time: one long advance leaves the same feed as many short ones.
+     * Moves the workspace's clock, and returns when all work that fell due on the way is done, in due order and each at its
+     * own time. One long advance leaves the same feed as many short ones.
      *
-     * Refuses with `conflict` (`wait`) where that takes too long: a repeat goes on.
+     * Refuses with `conflict` (`wait`) if that takes too long. The repeated call continues where it stopped.
      */
     readonly advanceTime: (
       call: Call,
       seconds: number
     ) => Effect.Effect<Json.Json<ControlResult>, ApiError.ApiError<"conflict"> | StorageUnavailable>
-    /** Lets every active quote expire now. */
+    /** Expires every active quote now. */
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Sends the recorded events to the subscriptions again, in one of five ways. */
+    /** Sends the recorded events to the subscriptions again, in one of five orders. */
     readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Removes all data, turns the clock back to real time and voids the feed's cursors. */
+    /** Removes all data, returns the clock to real time and voids the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
 >()("@quotewire/core/Sandbox") {
@@ -135,8 +135,8 @@ export class Sandbox extends Context.Service<
 }
 
 /**
- * An advance answers within this time, in milliseconds: longer than a lease, so that it takes over what a dead host held,
- * and shorter than callers and proxies wait.
+ * How long an advance may take before it is refused. Longer than a lease, so that it can take over work of a dead host;
+ * shorter than the time-outs of callers and proxies.
  */
 const longest_advance_ms = 45 * second_ms
 

@@ -4,7 +4,7 @@ import { catalogue, Scenario } from "../carriers/Scenario.ts"
 import { OrganizationId, ReplayId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 
-/** A sandbox workspace as its owner reads it (api.md, Sandbox workspace). */
+/** A sandbox workspace as its owner sees it (api.md, Sandbox workspace). */
 export const SandboxWorkspace = Schema.Struct({
   partner_id: OrganizationId,
   environment: Schema.Literal("sandbox"),
@@ -45,7 +45,7 @@ export const ScenarioList = Schema.Struct({
 })
 export type ScenarioList = typeof ScenarioList.Type
 
-/** How a workspace reads at a moment of real time, in milliseconds. */
+/** A workspace's view at a moment of real time, in milliseconds. */
 export const viewOf = (workspace: Workspace, real_now: number): SandboxWorkspace => ({
   partner_id: workspace.organization_id,
   environment: "sandbox",

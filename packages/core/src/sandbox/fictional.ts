@@ -22,13 +22,13 @@ import {
 
 const attempt_timeout_ms = 15 * second_ms
 const retry_after_ms = 10 * second_ms
-// Nothing stands behind a fictional carrier that could be overloaded.
+// A fictional carrier cannot be overloaded.
 const rate_per_minute = 1_000_000
 const max_concurrent = 1_000
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
-/** A carrier in one ask: who it is, what it does, and when its answer is ready; null: never. */
+/** A carrier's part in one ask: who it is, what it does, and when its answer is ready (null: never). */
 interface Play {
   readonly carrier: FictionalCarrier
   readonly rating: Rating
@@ -58,7 +58,7 @@ const offers = (play: Play): CarrierReply => {
   return { kind: "offers", offers: [{ ...offer, refresh_after_ms }] }
 }
 
-/** The answer itself, at the time at which it is ready. */
+/** The answer, as it is when it becomes ready. */
 const answer = (play: Play): CarrierReply => {
   const { ask, carrier, rating } = play
   switch (play.script.act) {
@@ -78,7 +78,7 @@ const answer = (play: Play): CarrierReply => {
   }
 }
 
-/** Whether the answer comes as the direct answer to the ask: errors always do. */
+/** Whether the carrier answers the ask directly. Errors are always direct answers. */
 const answersDirectly = ({ carrier, script }: Play): boolean => {
   if (script.act === "error") return true
   return carrier.mode === "sync" && script.at_ms !== null && script.at_ms - start_ms <= attempt_timeout_ms
@@ -98,13 +98,13 @@ const asked = (play: Play): CarrierReply => {
   return ready_at === null ? accepted : { ...accepted, callback_after_ms: Math.max(0, ready_at - ask.now) }
 }
 
-/** How long a try takes: nothing where the carrier only accepts, or is asked once more. */
+/** How long a try takes. It takes no time if the carrier only accepts the ask, or is polled. */
 const latency = (play: Play | null): number => {
   if (play === null || play.ask.attempt > 1 || !answersDirectly(play)) return 0
   return Math.max(0, (play.script.at_ms ?? 0) - start_ms)
 }
 
-/** The offer looked at again: it stands as it was made, unless the scenario changes it. */
+/** A refreshed offer: unchanged, unless the scenario changes it. */
 const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
   const { ask, carrier, rating, part } = play
   const offer = offerOf(carrier, rating, part, ask, play.ready_at ?? ask.now)
@@ -166,9 +166,9 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
 }
 
 /**
- * The fictional carriers of the sandbox, in the order of the lines and of their latencies.
+ * The fictional carriers of the sandbox, ordered by line, then by latency.
  *
- * They sign their callbacks with a key that is made here and kept nowhere: the host that plays a callback checks it.
+ * They sign callbacks with a key that lives only in this process: the host that plays a callback also checks it.
  */
 export const fictionalCarriers: Effect.Effect<ReadonlyArray<CarrierAdapter>, never, Mac.Mac> = Effect.gen(function* () {
   const mac = yield* Mac.Mac

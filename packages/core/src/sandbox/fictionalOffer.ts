@@ -6,12 +6,12 @@ import { day_ms, fromMillis } from "../wire/Timestamp.ts"
 import type { FictionalCarrier } from "./Lineup.ts"
 import { expires_soon_ms, type Part } from "./script.ts"
 
-/** The host to which a fictional carrier would hand a person over; no such host can exist. */
+/** The host of a fictional carrier's own site. The reserved domain `.invalid` guarantees that it does not exist. */
 export const handoffHost = (carrier_id: string): string => `${carrier_id.replace("sbx_", "")}.sandbox.invalid`
 
 const evidence_label = "Sandbox price from a fictional rating plan"
 
-/** What the carrier filled in stands in the place of what the service filled in at the same path. */
+/** Merges the assumptions of both; at the same path the carrier's wins. */
 const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assumption>): ReadonlyArray<Assumption> => [
   ...service.filter((assumption) => !carrier.some((own) => own.path === assumption.path)),
   ...carrier
@@ -24,7 +24,7 @@ const expiresAt = ({ valid_days }: Rating, ask: CarrierAsk, answered_at: number)
 
 const no_price = { premium: null, term_months: null, billing_cycle: null, fees: [], handoff_url: null }
 
-/** Values that no list names: readers must be able to take them in their stride. */
+/** Values that are in no documented list, so that clients can test that they tolerate them. */
 const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ...offer,
   reason: "sandbox_unlisted_reason",
@@ -39,10 +39,10 @@ const withUnknownValues = (offer: CarrierOffer): CarrierOffer => ({
   ]
 })
 
-/** The carrier's own name of its one offer: it tells nothing of the person or the risk. */
+/** The carrier's own reference for its one offer. It reveals nothing about the person or the risk. */
 export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1`
 
-/** The offer of a carrier, made at `answered_at`; null where it does not offer the line. */
+/** A carrier's offer, made at `answered_at`; null if the carrier does not offer the line. */
 export const offerOf = (
   carrier: FictionalCarrier,
   rating: Rating,

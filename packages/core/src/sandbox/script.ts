@@ -2,29 +2,29 @@ import type { ScenarioName } from "../carriers/Scenario.ts"
 import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
 /*
- * What fictional carriers do in the named scenarios of the sandbox. All times are counted from the origin: one second
- * before the carrier was asked, which is the moment of the start unless the request has waited in the queue.
+ * What fictional carriers do in the named scenarios. All times count from the origin: one second before the carrier is
+ * asked. That is the moment of the start, unless the request waited in the queue.
  */
 
-/** Carriers are asked this long after the origin. */
+/** How long after the origin carriers are asked. */
 export const start_ms = second_ms
 
-/** What a carrier does once. `rules`: its own underwriting rules decide. */
+/** How a carrier behaves in one ask. `rules`: as its underwriting rules decide. */
 export type Act = "rules" | "quote" | "decline" | "question" | "error" | "silent"
 
-/** A carrier among those of a line. */
+/** A carrier's place among the carriers of a line. */
 export interface Part {
   /** The name of the line. */
   readonly line: string
-  /** Its place in the order of the carriers' latencies, from 0. */
+  /** Its rank by latency, from 0 for the fastest. */
   readonly position: number
   /** How many carriers the line has. */
   readonly count: number
-  /** How long it usually takes, from the origin. */
+  /** Its usual latency, from the origin. */
   readonly latency_ms: number
 }
 
-/** What a carrier does and when: milliseconds after the origin, null where it never answers. */
+/** How a carrier behaves, and when it answers: milliseconds after the origin, null for never. */
 export interface Script {
   readonly act: Act
   readonly at_ms: number | null
@@ -40,12 +40,12 @@ const slowly = ({ position, count }: Part): number => {
   return slow_first_ms + share - (share % second_ms)
 }
 
-// Where a line has more carriers than this, one of them declines when another is silent.
+// If a line has more carriers than this, one of them declines while another is silent.
 const few_carriers = 3
 
 const silent: Script = { act: "silent", at_ms: null }
 
-/** What a carrier does in a scenario; null stands for the natural rules. */
+/** How a carrier behaves in a scenario; without a scenario its own rules decide. */
 export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   const is_first = part.position === 0
   const is_last = part.position === part.count - 1
@@ -72,7 +72,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
       return at(part.position === 1 ? "question" : "quote")
     case "late_answer":
       return is_last ? { act: "quote", at_ms: late_ms } : at("quote")
-    // These play before carriers are asked, or change what is in an offer.
+    // These act before carriers are asked, or change the content of an offer.
     case "quotes_ready":
     case "cannot_start":
     case "waits_in_queue":
@@ -92,7 +92,7 @@ export const scriptOf = (scenario: ScenarioName | null, part: Part): Script => {
   }
 }
 
-/** When an offer changes after it was made, from the origin; null where it stays as it is. */
+/** When an offer changes after it was made, from the origin; null if it never does. */
 export const changeOf = (
   scenario: ScenarioName | null,
   part: Part
@@ -102,19 +102,19 @@ export const changeOf = (
   return { kind: scenario === "price_update" ? "price_updated" : "withdrawn", at_ms: 10 * minute_ms }
 }
 
-/** By how much a price goes up when it changes: 4.5 %. */
+/** The factor by which a price rises when it changes, in ten-thousandths: 4.5 %. */
 export const price_update_factor = 10_450
 
-/** For how long an offer stands that expires soon. */
+/** How long an offer is valid in the scenario `quote_expires_soon`. */
 export const expires_soon_ms = 2 * minute_ms
 
 const longest_poll_ms = 10 * second_ms
 const shortest_poll_ms = 2 * second_ms
 
 /**
- * How long to wait until the next poll of an answer that is ready in `left_ms`.
+ * How long to wait before the next poll of an answer that is ready in `left_ms` (null: never).
  *
- * Steps are between two and ten seconds, and the last one ends when the answer is ready; null: it never is.
+ * Waits are two to ten seconds, and the last one ends when the answer is ready.
  */
 export const pollAfter = (left_ms: number | null): number => {
   if (left_ms === null || left_ms >= longest_poll_ms + shortest_poll_ms) return longest_poll_ms
@@ -122,5 +122,5 @@ export const pollAfter = (left_ms: number | null): number => {
   return Math.max(shortest_poll_ms, left_ms)
 }
 
-/** Scenarios in which a carrier's own rules on states and credit still decide whether it is asked. */
+/** Whether carriers are asked in this scenario even if their rules on states and credit say no. */
 export const asksAnyway = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"

@@ -1,34 +1,34 @@
 import { Cause, Clock, Effect, Exit, FiberSet, type Scope } from "effect"
 
-/** What an item needs for itself among the items that are sent together. */
+/** The names that an item locks among the items of a batch. */
 export interface Locks {
-  /** Names that no two items of a batch may both have. */
+  /** No other item of the batch may have these names. */
   readonly exclusive: ReadonlyArray<string>
-  /** Names that no earlier item of the batch may have as exclusive ones. */
+  /** No earlier item of the batch may have these names as exclusive ones. */
   readonly shared: ReadonlyArray<string>
 }
 
-/** How items are sent. */
+/** Options of a batcher. */
 export interface BatcherOptions<A, B, E> {
-  /** Sends a batch, and answers each item in order. If it fails as a whole, every item of the batch fails with that. */
+  /** Sends a batch, and returns a result for each item in order. If it fails, every item of the batch fails. */
   readonly send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<Exit.Exit<B, E>>, E>
-  /** What an item fails with that is given up: its queue is full, it has waited too long, or the batcher is closed. */
+  /** The error of an item that is given up: its queue is full, it has waited too long, or the batcher is closed. */
   readonly unavailable: E
-  /** How many items go into a batch at most. */
+  /** The largest number of items in a batch. */
   readonly max_batch: number
-  /** How many items wait in a queue at most. */
+  /** The largest number of items that wait in a queue. */
   readonly max_waiting: number
-  /** How long an item waits at most. This is looked at when a batch returns, so `send` must end in time, too. */
+  /** The longest wait of an item. It is checked when a batch returns, so `send` must be bounded, too. */
   readonly max_wait_ms: number
-  /** The queue of an item. Each queue has one batch under way at a time. By default there is one queue. */
+  /** The queue of an item. Each queue has one batch under way at a time. By default all items share one queue. */
   readonly queueOf?: (item: A) => string
-  /** How much an item adds to a batch, and how much a batch takes at most. A single item may be larger. */
+  /** The size of an item, and the largest total of a batch. A single item may be larger. */
   readonly size?: { readonly of: (item: A) => number; readonly max: number }
-  /** By default items do not get into each other's way. */
+  /** The locks of an item. By default items lock nothing. */
   readonly locksOf?: (item: A) => Locks
 }
 
-/** Sends an item, and waits for its answer. */
+/** Sends an item, and waits for its result. */
 export type Batcher<A, B, E> = (item: A) => Effect.Effect<B, E>
 
 interface Waiting<A, B, E> extends Locks {
@@ -41,25 +41,25 @@ interface Waiting<A, B, E> extends Locks {
 const noLocks: Locks = { exclusive: [], shared: [] }
 
 /**
- * Sends items in batches that make themselves: an item goes at once while nothing of its queue is under way, and what
- * comes meanwhile goes together in the next batch. Nobody waits for company.
+ * Gathers items into batches without delaying them: an item is sent at once if nothing of its queue is under way;
+ * otherwise it joins the next batch.
  *
- * Items go in the order in which they came, but for those whose locks do not fit into the batch: they go in a later one.
- * Items that have an exclusive lock in common keep their order. An item whose caller gives up before it is sent is
- * dropped; one that is sent goes on. When the scope closes, everybody who still waits fails as unavailable.
+ * Items keep their order, except that an item whose locks do not fit into the batch is sent in a later one. Items with an
+ * exclusive lock in common always keep their order. If a caller gives up before its item is sent, the item is dropped;
+ * after that it is sent to the end. When the scope closes, all waiting items fail as unavailable.
  */
 export const make = Effect.fnUntraced(function* <A, B, E>(
   options: BatcherOptions<A, B, E>
 ): Effect.fn.Return<Batcher<A, B, E>, never, Scope.Scope> {
   const { locksOf, max_wait_ms, max_waiting, queueOf, send, size } = options
-  // A batch is sent by a fiber of its own, so that nobody's interruption takes the items of others with it.
+  // Each batch is sent by its own fiber, so that interrupting one caller does not interrupt the items of others.
   const run = yield* FiberSet.makeRuntime()
   const clock = yield* Clock.Clock
   const now_ms = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const unavailable = Exit.fail(options.unavailable)
   const queues = new Map<string, Array<Waiting<A, B, E>>>()
   let closed = false
-  // Runs before the fibers that send are interrupted: from then on nobody would send anything.
+  // Runs before the sending fibers are interrupted. After that nothing would be sent any more.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
@@ -82,7 +82,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
 
   const sendAll = (name: string, queue: Array<Waiting<A, B, E>>): Effect.Effect<void> =>
     Effect.gen(function* () {
-      // Whoever wants to send something in this turn of the event loop comes along.
+      // Yields once, so that items of the same turn of the event loop share the batch.
       yield* Effect.yieldNow
       while (queue.length > 0) {
         giveUp(takeLate(queue, now_ms() - max_wait_ms))
@@ -123,7 +123,7 @@ export const make = Effect.fnUntraced(function* <A, B, E>(
     })
 })
 
-/** What an item of a batch is answered. An interruption is no answer: the batcher is closed. */
+/** The result of one item of a batch. If sending was interrupted, the batcher is closed. */
 const answerOf = <B, E>(
   exit: Exit.Exit<ReadonlyArray<Exit.Exit<B, E>>, E>,
   place: number,
@@ -134,13 +134,13 @@ const answerOf = <B, E>(
   return Cause.hasInterruptsOnly(exit.cause) ? unavailable : Exit.failCause(exit.cause)
 }
 
-/** Takes out of a queue what has waited since then or longer. Items wait in the order in which they came. */
+/** Removes the items of a queue that have waited since `since_ms` or longer. A queue is ordered by waiting time. */
 const takeLate = <A, B, E>(queue: Array<Waiting<A, B, E>>, since_ms: number): ReadonlyArray<Waiting<A, B, E>> => {
   const first = queue.findIndex((waiting) => waiting.since_ms > since_ms)
   return queue.splice(0, first < 0 ? queue.length : first)
 }
 
-/** Takes the next batch out of a queue. */
+/** Removes the next batch from a queue. */
 const takeBatch = <A, B, E>(
   queue: Array<Waiting<A, B, E>>,
   { max_batch, size }: Pick<BatcherOptions<A, B, E>, "max_batch" | "size">
@@ -153,8 +153,8 @@ const takeBatch = <A, B, E>(
   for (const waiting of queue) {
     const isSmall = size === undefined || batch.length === 0 || taken_size + waiting.size <= size.max
     const isUnlocked = waiting.exclusive.every(isFree) && waiting.shared.every(isFree)
-    // An item that is left locks its names, too: nobody with the same may overtake it. One that shares a name may be
-    // overtaken by a later one that has it exclusively.
+    // An item that stays keeps its names locked, so that no item with the same exclusive name overtakes it. An item with
+    // a shared name can be overtaken by a later one that has the name exclusively.
     for (const name of waiting.exclusive) locked.add(name)
     if (batch.length < max_batch && isSmall && isUnlocked) {
       batch.push(waiting)

@@ -2,33 +2,33 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Lease, NewJob } from "./Job.ts"
 
 /**
- * One version of a record: an encoded body, and what lists can filter by. Times are milliseconds of workspace time.
+ * One version of a record: an encoded body, and the fields that lists filter by. Times are milliseconds of workspace time.
  */
 export interface StoredRecord {
   /** The name of its kind (`Kind`). */
   readonly kind: string
   readonly id: string
-  /** From 1, without gaps. */
+  /** Counted from 1, without gaps. */
   readonly version: number
-  /** JSON text: what is served as it was stored is never decoded on its way. */
+  /** JSON text. It is served as stored, without decoding. */
   readonly body: string
-  /** The record this one belongs to: a quote's request. */
+  /** The id of the record that this one belongs to, such as a quote's request. */
   readonly parent: string | null
   readonly status: string | null
-  /** A word that lists can filter by: the insurance line. */
+  /** The insurance line, for filters. */
   readonly line: string | null
-  /** What else lists can filter by: a few short words, `name:value`. */
+  /** Further filters: a few short texts, `name:value`. */
   readonly labels: ReadonlyArray<string>
   readonly created_at: number
   readonly updated_at: number
-  /** When the record ceases to hold by time alone: a reader after it must not serve the body as it is. Null: never. */
+  /** When the record expires by time alone; null for never. After it, a reader must not serve the body unchanged. */
   readonly expires_at: number | null
 }
 
-/** What most records have no use for. */
+/** The fields that most records do not use. */
 type Rare = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
 
-/** A record to be written; what is left out is nothing. */
+/** Makes a record. Fields that are left out are null or empty. */
 export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): StoredRecord => ({
   kind: of.kind,
   id: of.id,
@@ -45,44 +45,44 @@ export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): Stor
 
 const none: ReadonlyArray<never> = []
 
-/** A record as somebody who decides has seen it: the version that was the newest then, 0 where there was none. */
+/** A record as a decision has seen it: its newest version then, or 0 if there was none. */
 export interface Seen {
   readonly kind: string
   readonly id: string
   readonly version: number
 }
 
-/** An event that a change appends to the feed of its workspace; its body is the feed item as JSON text. */
+/** An event that a change appends to the feed of its workspace. Its body is the feed item as JSON text. */
 export interface NewEvent {
   readonly id: string
   readonly occurred_at: number
   readonly body: string
 }
 
-/** An event with its place in the feed: numbers of a workspace have no gaps and follow the order of the commits. */
+/** An event with its number in the feed. A workspace's numbers have no gaps and follow the commit order. */
 export interface StoredEvent extends NewEvent {
   readonly number: number
 }
 
-/** Everything that one step writes: all of it is stored, or nothing. */
+/** Everything that one step writes. It is stored together, or not at all. */
 export interface Change {
   readonly workspace_id: WorkspaceId
-  /** Each needs the version before it in store, version 1 the absence of the record: else `VersionConflict`. */
+  /** Each needs the previous version in storage; version 1 needs the absence of the record. Otherwise `VersionConflict`. */
   readonly writes: ReadonlyArray<StoredRecord>
   /**
-   * What was decided by: each of these records must be as it was seen, else `VersionConflict`. So a decision can be
-   * made by what a process remembers, and is never stored where that has changed.
+   * The records that the decision used: each must still have the version that was seen, otherwise `VersionConflict`. So a
+   * decision may use cached data, and is never stored if the data was outdated.
    */
   readonly expects: ReadonlyArray<Seen>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
-  /** The jobs that this change is the outcome of; each lease must still be held, else `LeaseLost` names the first lost one. */
+  /** The jobs that this change finishes. Each lease must still be held; `LeaseLost` names the first lost one. */
   readonly finishes: ReadonlyArray<Lease>
   /** Moves the workspace's clock: workspace time is real time plus this many milliseconds. */
   readonly clock_offset_ms: number | null
 }
 
-/** A change of the named workspace; what `parts` leaves out is empty. */
+/** Makes a change of a workspace. Parts that are left out are empty. */
 export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "workspace_id">>): Change => ({
   workspace_id,
   writes: parts.writes ?? [],
@@ -93,11 +93,11 @@ export const make = (workspace_id: WorkspaceId, parts: Partial<Omit<Change, "wor
   clock_offset_ms: parts.clock_offset_ms ?? null
 })
 
-/** Says that something changed: a reason to look, never a guarantee. */
+/** Says that something has changed: a reason to look, never a guarantee. */
 export type Hint =
   /** Everything of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
   | { readonly about: "record"; readonly id: string }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }
-  /** Hints may have been lost: whatever anybody waits for may have changed. */
+  /** Hints may have been lost, so anything may have changed. */
   | { readonly about: "everything" }

@@ -2,16 +2,16 @@ import { Effect, type Scope } from "effect"
 import type { Change, Hint } from "./Change.ts"
 import type { Kinds } from "./Kind.ts"
 
-/** Who wants to hear of commits: what every storage keeps for `watch`. */
+/** The listeners of a storage: an implementation of `watch` for every storage. */
 export class Hints {
   private readonly listeners = new Set<(hint: Hint) => void>()
 
-  /** Calls the listener with every hint until the scope closes. */
+  /** Calls the listener with every hint, until the scope closes. */
   readonly watch = (listener: (hint: Hint) => void): Effect.Effect<void, never, Scope.Scope> =>
     Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          // Its own function, so that a listener that is given twice hears twice, and ceases one at a time.
+          // Wrapped, so that a listener that was registered twice is called twice, and removed one at a time.
           const own = (hint: Hint) => listener(hint)
           this.listeners.add(own)
           return own
@@ -20,12 +20,12 @@ export class Hints {
       )
     )
 
-  /** Tells of what is stored. What a listener throws is logged: the change stays stored. */
+  /** Calls all listeners. If one throws, that is logged: the change stays stored. */
   readonly tell = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const thrown: Array<unknown> = []
       for (const hint of hints) {
-        // A copy, because a listener may begin or cease to listen.
+        // A copy, because listeners may be added or removed meanwhile.
         for (const listener of [...this.listeners]) {
           try {
             listener(hint)
@@ -38,7 +38,7 @@ export class Hints {
     })
 }
 
-/** What a change gives reason to look at. */
+/** The hints of a change. */
 export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   const changed = new Set<string>()
   for (const { kind, id, parent } of change.writes) {

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The kinds of due work. Storage does not care what they mean. */
+/** The kinds of jobs. Storage does not depend on their meaning. */
 export const jobKinds = [
   "collect",
   "ask_carrier",
@@ -17,44 +17,44 @@ export const jobKinds = [
 export type JobKind = (typeof jobKinds)[number]
 
 /**
- * A line in which jobs of a workspace wait: at most `limit` of them are leased at once, whatever else is due.
+ * A queue of jobs within a workspace: at most `limit` of them are leased at once.
  *
- * The name stands for the limit and the urgency: jobs of one lane say the same of it.
+ * Jobs with the same lane name must have the same limit and urgency.
  */
 export interface JobLane {
   readonly name: string
   readonly limit: number
-  /** Of all jobs that are due, the urgent ones come first. */
+  /** Urgent jobs are claimed before all others that are due. */
   readonly urgent: boolean
 }
 
-/** One piece of due work that a change leaves behind. */
+/** A job that a change creates. */
 export interface NewJob {
   readonly kind: JobKind
   /** When it is due, in milliseconds of workspace time. */
   readonly due_at: number
   /**
-   * Ordered jobs of a workspace run one at a time, in the order of `(due_at, number)`: nobody can claim one while
-   * an earlier one is leased. The timers of a sandbox are ordered, so that the same story is always told in the same
-   * order. Jobs that are not ordered run side by side.
+   * Ordered jobs of a workspace run one at a time, by `(due_at, number)`: none can be claimed while an earlier one is
+   * leased. The timers of a sandbox are ordered, so that its story always has the same order. Other jobs run
+   * concurrently.
    */
   readonly ordered: boolean
-  /** The lane in which it waits; only jobs that are not ordered have one. */
+  /** Its lane. Only jobs that are not ordered have one. */
   readonly lane?: JobLane
-  /** What the handler needs, as JSON text; never a person's facts. */
+  /** The input of its handler, as JSON text; never facts about a person. */
   readonly payload: string
 }
 
-/** A job that one host holds until its lease ends. */
+/** A job that one host holds until the lease ends. */
 export interface ClaimedJob extends NewJob {
   readonly workspace_id: WorkspaceId
-  /** Counts up as jobs are stored; with the workspace it names the job. */
+  /** A sequence number; together with the workspace it identifies the job. */
   readonly number: number
-  /** Counts the claims of this job, from 1. It is the fence: only the newest claim can finish the job. */
+  /** Counts the claims of this job, from 1. It is the fencing token: only the newest claim can finish the job. */
   readonly lease: number
-  /** How many of the claims before have ended with their lease: who held the job had died, or the job had. */
+  /** How many earlier claims ended by the lease's expiry, because the host or the job failed. */
   readonly expired_leases: number
 }
 
-/** What names a lease: all that finishing a job needs. */
+/** Identifies a lease: all that is needed to finish its job. */
 export type Lease = Pick<ClaimedJob, "workspace_id" | "number" | "lease">

@@ -3,52 +3,52 @@ import * as Json from "../wire/Json.ts"
 import type { StoredRecord } from "./Change.ts"
 import { LazyRecord } from "./LazyRecord.ts"
 
-/** The periods of the settings after which records are erased (`RetentionPeriods`). */
+/** The retention periods of the settings (`RetentionPeriods`). */
 export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback"
 
-/** What storages, retention and a reset must know of a kind of record. */
+/** How storage, retention and a reset treat a kind of record. */
 export interface Traits {
-  /** Under which name storage keeps it. */
+  /** Its name in storage. */
   readonly name: string
-  /** Whether every version stays readable; of other kinds only the newest does. */
+  /** Whether every version stays readable, or only the newest. */
   readonly keeps_history: boolean
-  /** Whether a sandbox reset leaves its records. */
+  /** Whether its records survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** After which period its records are erased, and by which clock it is counted; null keeps them. */
+  /** After which period its records are erased, and which clock counts; null keeps them forever. */
   readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
   /**
    * Whether its bodies are sealed at rest, since they can hold facts about a person: applications, labels, words and
    * links of carriers, texts of reports. Bodies of other kinds hold no facts.
    */
   readonly sealed: boolean
-  /** Whether the records that name one of these as their parent are erased with it. */
+  /** Whether records with one of these as their parent are erased with it. */
   readonly erases_children: boolean
-  /** Whose readers a write wakes: those who wait for the record, for its parent, or nobody. */
+  /** Which waiting readers a write wakes: those of the record, those of its parent, or none. */
   readonly wakes: "itself" | "parent" | null
 }
 
-/** What lists can find a record by. */
+/** The fields by which lists find a record. */
 type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">>
 
-/** Where one version of a record belongs, and what the value does not say itself. Times are milliseconds of workspace time. */
+/** The fields of a record version that are not in its value. Times are milliseconds of workspace time. */
 export interface Position extends Pick<StoredRecord, "id" | "version" | "created_at" | "updated_at"> {
   readonly parent?: string
   readonly line?: string
 }
 
-/** A kind of record: the values that it holds, and how storage treats them. */
+/** A kind of record: the type of its values, and how storage treats them. */
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /** One version of a value as storage is given it. The value must not change: it is encoded when the body is first read. */
   readonly record: (value: A, position: Position) => StoredRecord
-  /** Decodes a record; a body that is not a value of this kind is a defect that names the record. */
+  /** Decodes a record. A body that does not match the kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
-  /** The body as it is served: encoded once, when it was written. */
+  /** The encoded body, as it was written and is served. */
   readonly json: (record: StoredRecord) => Json.Json<A>
 }
 
 /**
- * Makes a kind. By default a record keeps its newest version alone, goes with a reset, stays until then, and wakes nobody.
+ * Makes a kind. By default only the newest version is kept, until a reset, and writes wake nobody.
  *
  * The schema must not transform: a body is the JSON text of the value.
  */
@@ -57,7 +57,7 @@ export const make = <const Name extends string, A extends object>(
     Partial<Traits> & {
       readonly name: Name
       readonly schema: Schema.Schema<A>
-      /** What lists find a value by; nothing by default. */
+      /** The fields by which lists find a value; by default none. */
       readonly listing?: (value: A) => Listing
     }
 ): Kind<Name, A> => {
@@ -92,7 +92,7 @@ export const make = <const Name extends string, A extends object>(
     },
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
-      // Fields that the schema does not know stay: a newer host may have written them.
+      // Fields that the schema does not know are kept, because a newer host may have written them.
       const value: unknown = JSON.parse(record.body)
       if (isValue(value)) return value
       throw new Error(`The ${name} ${record.id}, version ${record.version}, does not match its schema`)
@@ -106,11 +106,11 @@ const noListing = (): Listing => ({})
 /** The kinds that a program stores. */
 export interface Kinds {
   readonly all: ReadonlyArray<Traits>
-  /** The kind of this name; a defect where it is not listed. */
+  /** The kind with this name. An unlisted name is a defect. */
   readonly named: (name: string) => Traits
 }
 
-/** Lists kinds, to be found by their names. */
+/** Makes a list of kinds that are found by name. */
 export const list = (all: ReadonlyArray<Traits>): Kinds => {
   const byName = new Map(all.map((kind) => [kind.name, kind]))
   return {

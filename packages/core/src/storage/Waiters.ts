@@ -3,39 +3,39 @@ import * as Signal from "../concurrency/Signal.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { Storage } from "./Storage.ts"
 
-/** How many calls may wait at once in one process; one more is answered without waiting. */
+/** How many calls may wait at once in one process. Further calls are answered without waiting. */
 export const max_waiting = 20_000
 
-/** Hints can be lost: who waits looks again at least this often. */
+/** Hints can be lost, so waiting calls look again at least this often. */
 export const poll_ms = 5_000
 
 /**
- * Why a wait is over. `changed` is a reason to look: a hint, or so long without one that it may have been lost. With
- * `crowded` there was none: too many wait already.
+ * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`: there
+ * was no wait, because too many calls wait already.
  */
 export type Woken = "changed" | "time_over" | "stopping" | "crowded"
 
-/** What is listened for: a record, and its workspace, all of which may be erased. */
+/** What to wait for: a record, and its workspace, which may be erased as a whole. */
 export interface Subject {
   readonly workspace_id: WorkspaceId
   readonly id: string
 }
 
-/** Waits for the next hint, at most so many milliseconds. Hints since the turn before are not lost. */
+/** Waits for the next hint, at most this many milliseconds. Hints since the previous wait are not lost. */
 export type NextHint = (at_most_ms: number) => Effect.Effect<Woken>
 
-/** Lets calls wait for a record to change, without holding anything of storage. */
+/** Lets calls wait until a record changes, without holding a resource of storage. */
 export class Waiters extends Context.Service<
   Waiters,
   {
-    /** Runs a body that reads and waits by turns; it listens from before the first read until it ends, however it ends. */
+    /** Runs a body that reads and waits in turns. It listens from before the first read until the body ends. */
     readonly listening: <A, E, R>(
       subject: Subject,
       body: (next: NextHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
-    /** Ends all waits, now and from now on: the process is about to stop. */
+    /** Ends all waits, now and from now on, because the process is about to stop. */
     readonly stop: Effect.Effect<void>
-    /** How many listen now. */
+    /** How many calls listen now. */
     readonly count: Effect.Effect<number>
   }
 >()("@quotewire/core/Waiters") {
@@ -43,7 +43,7 @@ export class Waiters extends Context.Service<
     Waiters,
     Effect.gen(function* () {
       const storage = yield* Storage
-      // By the record and by the workspace: their identifiers cannot be taken for each other.
+      // Keyed by record id and by workspace id. Their prefixes differ, so they cannot collide.
       const listeners = new Map<string, Set<Signal.Signal>>()
       let count = 0
       let stopping = false

@@ -3,7 +3,7 @@ import type { StoredRecord } from "./Change.ts"
 import type { RecordPage, RecordQuery } from "./Page.ts"
 import type { Storage, StorageUnavailable } from "./Storage.ts"
 
-/** Reads a list to its end, and does something with the records of each page before it reads the next. */
+/** Reads a list to its end, and handles the records of each page before it reads the next. */
 export const eachPage = Effect.fnUntraced(function* <E, R>(
   storage: Pick<Storage["Service"], "page">,
   query: Omit<RecordQuery, "after">,

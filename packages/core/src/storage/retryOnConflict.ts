@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Change } from "./Change.ts"
 import { type Storage, type StorageUnavailable, VersionConflict } from "./Storage.ts"
 
-/** Stores a change that is the outcome of no job, and so has no lease to lose. */
+/** Commits a change that finishes no job, and so cannot lose a lease. */
 export const commit = (
   storage: Pick<Storage["Service"], "commit">,
   change: Change
@@ -10,14 +10,14 @@ export const commit = (
   Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
 
 /**
- * How often a decision is made again. Somebody else has written the same record each time: one of all who decide at once
- * is through in every round, so that this is more than a crowd needs, and who still fails goes round for ever: a defect.
+ * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than any
+ * crowd needs. A decision that still conflicts would conflict forever, which is a defect.
  */
 const max_tries = 100
 
-/** Decides again, from what is stored then, while somebody else was faster in writing. */
+/** Runs a decision, and runs it again with the data stored by then while it conflicts. */
 export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
-  // Most decide once: the schedule of the tries is made for the others only.
+  // Most decisions succeed at once, so the schedule is only made for the others.
   onConflict(decision, () =>
     onConflict(Effect.retry(decision, { times: max_tries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
   )

@@ -4,25 +4,25 @@ import * as Signature from "../webhooks/Signature.ts"
 import { default_deadline_ms, type SendOutcome, WebhookSender } from "../webhooks/WebhookSender.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 
-/** What a receiver does with a delivery. It is data, so that any host can play it. */
+/** How a receiver answers a delivery. It is data, so that any host can play it. */
 export type Respond =
-  /** Answers at once, whole. */
+  /** Answers at once with a complete response. */
   | {
       readonly does: "answer"
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** Sends the status and the headers, and then the body in pieces: one every so many milliseconds. */
+  /** Sends the status and the headers, then the body in pieces, one every so many milliseconds. */
   | {
       readonly does: "drip"
       readonly status: number
       readonly pieces: ReadonlyArray<string>
       readonly every_ms: number
     }
-  /** Takes the request, and never answers. */
+  /** Accepts the request and never answers. */
   | { readonly does: "hang" }
-  /** Breaks the connection off. */
+  /** Closes the connection. */
   | { readonly does: "reset" }
   /** Answers with something that is not HTTP. */
   | { readonly does: "garbage"; readonly text: string }
@@ -34,16 +34,16 @@ const answer = (status: number, headers: Readonly<Record<string, string>> = {}, 
   body
 })
 
-/** Confirms. */
+/** Confirms the delivery. */
 export const succeed: Respond = answer(204)
 /** Answers with a status, such as 503, and headers, such as `retry-after`. */
 export const fail = (status: number, headers?: Readonly<Record<string, string>>): Respond =>
   answer(status, headers, "no")
-/** Sends the delivery elsewhere, which counts as a failure. */
+/** Redirects, which counts as a failure. */
 export const redirect = (to: string, status = 307): Respond => answer(status, { location: to })
 /** Never answers. */
 export const hang: Respond = { does: "hang" }
-/** Breaks the connection off. */
+/** Closes the connection. */
 export const reset: Respond = { does: "reset" }
 /** Confirms, with a body that comes piece by piece. */
 export const slowBody = (pieces: number, every_ms: number, status = 200): Respond => ({
@@ -56,7 +56,7 @@ export const slowBody = (pieces: number, every_ms: number, status = 200): Respon
 export const garbage: Respond = { does: "garbage", text: "This is no HTTP.\r\n\r\n" }
 
 /**
- * The same thing so many times over, as part of a script.
+ * The same response several times, as part of a script.
  *
  * @example
  * Receiver.make({ script: { in_order: Receiver.times(3, Receiver.fail(503)) } })
@@ -64,26 +64,26 @@ export const garbage: Respond = { does: "garbage", text: "This is no HTTP.\r\n\r
 export const times = (count: number, respond: Respond): ReadonlyArray<Respond> =>
   Array.from({ length: count }, () => respond)
 
-/** What genuine deliveries get. Those that are not genuine get 400, whatever the script says. */
+/** How genuine deliveries are answered. Others always get 400. */
 export interface Script {
-  /** One list for each type of event, taken in the order in which deliveries of that type come. */
+  /** A list for each event type, used in the order in which deliveries of that type arrive. */
   readonly by_type?: Readonly<Record<string, ReadonlyArray<Respond>>>
-  /** For deliveries that no list of their type has anything for, in the order in which they come. */
+  /** For deliveries whose type has no list, or whose list is used up, in order of arrival. */
   readonly in_order?: ReadonlyArray<Respond>
-  /** For everything after that; `succeed` by default. */
+  /** For all other deliveries; `succeed` by default. */
   readonly otherwise?: Respond
 }
 
-/** How a receiver begins. */
+/** Options of a receiver. */
 export interface Options {
-  /** The secrets that count. A secret is known only when the subscription is made: see `Receiver.trust`. */
+  /** The valid secrets. If a secret is known only after the subscription is created, use `Receiver.trust`. */
   readonly secrets?: ReadonlyArray<string>
   /** The receiver's clock, in Unix seconds; the runtime's by default. */
   readonly now_seconds?: () => number
   readonly script?: Script
 }
 
-/** A delivery as a host has received it. */
+/** A delivery as a host received it. */
 export interface Incoming {
   readonly headers: Signature.IncomingHeaders
   /** The raw body. */
@@ -96,42 +96,42 @@ const ReceivedEvent = Schema.Struct({
   schema_version: Schema.String,
   resource: Schema.optionalKey(Schema.Struct({ type: Schema.String, id: Schema.String, version: Schema.Int }))
 })
-/** What every body says; a test event names no resource. */
+/** The content of a body. A test event has no resource. */
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
-/** A delivery that came, and what was made of it. */
+/** A delivery that arrived, and how it was judged. */
 export interface Arrival extends Incoming {
   /** The body as text. */
   readonly text: string
-  /** Null where the body is no event. */
+  /** Null if the body is not an event. */
   readonly event: ReceivedEvent | null
   readonly verification: Signature.Verification
-  /** Whether a genuine delivery with this id came before: a retry, a replay, or a plain repetition. */
+  /** Whether a genuine delivery with this id arrived before: a retry, a replay or a duplicate. */
   readonly isDuplicate: boolean
-  /** Whether a genuine delivery with a newer version of the same resource came before. */
+  /** Whether a genuine delivery with a newer version of the same resource arrived before. */
   readonly isLate: boolean
-  /** What it got. */
+  /** How it was answered. */
   readonly respond: Respond
 }
 
-/** Receives deliveries, verifies them, notes what came, and follows a script. */
+/** Receives deliveries, verifies and records them, and answers by a script. */
 export interface Receiver {
-  /** Takes one delivery in; the host plays what it says. */
+  /** Handles one delivery. The host plays the response. */
   readonly handle: (incoming: Incoming) => Effect.Effect<Respond>
-  /** Counts these secrets from now on, and no others. */
+  /** Replaces the valid secrets. */
   readonly trust: (...secrets: ReadonlyArray<string>) => void
-  /** Follows another script from now on. */
+  /** Replaces the script. */
   readonly play: (script: Script) => void
-  /** Everything that came, in the order in which it came. */
+  /** All deliveries, in order of arrival. */
   readonly arrivals: () => ReadonlyArray<Arrival>
-  /** The identifiers of the genuine events, in the order in which each came first. */
+  /** The ids of the genuine events, in order of their first arrival. */
   readonly ids: () => ReadonlyArray<string>
-  /** Waits until what came is enough. */
+  /** Waits until enough deliveries have arrived. */
   readonly until: (isEnough: (arrivals: ReadonlyArray<Arrival>) => boolean) => Effect.Effect<ReadonlyArray<Arrival>>
 }
 
 /**
- * A receiver of webhooks for tests: of this service, and of whatever hangs on its webhooks.
+ * A receiver of webhooks for tests: of this service, and of programs that depend on its webhooks.
  *
  * It opens no socket. `NodeReceiver` of `@quotewire/http/testing` puts it on a server; `layer` below plays it in memory.
  *
@@ -171,14 +171,14 @@ export const make = (options: Options = {}): Receiver => {
 const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 const readEvent = Schema.decodeUnknownOption(Schema.fromJsonString(ReceivedEvent))
 
-/** Gives what a script has for each delivery of a type. */
+/** Returns the responses of a script, one for each delivery of a type. */
 const follow = ({ by_type = {}, in_order = [], otherwise = succeed }: Script): ((type: string) => Respond) => {
   const ofType = new Map(Object.entries(by_type).map(([type, list]) => [type, list.values()]))
   const ofAll = in_order.values()
   return (type) => ofType.get(type)?.next().value ?? ofAll.next().value ?? otherwise
 }
 
-/** What came, and who waits for more. */
+/** Records what has arrived, and who waits for more. */
 const makeBook = () => {
   const arrivals: Array<Arrival> = []
   const waiting = new Set<() => void>()
@@ -188,7 +188,7 @@ const makeBook = () => {
     arrivals: (): ReadonlyArray<Arrival> => [...arrivals],
     note: (came: Omit<Arrival, "isDuplicate" | "isLate">): void => {
       const { verification, event } = came
-      // What is not genuine says nothing about what is.
+      // A delivery that is not genuine does not count for duplicates and versions.
       const resource = verification.ok ? event?.resource : undefined
       const newest = resource === undefined ? 0 : (versions.get(resource.id) ?? 0)
       arrivals.push({
@@ -215,9 +215,9 @@ const makeBook = () => {
 }
 
 /**
- * A sender that hands webhooks to receivers by their URLs, without a network: for tests on a test clock.
+ * A sender that passes webhooks to receivers by URL, without a network: for tests with a test clock.
  *
- * It takes only the URLs that have a receiver for public.
+ * Only URLs with a receiver count as public.
  */
 export const layer = (receivers: Readonly<Record<string, Receiver>>): Layer.Layer<WebhookSender> =>
   Layer.succeed(WebhookSender, {

@@ -13,10 +13,10 @@ import { versions } from "./storage/versions.ts"
 export type { Case } from "./storage/rule.ts"
 
 /**
- * The rules that every storage must keep.
+ * The contract of storages: the rules that every storage must keep.
  *
- * Each case needs an empty storage of its own. It says by its name which rule it shows; where the rule is broken, it dies
- * and says what it saw. It needs no test runner.
+ * Each case needs an empty storage of its own. Its name is the rule that it shows. If the rule is broken, the case dies and
+ * says what it saw. It needs no test runner.
  *
  * @example
  * for (const { name, run } of StorageContract.cases) {

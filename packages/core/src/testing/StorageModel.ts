@@ -22,17 +22,17 @@ export { type History, histories, type Step }
 
 /** A storage and the model disagree. */
 export class Difference extends Data.TaggedError("Difference")<{
-  /** The place of the step in its history; its length for what is compared at the end. */
+  /** The index of the step in its history; the history's length for the comparison at the end. */
   readonly step: number
   readonly doing: string
   readonly message: string
 }> {}
 
-/** What the steps of one history share. */
+/** The state of one run. */
 interface Run {
   readonly storage: StorageService
   readonly model: Model
-  /** Every lease that was given, the newest last. */
+  /** Every lease that was given, newest last. */
   readonly leases: Array<Lease>
   now: number
   changes: number
@@ -48,7 +48,7 @@ const parentOf = (kind: string, place: number): string | null => {
   return idOf(kind === "remembered_call" ? "quote" : "quote_request", (place % 3) + 1)
 }
 
-/** A version of the record at a place. What does not change between versions follows from the place. */
+/** A version of the record at a place. Fields that do not change between versions follow from the place. */
 const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecord | undefined): StoredRecord => ({
   kind: write.kind,
   id: idOf(write.kind, write.place),
@@ -58,7 +58,7 @@ const recordOf = (write: StepOf<"commit">["writes"][number], stored: StoredRecor
   status: write.status,
   line: write.place % 2 === 0 ? "renters" : "pet",
   labels: [`place:${write.place}`, `parity:${write.updated_at % 2}`],
-  // Of quotes it is the moment of the first version.
+  // A quote's `created_at` is that of its first version.
   created_at: write.kind === "quote" ? (write.place * 17) % 60 : write.created_at,
   updated_at: write.updated_at,
   expires_at: write.updated_at % 2 === 0 ? null : write.updated_at
@@ -76,7 +76,7 @@ const jobOf = ({ due_at, ordered, lane }: StepOf<"commit">["jobs"][number], payl
 const leasesAt = (run: Run, fromNewest: ReadonlyArray<number>): ReadonlyArray<Lease> =>
   fromNewest.flatMap((place) => run.leases.at(-1 - place) ?? [])
 
-/** What steps expect, by what is stored now. */
+/** The expectations of a step, given what is stored now. */
 const expectsOf = (
   model: Model,
   workspace_id: WorkspaceId,
@@ -87,7 +87,7 @@ const expectsOf = (
     return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }
   })
 
-/** A refusal as the model tells it. */
+/** A refusal in the form of the model. */
 const refusalOf = (error: VersionConflict | LeaseLost | StorageUnavailable) => {
   if (error._tag === "VersionConflict") return { _tag: error._tag, kind: error.kind, id: error.id }
   return error._tag === "LeaseLost" ? { _tag: error._tag, lease: error.lease } : { _tag: error._tag }
@@ -104,7 +104,7 @@ const commit = Effect.fnUntraced(function* (run: Run, step: StepOf<"commit">) {
     ),
     expects: expectsOf(model, workspace_id, step.expects),
     events: step.events.map((occurred_at, index) => Sample.event(run.changes * 10 + index, occurred_at)),
-    // The payload tells jobs apart: a storage's own numbers are known from claims only.
+    // Jobs are told apart by payload, because a storage's own numbers are known only after a claim.
     jobs: step.jobs.map((job, index) => jobOf(job, `"job ${run.changes}.${index}"`)),
     finishes: leasesAt(run, step.finishes),
     clock_offset_ms: step.forward_ms === null ? null : model.clockOffset(workspace_id) + step.forward_ms
@@ -121,7 +121,7 @@ const claim = Effect.fnUntraced(function* (run: Run, query: ClaimQuery) {
   return claimed.jobs
 })
 
-/** Reads a list to its end; below the bound of a page every page but the last is full. */
+/** Reads a list to its end. Below the scan limit every page but the last is full. */
 const pages = Effect.fnUntraced(function* (run: Run, query: RecordQuery) {
   const expected = run.model.list(query)
   let after = query.after
@@ -218,7 +218,7 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
   }
 }
 
-/** Everything that is stored at the end, and every job to its end. */
+/** Compares everything that is stored at the end, and runs every job to its end. */
 const compareAll = Effect.fnUntraced(function* (run: Run) {
   for (const workspace of [1, 2, 3]) {
     for (const kind of kinds.all.map(({ name }) => name)) {
@@ -234,7 +234,7 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
   yield* workspaces(run, null, 10)
   run.now += 10_000
   for (let rounds = run.model.jobs.length; run.model.jobs.length > 0; rounds--) {
-    expectTrue("every job comes to its end", rounds > 0)
+    expectTrue("every job is finished", rounds > 0)
     for (const { workspace_id, number, lease } of yield* claim(run, { now: run.now, lease_ms: 10, limit: 100 })) {
       const change = Sample.change({ workspace_id, finishes: [{ workspace_id, number, lease }] })
       yield* run.storage.commit(change)
@@ -243,7 +243,7 @@ const compareAll = Effect.fnUntraced(function* (run: Run) {
   }
 })
 
-/** Runs a history on an empty storage and on the model, and fails at the first difference. */
+/** Runs a history on an empty storage and on the model. Fails at the first difference. */
 export const compare: (history: History) => Effect.Effect<void, Difference, Storage> = Effect.fnUntraced(
   function* (history) {
     const run: Run = { storage: yield* Storage, model: new Model(), leases: [], now: 0, changes: 0 }

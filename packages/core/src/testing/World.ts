@@ -15,7 +15,7 @@ import type { ApiError } from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
-/** What a test says of a call beyond its input. */
+/** Options of a call in a test. */
 export interface CallOptions {
   /** The kind of key to call with; `server` by default. */
   readonly as?: KeyKind
@@ -24,35 +24,35 @@ export interface CallOptions {
   readonly idempotency_key?: string
   /** The `Service-Version` to send; by default none, so that the pin decides. */
   readonly revision?: string
-  /** The address of the other side. */
+  /** The client's address. */
   readonly address?: string
-  /** Another key than the world's own. */
+  /** A key to use instead of the world's own. */
   readonly key?: string | null
-  /** How the call came in; without a wire by default. */
+  /** How the call came in, for the request log. */
   readonly via?: FinishedCall.Transport
 }
 
-/** What is unlike in another world. */
+/** Options of a world. */
 export interface WorldOptions {
-  /** Other carriers than the fictional ones. */
+  /** Carriers to use instead of the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
-  /** Limits where usually there are none. */
+  /** Rate limits; by default none. */
   readonly limits?: Limits
-  /** Cryptography that answers at once, so that a test clock can tell when all is still. */
+  /** Cryptography that answers synchronously, so that a test clock can tell when everything is idle. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** The keys that facts are sealed with: those of hosts that share a storage. Keys of this world's own by default. */
+  /** The keys that seal facts. By default all worlds have the same key, so that they can share a storage. */
   readonly seal_keys?: Layer.Layer<SealKeys>
-  /** What sends webhooks; nothing is sent by default. */
+  /** Sends webhooks; by default nothing is sent. */
   readonly webhooks?: Layer.Layer<WebhookSender>
 }
 
-/** One organization with a key of each kind, on a whole core: what most tests start from. */
+/** A whole core with one organization and a key of each kind: the start of most tests. */
 export class World extends Context.Service<
   World,
   {
     readonly organization: Organization
     readonly keys: { readonly [E in Environment]: { readonly [K in KeyKind]: string } }
-    /** Calls an operation as a host would, and decodes its answer. */
+    /** Calls an operation like a host, and decodes its answer. */
     readonly call: <Output, R>(
       operation: Operation.Operation<string, unknown, Output, R>,
       input: unknown,
@@ -60,7 +60,7 @@ export class World extends Context.Service<
     ) => Effect.Effect<Output, ApiError, R | Pipeline.PipelineServices>
   }
 >()("@quotewire/core/testing/World") {
-  /** The whole core on a storage, without limits and with the fictional carriers. Nothing runs jobs but what a test calls. */
+  /** The whole core on a storage, without limits and with the fictional carriers. Jobs run only when the test runs them. */
   static readonly layer = <E, R>(
     storage: Layer.Layer<Storage, E, R>,
     options: WorldOptions = {}
@@ -72,7 +72,7 @@ export class World extends Context.Service<
         options.carriers === undefined ? sandboxCarriers : Layer.succeed(CarrierAdapters, options.carriers)
       ),
       Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-      // The same by default for all: worlds on one storage are hosts of one service.
+      // The same key for all by default: worlds on one storage are hosts of one service.
       Layer.provide(options.seal_keys ?? Layer.succeed(SealKeys, { keys: [Redacted.make(new Uint8Array(key_bytes))] })),
       Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noLimits)),
       Layer.provide(options.cryptography ?? webCryptography)

@@ -2,7 +2,7 @@ export * as Workspaces from "../access/Workspaces.ts"
 export * as Revisions from "../calls/Revisions.ts"
 export * as Runner from "../runner/Runner.ts"
 export * as Waiters from "../storage/Waiters.ts"
-// What tests and measurements look into, and no program needs.
+// Internals that only tests and benchmarks use.
 export * as Delivery from "../webhooks/deliveries/Delivery.ts"
 export * as Publishing from "../webhooks/deliveries/Publishing.ts"
 export * as Applications from "./Applications.ts"

@@ -1,22 +1,22 @@
 import { Equal, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** What a host lets webhooks reach besides public addresses, and what it forbids in addition. */
+/** Which addresses webhooks may reach besides public ones, and which public ones they may not. */
 export interface Policy {
-  /** Networks that are reached although they are not public, with plain `http` too: such as 127.0.0.0/8 and ::1/128. */
+  /** Networks that are allowed although they are not public, also with plain `http`, such as 127.0.0.0/8 and ::1/128. */
   readonly allow: ReadonlyArray<IpNetwork.IpNetwork>
-  /** The host's own addresses, public as they may be: a webhook to itself would go in circles. */
+  /** The host's own public addresses, which are refused: a webhook to the host itself would loop. */
   readonly own_addresses: ReadonlyArray<NetAddress.IpAddress>
-  /** Names under which the host itself is reached, in lower case. */
+  /** Names of the host itself, in lower case. They are refused too. */
   readonly own_hosts?: ReadonlyArray<string>
-  /** Whether 64:ff9b::/96 leads to IPv4, as it does behind DNS64: such an address then counts as the one inside. */
+  /** Whether this network uses DNS64: an address in 64:ff9b::/96 is then judged by the IPv4 address inside it. */
   readonly nat64?: boolean
 }
 
-/** Public addresses only, for hosts with settings of no kind. */
+/** Public addresses only: the policy without settings. */
 export const publicOnly: Policy = { allow: [], own_addresses: [] }
 
-/** Reads networks such as `127.0.0.0/8,::1/128`; null where one of them is none. */
+/** Parses networks such as `127.0.0.0/8,::1/128`; null if one of them is invalid. */
 export const readNetworks = (text: string): ReadonlyArray<IpNetwork.IpNetwork> | null => {
   const parts = text.split(",").map((part) => part.trim())
   return Result.getOrNull(Result.all(parts.filter((part) => part !== "").map((part) => IpNetwork.fromString(part))))
@@ -26,8 +26,8 @@ const networks = (...texts: ReadonlyArray<string>): ReadonlyArray<IpNetwork.IpNe
   texts.map(IpNetwork.fromStringUnsafe)
 
 /**
- * Every entry of IANA's special-purpose registry, globally reachable or not, multicast, what is reserved, and the one
- * public address that leads into a cloud: Azure's 168.63.129.16.
+ * Refused IPv4 networks: every entry of IANA's special-purpose registry (globally reachable or not), multicast, reserved
+ * ranges, and 168.63.129.16, a public address that leads into Azure.
  */
 export const specialIpv4 = networks(
   "0.0.0.0/8",
@@ -51,11 +51,11 @@ export const specialIpv4 = networks(
   "240.0.0.0/4"
 )
 
-/** All that is ever handed out as global unicast. Mapped, compatible, SIIT and NAT64 addresses lie outside of it. */
+/** The whole range of global unicast. IPv4-mapped, IPv4-compatible, SIIT and NAT64 addresses lie outside it. */
 const globalIpv6 = IpNetwork.fromStringUnsafe("2000::/3")
-/** What is special inside of it: protocol assignments with Teredo, documentation, 6to4. */
+/** Special ranges inside it: protocol assignments with Teredo, documentation, 6to4. */
 export const specialIpv6 = networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-/** What is global again inside of 2001::/23. */
+/** Global ranges inside 2001::/23. */
 export const carvedOutIpv6 = networks(
   "2001:1::1/128",
   "2001:1::2/128",
@@ -70,17 +70,17 @@ const nat64Prefix = IpNetwork.fromStringUnsafe("64:ff9b::/96")
 const contain = (networks: ReadonlyArray<IpNetwork.IpNetwork>, address: NetAddress.IpAddress): boolean =>
   networks.some((network) => IpNetwork.contains(network, address))
 
-/** Whether an address lies in a network that the settings allow by name. */
+/** Whether an address is in a network that the settings allow. */
 export const isAllowed = (address: string, policy: Policy): boolean => {
   const parsed = NetAddress.ipFromString(address)
   return Result.isSuccess(parsed) && contain(policy.allow, parsed.success)
 }
 
 /**
- * Whether webhooks may go to an address: an allow-list, so that what nobody has thought of is refused.
+ * Whether webhooks may go to an address. This is an allow-list: what it does not know is refused.
  *
- * An IPv6 address that holds an IPv4 address is refused, whatever is inside; with `nat64` a NAT64 address counts as the
- * one inside. Text that is no address, or names an interface, is refused.
+ * An IPv6 address that contains an IPv4 address is refused, except that with `nat64` a NAT64 address is judged by the IPv4
+ * address inside it. Text that is not an address, or that has a zone (`%eth0`), is refused.
  */
 export const judgeAddress = (address: string, policy: Policy): "public" | "refused" => {
   const parsed = NetAddress.ipFromString(address)
@@ -98,7 +98,7 @@ const isFit = (address: NetAddress.IpAddress, policy: Policy): boolean => {
   return !contain(specialIpv6, address) || contain(carvedOutIpv6, address)
 }
 
-/** ISATAP can hide an IPv4 address under any prefix, behind an interface identifier of its own. */
+/** ISATAP: an interface identifier that can hide an IPv4 address under any prefix. */
 const isIsatap = (address: NetAddress.Ipv6Address): boolean => {
   const segments = NetAddress.ipv6ToSegments(address)
   return segments[5] === 0x5efe && (segments[4] === 0 || segments[4] === 0x0200)

@@ -4,24 +4,24 @@ import { Base64 } from "effect/encoding"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 
 /*
- * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 behind `whsec_`, and written as
- * `v1,` and base64. While a secret is rotated, a delivery carries one entry for each secret, and any may match.
+ * Standard Webhooks: HMAC-SHA-256 over `{id}.{timestamp}.{body}`, keyed by the base64 after `whsec_`, and written as `v1,`
+ * and base64. During a rotation a delivery has one signature for each secret, and any of them may match.
  */
 
-/** What a signing secret begins with. */
+/** The prefix of a signing secret. */
 const secret_prefix = "whsec_"
-/** The fewest random bytes in a signing secret. */
+/** The minimum length of a signing secret, in random bytes. */
 const min_secret_bytes = 24
-/** The most random bytes in a signing secret. */
+/** The maximum length of a signing secret, in random bytes. */
 const max_secret_bytes = 64
-/** The random bytes in the secrets that are made here. */
+/** The length of the secrets that the service makes, in random bytes. */
 export const secret_bytes = 32
-/** What the second set of headers begins with where the settings name nothing else. */
+/** The default prefix of the second set of headers. */
 export const default_header_prefix = "quotewire-"
 /** How far a timestamp may be from the receiver's clock, in either direction. */
 export const tolerance_seconds = 300
 
-/** Writes random bytes as a signing secret. */
+/** Encodes random bytes as a signing secret. */
 export const makeSecret = (random: Uint8Array): string => {
   if (!isSecretLength(random.length)) throw new RangeError("A signing secret needs 24 to 64 random bytes")
   return secret_prefix + Base64.encode(random)
@@ -29,13 +29,13 @@ export const makeSecret = (random: Uint8Array): string => {
 
 const isSecretLength = (bytes: number): boolean => bytes >= min_secret_bytes && bytes <= max_secret_bytes
 
-/** Keys that were read from their secrets already, by secret. */
+/** A cache of parsed keys, by secret. */
 export type Keys = Map<string, Mac.Key>
 
-/** No keys yet; 10,000 are kept, beyond that the oldest goes. */
+/** An empty cache. It holds 10,000 keys, then drops the oldest. */
 export const noKeys = (): Keys => new BoundedMap(10_000)
 
-/** The key of a secret; null where the text is no signing secret. */
+/** The key of a secret; null if the text is not a signing secret. */
 const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | null> => {
   const known = keys?.get(secret)
   if (known !== undefined) return Effect.succeed(known)
@@ -48,10 +48,10 @@ const keyOf = (secret: string, keys: Keys | undefined): Effect.Effect<Mac.Key | 
 }
 
 /**
- * The `webhook-signature` of a message: one entry for each secret, in their order.
+ * The `webhook-signature` of a message: one signature for each secret, in their order.
  *
- * `keys` saves reading the same secrets again and again. The id must be free of full stops, as every id here is: they
- * separate what is signed.
+ * `keys` caches parsed secrets. The id must not contain a full stop, because full stops separate the parts of the signed
+ * text. No id of this service does.
  */
 export const sign = (
   mac: Mac.Mac["Service"],
@@ -87,17 +87,17 @@ const entryBy = (mac: Mac.Mac["Service"], key: Mac.Key, signed: Uint8Array): Eff
 const version = "v1,"
 const encoder = new TextEncoder()
 
-/** What the headers of a delivery say. */
+/** The values of the headers of a delivery. */
 export interface Signed {
   readonly id: string
-  /** Unix seconds of the host's real time, when it was signed. */
+  /** When it was signed, in Unix seconds of real time. */
   readonly timestamp: number
   readonly signature: string
-  /** What the names of the second set begin with. */
+  /** The prefix of the second set of headers. */
   readonly prefix?: string
 }
 
-/** The headers of a delivery, under the standard's names and, with the same values, under the provider's. */
+/** The headers of a delivery: once under the standard's names, and once with the prefix. */
 export const headersOf = ({
   id,
   timestamp,
@@ -117,40 +117,40 @@ export const headersOf = ({
 
 const standard_prefix = "webhook-"
 
-/** Headers as runtimes and frameworks hand them over; the case of names does not matter. */
+/** Headers as runtimes and frameworks provide them. Names are case-insensitive. */
 export type IncomingHeaders =
   | { readonly get: (name: string) => string | null }
   | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
 
-/** A delivery as it came, and what a consumer knows. */
+/** A received delivery, and what its consumer knows. */
 export interface Received {
-  /** Every secret that counts now: more than one after a rotation. */
+  /** Every secret that is valid now; after a rotation more than one. */
   readonly secrets: ReadonlyArray<string>
   readonly headers: IncomingHeaders
-  /** The raw body, before anything has parsed it: the signature covers its very bytes. */
+  /** The raw body, before parsing: the signature covers its exact bytes. */
   readonly body: string | Uint8Array
   /** The consumer's clock, in Unix seconds. */
   readonly now_seconds: number
-  /** How far the timestamp may be off; five minutes where it is left out. */
+  /** How far the timestamp may be off; five minutes by default. */
   readonly tolerance_seconds?: number
 }
 
-/** Why a delivery is not to be trusted: answer 400, and do nothing else. */
+/** Why a delivery is not trusted. Answer 400 and do nothing else. */
 export type Distrust =
   | "missing_header"
   | "garbled_header"
   | "timestamp_too_old"
   | "timestamp_too_new"
   | "wrong_signature"
-  /** The consumer's own mistake: there is no secret, or one is not a `whsec_` secret. */
+  /** A mistake of the consumer: it passed no secret, or one that is not a `whsec_` secret. */
   | "unusable_secret"
 
-/** Whether a delivery was signed with one of the secrets, and lately. */
+/** Whether a delivery was signed with one of the secrets, within the tolerance. */
 export type Verification =
   | { readonly ok: true; readonly id: string; readonly timestamp: number }
   | { readonly ok: false; readonly reason: Distrust }
 
-/** Checks a delivery: any entry may match any of the secrets, and all are compared in constant time. */
+/** Verifies a delivery. Any signature may match any secret; all are compared in constant time. */
 export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], received: Received, keys?: Keys) {
   const claim = claimOf(received.headers)
   if (typeof claim === "string") return distrust(claim)
@@ -163,7 +163,7 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   if (macKeys.length === 0) return distrust("unusable_secret")
   const age_seconds = received.now_seconds - claim.timestamp
   const most = received.tolerance_seconds ?? tolerance_seconds
-  // Written so that a clock that is not a number trusts nothing.
+  // Negated, so that a clock that is NaN is refused.
   if (!(age_seconds <= most)) return distrust("timestamp_too_old")
   if (!(age_seconds >= -most)) return distrust("timestamp_too_new")
   const signed = signedBytes(claim, received.body)
@@ -181,12 +181,12 @@ const distrust = (reason: Distrust): Verification => ({ ok: false, reason })
 interface Claim {
   readonly id: string
   readonly timestamp: number
-  /** What stands before the body in what was signed. */
+  /** The part of the signed text before the body. */
   readonly head: string
   readonly entries: ReadonlyArray<string>
 }
 
-/** What the headers claim, or why they cannot be read. */
+/** Reads the claim in the headers, or says why it cannot be read. */
 const claimOf = (headers: IncomingHeaders): Claim | Distrust => {
   const id = headerOf(headers, "id")
   const timestamp = headerOf(headers, "timestamp")
@@ -198,7 +198,7 @@ const claimOf = (headers: IncomingHeaders): Claim | Distrust => {
   return isReadable ? { id, timestamp: Number(timestamp), head: `${id}.${timestamp}.`, entries } : "garbled_header"
 }
 
-/** The one value of a header; "" where it is missing, and a blank, which nothing accepts, where it is there twice. */
+/** The single value of a header. "" if it is missing; a blank, which is never valid, if it is repeated. */
 const headerOf = (headers: IncomingHeaders, name: string): string => {
   const wanted = standard_prefix + name
   if (hasGet(headers)) return headers.get(wanted) ?? ""

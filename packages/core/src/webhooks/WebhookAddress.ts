@@ -2,46 +2,45 @@ import { isAllowed, judgeAddress, type Policy } from "./PublicAddress.ts"
 
 export { isAllowed, judgeAddress, type Policy, publicOnly, readNetworks } from "./PublicAddress.ts"
 
-/** The longest URL that is taken, in characters. */
+/** The longest accepted URL, in characters. */
 const max_url_length = 2_048
 
-/** A URL that webhooks may go to, as far as its text can tell. */
+/** A URL that webhooks may go to, judged by its text. */
 export interface WebhookUrl {
-  /** The URL as it is stored, shown and sent to: names in lower case and in Punycode, and without a dot at their end. */
+  /** The URL as stored, shown and used: host in lower case and Punycode, without a trailing dot. */
   readonly href: string
   readonly origin: string
-  /** The name that TLS asks for, or an address, without brackets. */
+  /** The host name that TLS uses (SNI), or an address without brackets. */
   readonly hostname: string
   /** Path and query. */
   readonly path: string
-  /** What the host stands for where no name server is to be asked: an address, or those of `localhost`. */
+  /** The addresses of a host that needs no look-up: an address, or `localhost`. Otherwise null. */
   readonly addresses: ReadonlyArray<string> | null
 }
 
 /** Why a URL is refused. */
 export type UrlRefusal = "too_long" | "malformed" | "scheme" | "userinfo" | "fragment" | "port" | "host"
 
-/** What a URL's text comes to. */
+/** The verdict on a URL's text. */
 export type Verdict =
   | { readonly verdict: "accepted"; readonly url: WebhookUrl }
   | { readonly verdict: "refused"; readonly reason: UrlRefusal }
 
 /**
- * Judges the text of a URL; whether its host's addresses are public is judged when it is looked up.
+ * Judges the text of a URL. Whether its host's addresses are public is judged later, when the host is looked up.
  *
- * The text is parsed once, as every client parses it (WHATWG), and refused where the parser had to mend it. Where
- * several ways were open:
+ * The text is parsed once, as every client parses it (WHATWG), and refused if the parser had to repair it. In detail:
  *
- * - Upper case in the host, a missing first slash, the scheme's own port written out and zeros before a port are fine.
- * - Unicode names are taken, and kept in Punycode, so that a look-alike shows; but not characters that the parser turns
- *   into others (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces).
- * - One dot behind a name is dropped; behind an address it is refused.
+ * - Accepted: upper case in the host, a missing first slash, the default port written out, zeros before a port.
+ * - Unicode names are accepted and stored in Punycode, which exposes look-alikes. Characters that the parser replaces
+ *   (full width, ideographic full stops) or drops (soft hyphens, zero-width spaces) are refused.
+ * - One trailing dot after a name is dropped; after an address it is refused.
  * - Underscores are refused: no authority may certify such a name.
- * - Addresses are taken only in their canonical spelling. `localhost` is its loopback addresses that the policy allows.
- * - Ports: 0 and those that browsers block are refused, others such as 5432 are not: what is sent there is TLS.
- * - Path and query must be as they are sent, so a blank or `/../` is refused, while `/%` and `/..%2f` stay as they are.
- * - An address that holds another is refused, NAT64 included, even where the policy trusts NAT64 in look-ups.
- * - Plain `http` is for addresses in the policy's networks, and for `localhost` there; not for names.
+ * - Addresses must be in canonical form. `localhost` stands for the loopback addresses that the policy allows.
+ * - Port 0 and the ports that browsers block are refused. Others, such as 5432, are allowed: we send TLS there.
+ * - Path and query must be as they are sent: a blank or `/../` is refused, while `/%` and `/..%2f` stay unchanged.
+ * - An address that contains another one is refused, also NAT64, even if the policy accepts NAT64 in look-ups.
+ * - Plain `http` is allowed only for addresses in the policy's networks and for `localhost`, never for other names.
  */
 export const judgeUrl = (text: string, policy: Policy): Verdict => {
   if (text.length > max_url_length) return refused("too_long")
@@ -60,7 +59,7 @@ export const judgeUrl = (text: string, policy: Policy): Verdict => {
   return url.href.length > max_url_length ? refused("too_long") : judgeHost(url, isPlain, policy)
 }
 
-/** An accepted URL in the form in which it is stored, shown and sent to; a text that is no URL stays as it is. */
+/** An accepted URL as it is stored, shown and used. Text that is not a URL stays unchanged. */
 export const normalize = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? text : withoutDot(url).href
@@ -73,21 +72,21 @@ const withoutDot = (url: URL): URL => {
 
 const refused = (reason: UrlRefusal): Verdict => ({ verdict: "refused", reason })
 
-/** Whether the parser took the text as it stands, but for case, Punycode and a first slash. */
+/** Whether the parser accepted the text unchanged, apart from case, Punycode and the first slash. */
 const isAsWritten = (url: URL, host: string, rest: string): boolean =>
   (host.toLowerCase() === url.hostname || isPlainUnicode(host, url.hostname)) &&
   pathOf(url) === (rest.startsWith("/") ? rest : `/${rest}`)
 
 const pathOf = (url: URL): string => url.href.slice(url.protocol.length + 2 + url.host.length)
 
-/** Whether a name has letters beyond ASCII, and none that stand for other letters, or for nothing. */
+/** Whether a name has non-ASCII letters, none of which the parser replaces or drops. */
 const isPlainUnicode = (host: string, hostname: string): boolean =>
   !/^[\0-\x7f]*$/.test(host) &&
   host.normalize("NFKC") === host &&
   !/[\u3002\uff0e\uff61%]|\p{Default_Ignorable_Code_Point}/u.test(host) &&
   !isIpv4(hostname)
 
-// The parser has already made any spelling of an IPv4 address into this one.
+// The parser has already normalized any spelling of an IPv4 address to this one.
 const isIpv4 = (hostname: string): boolean => /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/.test(hostname)
 
 const judgeHost = (url: URL, isPlain: boolean, policy: Policy): Verdict => {
@@ -118,11 +117,11 @@ const isHostName = (hostname: string): boolean =>
   hostname.length <= 253 &&
   hostname.split(".").every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label) && label.length <= 63)
 
-/** Whether a name has no public owner: a single label, or one that ends in a special name. */
+/** Whether a name cannot have a public owner: a single label, or a special-use name. */
 const isSpecial = (hostname: string): boolean =>
   !hostname.includes(".") || special_names.some((name) => hostname === name || hostname.endsWith(`.${name}`))
 
-/** Names for special use (RFC 6761 and its kin), those that collide with private networks, and Kubernetes' own. */
+/** Special-use names (RFC 6761 and similar), names that collide with private networks, and names of Kubernetes. */
 const special_names: ReadonlyArray<string> = [
   "localhost",
   "localdomain",
@@ -145,7 +144,7 @@ const special_names: ReadonlyArray<string> = [
   "ip6.arpa"
 ]
 
-/** The ports that the Fetch standard blocks, since what listens there may take a request for something else. */
+/** The ports that the Fetch standard blocks, because other protocols listen there. */
 const blocked_ports: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,

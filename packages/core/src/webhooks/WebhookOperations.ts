@@ -11,7 +11,7 @@ import * as Views from "./subscriptions/SubscriptionViews.ts"
 const authority: Operation.Authority = { callers: ["server"] satisfies ReadonlyArray<CallerKind> }
 const page = { limit: "integer", cursor: "string" } as const
 
-/** Makes a subscription (api.md, POST /v1/event-subscriptions). */
+/** Creates a subscription (api.md, POST /v1/event-subscriptions). */
 export const createEventSubscription = Operation.make({
   name: "create_event_subscription",
   summary: "Make an event subscription",
@@ -87,7 +87,7 @@ export const disableEventSubscription = Operation.make({
   run: (call, { id }) => Effect.flatMap(EventSubscriptions, (subscriptions) => subscriptions.disable(call, id))
 })
 
-/** Makes a new signing secret (api.md, POST /v1/event-subscriptions/{id}/rotate). */
+/** Rotates the signing secret (api.md, POST /v1/event-subscriptions/{id}/rotate). */
 export const rotateEventSubscriptionSecret = Operation.make({
   name: "rotate_event_subscription_secret",
   summary: "Rotate the signing secret",
@@ -155,7 +155,7 @@ export const getEventDelivery = Operation.make({
   run: (call, input) => Effect.flatMap(Deliveries, (deliveries) => deliveries.get(call, input))
 })
 
-/** Sends an event of the log again (api.md, POST /v1/event-subscriptions/{id}/replay). */
+/** Replays an event of the log (api.md, POST /v1/event-subscriptions/{id}/replay). */
 export const replayEventDelivery = Operation.make({
   name: "replay_event_delivery",
   summary: "Replay an event",

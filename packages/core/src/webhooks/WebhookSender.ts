@@ -1,76 +1,76 @@
 import { Context, Effect, Layer } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 
-/** How long an endpoint may take to confirm: connecting, its headers and its body together. */
+/** How long an endpoint may take to confirm: connection, headers and body together. */
 export const default_deadline_ms = 15_000
 
-/** A signed POST. */
+/** A signed POST to send. */
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as these very characters, in UTF-8. */
+  /** Sent exactly as it is, in UTF-8. */
   readonly body: string
-  /** 15 seconds where it is left out. */
+  /** 15 seconds by default. */
   readonly deadline_ms?: number
 }
 
-/** Why a POST got no whole answer. It goes to the host's log, never to a caller: a port scanner would thank for it. */
+/** Why a POST got no complete answer. For the host's log only: callers could use it to scan ports. */
 export type SendFailure =
-  /** The whole answer was not there by the deadline. */
+  /** The answer was not complete by the deadline. */
   | "timeout"
-  /** Every connection that this host may have was taken for too long: nothing was sent. */
+  /** No connection became free in time. Nothing was sent. */
   | "busy"
-  /** The URL, or an address that its host has, is not one that webhooks go to: nothing was sent. */
+  /** The URL, or an address of its host, is not allowed for webhooks. Nothing was sent. */
   | "refused_address"
-  /** The host has no address, or its name servers do not answer: nothing was sent. */
+  /** The host has no address, or its name servers do not answer. Nothing was sent. */
   | "dns_failed"
-  /** No connection could be made, or it broke off. */
+  /** The connection failed or broke off. */
   | "connection_failed"
-  /** The endpoint's certificate is not to be trusted, or it does not speak TLS: nothing was sent. */
+  /** The endpoint's certificate is not trusted, or it does not speak TLS. Nothing was sent. */
   | "tls_failed"
-  /** The headers of the answer are larger than 16 KiB, or what stands around headers and body is endless. */
+  /** The headers of the answer are larger than 16 KiB, or the rest around headers and body does not end. */
   | "too_large"
-  /** The answer is not HTTP, or not whole. */
+  /** The answer is not HTTP, or incomplete. */
   | "bad_response"
 
-/** All that is ever told of an endpoint's answer. */
+/** All that is kept of an endpoint's answer. */
 export interface SendOutcome {
-  /** The status that stood on the wire, redirects included, though the rest were missing; null where none came. */
+  /** The received status, also of a redirect or an incomplete answer; null if none was received. */
   readonly response_status_code: number | null
-  /** From when there was a connection for it. */
+  /** Counted from the moment at which a connection was available. */
   readonly duration_ms: number
-  /** Null where a whole answer came, whatever its status. */
+  /** Null if a complete answer came, whatever its status. */
   readonly failure: SendFailure | null
 }
 
-/** Whether an endpoint confirmed a delivery: any 2xx, read to its end. */
+/** Whether an endpoint confirmed a delivery: any 2xx whose body was read to the end. */
 export const isConfirmed = ({ response_status_code: status, failure }: SendOutcome): boolean =>
   failure === null && status !== null && status >= 200 && status < 300
 
-/** What a look-up of a URL's host came to. `refused` is said of a host without any address, too. */
+/** The result of looking up a URL's host. A host without any address is `refused` too. */
 export type LookUp = "public" | "refused" | "unavailable"
 
-/** Sends webhooks to where `WebhookAddress` lets them go. Neither of its ways ever fails. */
+/** Sends webhooks to the addresses that `WebhookAddress` allows. Its methods never fail. */
 export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Sends once, following no redirect, and ends by the request's deadline whatever the endpoint does; looking its host
-     * up and waiting for a connection come before, at most 5 seconds each. Where a kept connection turns out to be closed,
-     * it is sent again over a new one.
+     * Sends once, without following redirects, and ends by the request's deadline whatever the endpoint does. Before that,
+     * the look-up of the host and the wait for a connection may take up to 5 seconds each. If a kept connection turns out to
+     * be closed, the request is sent again on a new one.
      */
     readonly send: (request: WebhookRequest) => Effect.Effect<SendOutcome>
-    /** Looks up the host of a URL; `unavailable` is worth another try. */
+    /** Looks up the host of a URL. After `unavailable`, try again later. */
     readonly lookUp: (url: string) => Effect.Effect<LookUp>
   }
 >()("@quotewire/core/WebhookSender") {
-  /** Sends nothing anywhere, and takes no host for public: no subscription can be made on it. */
+  /** Sends nothing and refuses every host, so no subscription can be created. */
   static readonly layerOff: Layer.Layer<WebhookSender> = Layer.succeed(WebhookSender, {
     send: () => Effect.succeed({ response_status_code: null, duration_ms: 0, failure: "refused_address" }),
     lookUp: () => Effect.succeed("refused")
   })
 
-  /** The host's sender, whose defects can be logged: their messages, which could hold an endpoint's address, are taken out. */
+  /** The host's sender with defects that are safe to log: their messages are removed, as they may hold an endpoint's address. */
   static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
     WebhookSender,
     (sender) => ({

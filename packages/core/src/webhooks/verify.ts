@@ -2,7 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import { type Received, type Verification, verify } from "./Signature.ts"
 
-/** A delivery as it came; the clock is the runtime's where none is given. */
+/** A received delivery. By default the runtime's clock is used. */
 export interface ReceivedWebhook extends Omit<Received, "now_seconds"> {
   readonly now_seconds?: number
 }
@@ -10,10 +10,10 @@ export interface ReceivedWebhook extends Omit<Received, "now_seconds"> {
 const webCrypto = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
 /**
- * Checks a webhook's signature and timestamp, on any runtime that has Web Crypto.
+ * Verifies a webhook's signature and timestamp, on any runtime that has Web Crypto.
  *
- * It never rejects for what was received: whatever is wrong with it is the result's `reason`. Where `ok` is false,
- * answer 400 and do nothing else.
+ * It never rejects because of what was received: the result's `reason` says what is wrong. If `ok` is false, answer 400
+ * and do nothing else.
  */
 export const verifyWebhook = (received: ReceivedWebhook): Promise<Verification> => Effect.runPromise(check(received))
 

@@ -1,5 +1,5 @@
 /*
- * Calendar days as facts hold them, `YYYY-MM-DD`, and months, `YYYY-MM`. Such texts sort as the days do.
+ * Calendar days, `YYYY-MM-DD`, and months, `YYYY-MM`, as text. They sort chronologically.
  */
 
 const digits = (text: string, from: number, to: number): number => Number(text.slice(from, to))
@@ -13,14 +13,14 @@ const daysIn = (year: number, month: number): number => {
 
 const form = /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$/
 
-/** Whether a text is a day that the calendar has: 30 February is not one. */
+/** Whether text is a day that exists. 30 February does not. */
 export const isCalendarDate = (text: string): boolean =>
   form.test(text) && digits(text, 8, 10) <= daysIn(digits(text, 0, 4), digits(text, 5, 7))
 
 const write = (year: number, month: number, day: number): string =>
   `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`
 
-/** The day that lies a number of days, not negative, after a day. */
+/** The date a number of days later. `days` must not be negative. */
 export const addDays = (date: string, days: number): string => {
   let year = digits(date, 0, 4)
   let month = digits(date, 5, 7)
@@ -33,7 +33,7 @@ export const addDays = (date: string, days: number): string => {
   return write(year, month, day)
 }
 
-/** Completed years from a birthday to a day; negative where the birthday lies more than a year ahead. */
+/** Completed years from a birthday to a day; negative if the birthday is more than a year ahead. */
 export const ageInYears = (born: string, today: string): number => {
   const years = digits(today, 0, 4) - digits(born, 0, 4)
   return today.slice(5) < born.slice(5) ? years - 1 : years

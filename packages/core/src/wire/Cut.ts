@@ -18,7 +18,7 @@ export interface Cut {
   readonly all_known: boolean
 }
 
-/** Compiles what cuts the inputs of a schema. An input that is right, or has few wrong fields, stays as it is. */
+/** Compiles the cutter of a schema. An input with few or no wrong fields is not changed. */
 export const cutter = (schema: Schema.Top): ((input: unknown) => Cut) => {
   const cut = cutterOf(schema.ast)
   return (sent) => {
@@ -36,7 +36,7 @@ interface Count {
   all_known: boolean
 }
 
-/** Gives the value back, or a copy without what it has counted. */
+/** Returns the value, or a copy without the fields that it has counted. */
 type Cutter = (value: unknown, count: Count) => unknown
 
 const cutterOf = (ast: SchemaAST.AST): Cutter => {
@@ -116,11 +116,11 @@ const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
   }
 }
 
-/** How many items of a list are looked at (`max_items`): a longer list is wrong whatever they are. */
+/** The bound of a list (`max_items`). A longer list is wrong anyway, so items beyond the bound are not checked. */
 export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
   checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
 
-/** Keeps the items of a long list up to the hundredth wrong one; of a list with a bound one more than that. */
+/** Keeps the items of a long list up to the hundredth wrong one; of a bounded list, one more than the bound. */
 const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
   const isRight = judge(item)
   const cut = cutterOf(item)
@@ -141,7 +141,7 @@ const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }
 
-/** Whether a value is what a schema asks for: of plain values without the decoder, which takes many times as long. */
+/** Whether a value matches a schema. For plain values it avoids the decoder, which takes many times as long. */
 const judge = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   const literals = literalsOf(ast)
   if (literals !== null) return (value) => literals.has(value)

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** One wrong or missing field. The message never repeats the value that was refused. */
+/** One wrong or missing field. The message never repeats the refused value. */
 export const FieldError = Schema.Struct({
   path: Schema.String.annotate({
     description:
@@ -11,22 +11,22 @@ export const FieldError = Schema.Struct({
 }).annotate({ identifier: "FieldError" })
 export type FieldError = typeof FieldError.Type
 
-/** Wrong fields as they were found: some in full, and how many more there are. */
+/** Wrong fields: some in detail, and how many more there are. */
 export interface WrongFields {
   readonly found: ReadonlyArray<FieldError>
   readonly more: number
 }
 
-/** A refusal names at most so many fields, whatever was sent. */
+/** At most this many fields are listed in a refusal. */
 export const max_named = 100
 
-/** A longer path is cut: the names in it can be as long as a body. */
+/** Longer paths are cut, because the names in a path can be as long as a body. */
 const max_path = 256
 
-/** A refusal offers at most so many allowed values; fields after that are named without theirs. */
+/** At most this many allowed values are listed in a refusal. Further fields are listed without theirs. */
 const max_allowed_values = 1_000
 
-/** Collects wrong fields: the first hundred as they are, the others by their number. */
+/** Collects wrong fields: the first hundred in detail, the rest by number. */
 export const collector = () => {
   const found: Array<FieldError> = []
   let more = 0
@@ -39,7 +39,7 @@ export const collector = () => {
   }
 }
 
-/** Wrong fields of several places, in their order. */
+/** Joins wrong fields of several places, in order. */
 export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
   return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
@@ -48,7 +48,7 @@ export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<Fi
 /** How many fields are wrong. */
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
-/** The fields that a refusal lists: the first hundred, and a last entry without a path that counts the rest. */
+/** The fields that a refusal lists: the first hundred, and a last entry with an empty path that counts the rest. */
 export const listed = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
   const named = wrong.found.slice(0, max_named).map(({ path, message, allowed_values }): FieldError => {

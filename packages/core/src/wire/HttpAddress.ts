@@ -1,9 +1,9 @@
 import { Result } from "effect"
 
-/** Why a text is not taken for an address. */
+/** Why text is not a valid address. */
 export type Refusal = "scheme" | "credentials" | "malformed" | "query" | "fragment" | "path"
 
-/** What an address must be, for each way in which it can fail to be it: the end of a sentence that begins with its name. */
+/** The rule behind each refusal: the end of a sentence that begins with the setting's name. */
 export const rules: { readonly [R in Refusal]: string } = {
   scheme: "must be an absolute http or https address",
   credentials: "must not hold a user or a password",
@@ -14,13 +14,13 @@ export const rules: { readonly [R in Refusal]: string } = {
   path: "must not have a path"
 }
 
-/** Characters that a parser would drop or encode, and `'`, which ends a text in HTML, scripts and shells. */
+/** Characters that a parser would drop or encode, and `'`, which ends a string in HTML, scripts and shells. */
 const unsafe = /[\s\p{C}"'<>\\`{}|^]/u
 
 /**
- * Reads an absolute http or https address without credentials.
+ * Parses an absolute http or https address without credentials.
  *
- * The text must be an address as it stands: what a parser would have to mend, such as a line break, is refused.
+ * The text must be valid as it is. If a parser would have to repair it, such as by dropping a line break, it is refused.
  */
 export const read = (text: string): Result.Result<URL, Refusal> => {
   const [start, authority = ""] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? []
@@ -30,7 +30,7 @@ export const read = (text: string): Result.Result<URL, Refusal> => {
   return url === null || authority === "" ? Result.fail("malformed") : Result.succeed(url)
 }
 
-/** Reads an address to which paths can be appended, and gives it without slashes at its end. It may have a path. */
+/** Parses a base address, which may have a path, and removes trailing slashes. */
 export const readBase = (text: string): Result.Result<string, Refusal> =>
   Result.flatMap(read(text), ({ origin, pathname }) => {
     if (text.includes("#")) return Result.fail("fragment")
@@ -38,6 +38,6 @@ export const readBase = (text: string): Result.Result<string, Refusal> =>
     return Result.succeed(origin + pathname.replace(/\/+$/, ""))
   })
 
-/** Reads the origin of web pages, such as `https://app.example.com`. */
+/** Parses the origin of web pages, such as `https://app.example.com`. */
 export const readOrigin = (text: string): Result.Result<string, Refusal> =>
   Result.flatMap(readBase(text), (base) => (base === new URL(base).origin ? Result.succeed(base) : Result.fail("path")))

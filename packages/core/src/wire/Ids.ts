@@ -5,7 +5,7 @@ import { inBlocks } from "../concurrency/RandomPool.ts"
 /**
  * The prefix of each kind of identifier (api.md, Resources).
  *
- * Behind the prefix stand 26 lower-case characters in Crockford's base 32: 10 of time, 16 of chance.
+ * After the prefix come 26 lower-case characters of Crockford's base 32: 10 of time, 16 random.
  */
 export const prefixes = {
   application: "app",
@@ -22,7 +22,7 @@ export const prefixes = {
   workspace: "wks"
 } as const
 
-/** What the identifier of a test event begins with, in place of a prefix and its underscore (api.md, Test event). */
+/** The beginning of a test event's identifier, instead of a prefix and an underscore (api.md, Test event). */
 const test_event = "evt_test"
 
 const beginsWith = (start: string) =>
@@ -31,7 +31,7 @@ const beginsWith = (start: string) =>
   )
 const prefixed = (prefix: string) => beginsWith(`${prefix}_`)
 
-/** Identifier of one version line of an application, `app_…`. */
+/** Identifier of an application, `app_…`; all versions share it. */
 export const ApplicationId = prefixed(prefixes.application).pipe(Schema.brand("ApplicationId"))
 export type ApplicationId = typeof ApplicationId.Type
 /** Identifier of an event, `evt_…`. */
@@ -73,7 +73,7 @@ export type WorkspaceId = typeof WorkspaceId.Type
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-/** Writes the 26-character body of an identifier from its time in milliseconds and 16 random five-bit digits. */
+/** Encodes the 26-character body of an identifier, from its time in milliseconds and 16 random five-bit digits. */
 export const body = (millis: number, digits: Uint8Array): string => {
   const codes = new Array<number>(time_digits + digits.length)
   for (let i = time_digits - 1, rest = millis; i >= 0; i--, rest = Math.floor(rest / 32)) codes[i] = codeOf(rest % 32)
@@ -87,8 +87,8 @@ const codeOf = (digit: number): number => alphabet.charCodeAt(digit)
 /**
  * Makes identifiers.
  *
- * An identifier carries the host's real time, and those of one process are strictly increasing, so that a list in the
- * order of its identifiers is in the order of creation, also where a sandbox's clock has been moved.
+ * Identifiers contain the host's real time, and those of one process are strictly increasing. So sorting by id sorts by
+ * creation, also in a sandbox whose clock was moved.
  */
 export class Ids extends Context.Service<
   Ids,
@@ -108,7 +108,7 @@ export class Ids extends Context.Service<
     readonly workspace: () => WorkspaceId
   }
 >()("@quotewire/core/Ids") {
-  /** Identifiers from the host's clock and secure generator. */
+  /** Identifiers from the host's clock and its secure random generator. */
   static readonly layer: Layer.Layer<Ids, never, SecureRandom.SecureRandom> = Layer.effect(
     Ids,
     Effect.gen(function* () {
@@ -135,7 +135,7 @@ export class Ids extends Context.Service<
   )
 }
 
-// What has just been made has the right form: no need to check it again.
+// New identifiers are valid, so they are not checked again.
 const nominal = {
   application: Brand.nominal<ApplicationId>(),
   event: Brand.nominal<EventId>(),
@@ -154,7 +154,7 @@ const nominal = {
 
 const digits_each = 16
 
-/** Counts upwards within a millisecond, as ULIDs do. */
+/** Counts up within a millisecond, as ULIDs do. */
 const bodies = (now: () => number, draw: (bytes: number) => Uint8Array) => {
   const digits = new Uint8Array(digits_each)
   let last = -1

@@ -3,27 +3,27 @@ import { type ApiError, invalidInput } from "./ApiError.ts"
 import { boundOf, cutter } from "./Cut.ts"
 import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
 
-/** Objects and lists in an input may be nested this deep; a deeper one is refused before anything walks it. */
+/** The deepest nesting of objects and lists in an input. Deeper inputs are refused before they are walked. */
 export const max_depth = 32
 
-/** One thing that is wrong with an input. */
+/** One problem of an input. */
 export interface Finding {
   readonly error: FieldError
-  /** Whether a required field is absent, rather than one that is there refused. */
+  /** Whether a required field is missing. Otherwise the field is wrong. */
   readonly missing: boolean
 }
 
-/** What is wrong with an input: some in full, and how many more wrong fields there are. */
+/** The problems of an input: some in detail, and how many more there are. */
 export interface Findings {
   readonly found: ReadonlyArray<Finding>
   readonly more: number
 }
 
 /**
- * Compiles a schema into the decoder of an input.
+ * Compiles a schema into a decoder for inputs.
  *
- * Every wrong field is found, each at its path, and no message repeats a value. Unknown fields are wrong. An input with
- * more than a hundred texts that no storage can hold, or one that is nested too deep, is not read for anything else.
+ * Every wrong field is reported at its path, and no message repeats a value. Unknown fields are wrong. If an input has
+ * more than a hundred texts that no storage can hold, or is nested too deep, only that is reported.
  */
 export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Result.Result<A, WrongFields>) => {
   const check = checker(schema)
@@ -31,7 +31,7 @@ export const decoder = <A>(schema: Schema.Decoder<A>): ((input: unknown) => Resu
     Result.mapError(check(input), ({ found, more }) => ({ found: found.map(({ error }) => error), more }))
 }
 
-/** The same as `decoder`, with the refusal that names what is wrong. */
+/** Like `decoder`, but fails with the refusal. */
 export const reader = <A>(
   schema: Schema.Decoder<A>
 ): ((input: unknown) => Result.Result<A, ApiError<"invalid_input">>) => {
@@ -40,16 +40,16 @@ export const reader = <A>(
 }
 
 /**
- * The same as `decoder`, which also tells missing fields from wrong ones; paths start at `root`.
+ * Like `decoder`, but tells missing fields from wrong ones. Paths start at `root`.
  *
- * A field that is undefined counts as absent, as it would in JSON. Where a whole object is missing, the fields that it
- * requires are found.
+ * An undefined field counts as missing, as in JSON. If a whole object is missing, its required fields are
+ * reported.
  */
 export const checker = <A>(
   schema: Schema.Decoder<A>,
   root: ReadonlyArray<string> = []
 ): ((input: unknown) => Result.Result<A, Findings>) => {
-  // A decoder that drops unknown fields, and stops at the first issue, takes a fifth of the time.
+  // Optimistic: dropping unknown fields and stopping at the first issue takes a fifth of the time.
   const decodeQuickly = Schema.decodeUnknownResult(schema)
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const cut = cutter(schema)
@@ -75,7 +75,7 @@ export const checker = <A>(
 
 const wrong = (error: FieldError): Finding => ({ error, missing: false })
 
-/** Finds what is wrong with a value, each field at its path; no message repeats a value. Unknown fields may be there. */
+/** Compiles a schema into a function that finds the wrong fields of a value. Unknown fields are allowed. */
 export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => ReadonlyArray<FieldError>) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
   return (value) => {
@@ -86,17 +86,17 @@ export const findings = (schema: Schema.Decoder<unknown>): ((value: unknown) => 
   }
 }
 
-/** The input of an operation that has none: every field is unknown. */
+/** The input of an operation without input: every field is unknown. */
 export const Nothing = Schema.Record(Schema.String, Schema.Never)
 
-/** Whether a text has more characters than that: as JSON Schema counts them, which is not by the units of UTF-16. */
+/** Whether text has more than `max` characters, counted as in JSON Schema, not in UTF-16 units. */
 export const isLonger = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max)
 
 const isShorter = (text: string, min: number): boolean =>
   text.length < min || (text.length < 2 * min && [...text].length < min)
 
-/** Text of at most so many characters, and of at least so many. */
+/** Text with a maximum and a minimum length. */
 export const textUpTo = (max: number, min = 0) => {
   const bounds = min === 0 ? { maxLength: max } : { minLength: min, maxLength: max }
   return Schema.String.check(
@@ -108,7 +108,7 @@ export const textUpTo = (max: number, min = 0) => {
   )
 }
 
-/** A whole number from a minimum on, up to a maximum where there is one. */
+/** A whole number with a minimum, and optionally a maximum. */
 export const wholeNumber = (minimum: number, maximum: number | null = null) =>
   maximum === null
     ? Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum, { expected: `a whole number of at least ${minimum}` }))
@@ -116,10 +116,10 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
         Schema.isBetween({ minimum, maximum }, { expected: `a whole number from ${minimum} to ${maximum}` })
       )
 
-/** Joins a path as `field_errors` shows it: dots and zero-based numbers. */
+/** A path in the form of `field_errors`: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
-/** One finding for each field: what is not a number breaks every bound of the number, too. */
+/** Keeps the first finding of each field: what is not a number also breaks every bound of the number. */
 const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
   return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
@@ -129,7 +129,7 @@ const nothingWrong = together([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** A place in an input: its path, its schema where that is known, and what is there. */
+/** A place in an input: its path, its schema if known, and its value. */
 interface Place {
   readonly path: ReadonlyArray<PropertyKey>
   readonly ast: SchemaAST.AST | undefined
@@ -146,7 +146,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       return issues.flatMap((inner) => findingsOf(inner, here))
     }
     case "AnyOf": {
-      // Only one alternative has the shape of the value: what is wrong is inside it, such as in an object that may be null.
+      // If only one alternative has the shape of the value, such as an object that may be null, the problem is inside it.
       const [inner, ...others] = issue.issues
       return inner?._tag === "Composite" && others.length === 0 ? findingsOf(inner, place) : wrongWhole(issue, place)
     }
@@ -154,7 +154,7 @@ const findingsOf = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Findi
       const { expected, message } = issue.filter.annotations ?? {}
       if (message !== undefined) return wrongAt(place, message)
       if (expected !== undefined) return wrongAt(place, `Must be ${expected}.`)
-      // A rule over several fields says itself what is wrong, and where.
+      // A rule over several fields reports its own messages and paths.
       const said = issue.issue._tag === "Composite" ? issue.issue.issues : [issue.issue]
       return said.flatMap((inner) => findingsOf(inner, place))
     }
@@ -175,7 +175,7 @@ const wrongAt = (
   wrong({ path: pathOf(path), message, ...(allowed_values.length > 0 && { allowed_values }) })
 ]
 
-/** What is wrong with a value as a whole. */
+/** The finding for a value as a whole. */
 const wrongWhole = (issue: SchemaIssue.Issue, place: Place): ReadonlyArray<Finding> => {
   const ast = "ast" in issue ? issue.ast : undefined
   if (ast?._tag === "Never") return wrongAt(place, "This field is not known.")
@@ -202,7 +202,7 @@ const memberOf = ({ path, ast, value }: Place, name: PropertyKey): Place => ({
   value: Predicate.hasProperty(value, name) ? value[name] : undefined
 })
 
-/** Items beyond the bound of a list (`max_items`) are not looked at. */
+/** Whether an issue is within the bound of a list (`max_items`). Items beyond it are not checked. */
 const isWithin = (list: SchemaAST.AST) => {
   const bound = boundOf(list)
   return (issue: SchemaIssue.Issue): boolean =>
@@ -210,8 +210,8 @@ const isWithin = (list: SchemaAST.AST) => {
 }
 
 /**
- * The checks that only look at which members there are (`reads_keys`) also hold where a member is wrong: a decoder
- * passes all checks over then.
+ * Checks that only look at the names of members (`reads_keys`). They hold even if a member is wrong, but a decoder then
+ * skips all checks.
  */
 const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
   issues.some(({ _tag }) => _tag === "Filter")
@@ -222,7 +222,7 @@ const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place)
         return issue === undefined ? [] : [new SchemaIssue.Filter(check, issue)]
       })
 
-/** What is missing where nothing is: what an empty object or list would lack, or else the field itself. */
+/** The findings for a missing value: those of an empty object or list, otherwise one for the field itself. */
 const missingAt = (place: Place, said: Schema.Annotations.Annotations): ReadonlyArray<Finding> => {
   const { ast, path } = place
   const empty = ast?._tag === "Objects" ? {} : ast?._tag === "Arrays" ? [] : null
@@ -249,15 +249,15 @@ const kinds: { readonly [tag: string]: string } = {
   String: "text"
 }
 
-/** What a value of the wrong type should have been: the narrowest that its schema says. */
+/** The narrowest description in the schema of what a value should have been. */
 const expectedBy = ({ ast }: SchemaIssue.InvalidType): string => {
-  // The bounds of a list say nothing about what it is.
+  // The bounds of a list do not describe its type.
   if (ast._tag === "Arrays") return kinds.Arrays ?? "valid"
   const narrowest = ast.checks?.at(-1)?.annotations?.expected
   return typeof narrowest === "string" ? narrowest : (kinds[ast._tag] ?? "valid")
 }
 
-/** What may stand in a field that is a choice, as text; nothing where it is none. */
+/** The allowed values of a field, as text; empty if the field is not a choice. */
 const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   if (ast?._tag === "Literal") return [String(ast.literal)]
   if (ast?._tag === "Null") return ["null"]
@@ -267,7 +267,7 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   return choices.every((some) => some.length > 0) ? choices.flat() : []
 }
 
-/** Whether there is nothing for `unstorable` to find. */
+/** Whether `unstorable` has nothing to find. */
 const isStorable = (value: unknown, depth: number): boolean => {
   if (typeof value === "string") return isSafe(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"

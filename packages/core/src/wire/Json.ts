@@ -4,16 +4,16 @@ import { mapChanged } from "./mapChanged.ts"
 declare const type: unique symbol
 
 /**
- * The encoded form of a value: its JSON text, and at compile time the type that the text decodes to.
+ * Encoded JSON text, with the type that it decodes to.
  *
- * A quote version and an event never change, so they are encoded once, stored as text and answered with that text.
+ * Quote versions and events never change, so they are encoded once, stored as text and served as that text.
  */
 export interface Json<out A> {
   readonly text: string
   readonly [type]?: A
 }
 
-/** Any value that JSON can hold. */
+/** Any JSON value. */
 export type JsonValue =
   | string
   | number
@@ -25,14 +25,14 @@ export type JsonValue =
 /** Encodes a value. */
 export const encode = <A>(value: A): Json<A> => ({ text: JSON.stringify(value) })
 
-/** Takes text that is known to be the encoded form of an `A`, such as what storage gives back. */
+/** Wraps text that is known to be the encoded form of an `A`, such as a stored body. */
 export const fromText = <A>(text: string): Json<A> => ({ text })
 
-/** Decodes text that this library has encoded itself; text from outside goes through a `Schema` instead. */
+/** Decodes text that this library has encoded. Text from outside must be decoded with a `Schema` instead. */
 export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
 
 /**
- * Encodes an object whose members are encoded already, without decoding them.
+ * Encodes an object from members that are encoded already, without decoding them.
  *
  * @example
  * Json.object<{ quote_request: QuoteRequest }>({ quote_request: stored })
@@ -43,26 +43,26 @@ export const object = <A extends object>(members: { readonly [K in keyof A]: Jso
     .join(",")}}`
 })
 
-/** Adds members to an object that is encoded already. */
+/** Adds members to an encoded object. */
 export const extend = <A extends object, B extends object>(json: Json<A>, members: B): Json<A & B> => {
   const added = JSON.stringify(members).slice(1)
   return { text: added === "}" ? json.text : `${json.text.slice(0, -1)},${added}` }
 }
 
-/** The same text with null in the place of every member of this name. */
+/** The same text with null for every member with this name, at any depth. */
 export const withNull = <A>(json: Json<A>, name: string): Json<A> => ({
   text: JSON.stringify(JSON.parse(json.text), (key, value) => (key === name ? null : value))
 })
 
-/** Encodes a list whose items are encoded already. */
+/** Encodes a list of encoded items. */
 export const array = <A>(items: ReadonlyArray<Json<A>>): Json<ReadonlyArray<A>> => ({
   text: `[${items.map((item) => item.text).join(",")}]`
 })
 
 /**
- * The canonical text of a value: members in the order of their names, no blanks.
+ * The canonical text of a value: members sorted by name, no blanks.
  *
- * Two inputs that mean the same have the same canonical text, whatever order their members came in.
+ * Inputs that differ only in the order of members have the same canonical text.
  */
 export const canonical = (value: unknown): string => JSON.stringify(inOrder(value)) ?? "null"
 
@@ -71,7 +71,7 @@ const inOrder = (value: unknown): unknown => {
   if (!Predicate.isObject(value)) return value
   const ordered: { [name: string]: unknown } = {}
   for (const name of Object.keys(value).sort()) {
-    // Assigned to, this name would set the prototype, and be lost.
+    // Assigning to this name would set the prototype instead of a member.
     if (name === "__proto__") Object.defineProperty(ordered, name, { value: inOrder(value[name]), enumerable: true })
     else ordered[name] = inOrder(value[name])
   }

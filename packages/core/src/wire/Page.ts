@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { wholeNumber } from "./Input.ts"
 
-/** How many items a page holds (api.md, Limits). */
+/** The input fields of every paged list (api.md, Limits). */
 export const pageFields = {
   limit: Schema.optionalKey(wholeNumber(1, 100)).annotateKey({
     description: "Items on a page, 1 to 100; 10 by default"
@@ -9,5 +9,5 @@ export const pageFields = {
   cursor: Schema.optionalKey(Schema.String).annotateKey({ description: "The next_cursor of the page before" })
 }
 
-/** The page size where none is asked for. */
+/** The default page size. */
 export const default_limit = 10

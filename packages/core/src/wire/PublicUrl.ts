@@ -2,16 +2,16 @@ import { Context, Effect, Layer, Result } from "effect"
 import * as HttpAddress from "./HttpAddress.ts"
 
 /**
- * Tells the address under which callers reach the host, without a slash at its end: what stands in front of `/go/…`.
+ * The address at which callers reach the host, without a trailing slash: the base of `/go/…` links.
  *
- * A host may know its port only when it listens: who writes a link waits for this, since links stay as they are written.
- * Provide it with `layer`, which checks the address.
+ * It is an effect, because a host may know its port only when it listens, and links are stored with this address. Provide it
+ * with `layer`, which checks the address.
  */
 export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/core/PublicUrl", {
   defaultValue: () => Effect.succeed("http://127.0.0.1:8787")
 })
 
-/** Provides an address that is known from the start; it fails with the rule that the address breaks. */
+/** Provides a known address. Fails with the rule that the address breaks. */
 export const layer = (address: string): Layer.Layer<never, Error> =>
   Layer.effect(
     PublicUrl,

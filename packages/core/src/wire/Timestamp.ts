@@ -1,9 +1,9 @@
 import { DateTime, Option, Schema } from "effect"
 import { isCalendarDate } from "./CalendarDate.ts"
 
-/** A moment on the wire: RFC 3339 in UTC (api.md, Resources). */
+/** A timestamp on the wire: RFC 3339 in UTC (api.md, Resources). */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
-/** A moment on the wire: RFC 3339 in UTC. */
+/** A timestamp on the wire: RFC 3339 in UTC. */
 export type Timestamp = typeof Timestamp.Type
 
 /** Writes milliseconds since 1970 as a wire timestamp. */
@@ -11,7 +11,7 @@ export const fromMillis = (millis: number): Timestamp => new Date(millis).toISOS
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-/** A moment as callers send it: with its offset, and no other form of date that the runtime happens to read. */
+/** A timestamp that callers send: RFC 3339 with an offset. Other formats that the runtime could parse are refused. */
 export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).check(
   Schema.makeFilter(
     (text) => rfc3339.test(text) && isCalendarDate(text.slice(0, 10)) && Option.isSome(DateTime.make(text)),
@@ -22,7 +22,7 @@ export const OffsetDateTime = Schema.String.annotate({ format: "date-time" }).ch
 /** Reads a wire timestamp that has the right form, as milliseconds since 1970. */
 export const toMillis = (timestamp: Timestamp): number => Date.parse(timestamp)
 
-/** A second, a minute, an hour and a day in milliseconds. */
+// Durations in milliseconds.
 export const second_ms = 1_000
 export const minute_ms = 60 * second_ms
 export const hour_ms = 60 * minute_ms

@@ -162,9 +162,9 @@ const another = Effect.gen(function* () {
 
 const webhooks = endpoints().layer
 
-describe("who may do what", () => {
+describe("authority", () => {
   story(
-    "the table names every operation",
+    "has a table with every operation",
     Effect.sync(() =>
       assert.sameMembers(
         [...everyone, ...inWorkspace, ...byHandle, ...serverOnly, ...sandboxOnly],
@@ -174,7 +174,7 @@ describe("who may do what", () => {
   )
 
   story(
-    "a server key of the sandbox may do everything",
+    "lets a sandbox server key do everything",
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* rowOf({}, yield* another),
@@ -185,7 +185,7 @@ describe("who may do what", () => {
   )
 
   story(
-    "a server key of the live environment may do everything but control a sandbox",
+    "lets a live server key do everything except controlling a sandbox",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       const row = yield* rowOf(live, yield* subscribed(live))
@@ -200,7 +200,7 @@ describe("who may do what", () => {
   for (const as of ["widget", "platform"] as const) {
     for (const environment of ["sandbox", "live"] as const) {
       story(
-        `a ${as} key (${environment}) may start and read what it has a handle for; another's request is not there`,
+        `lets a ${as} key (${environment}) start, and read with its handles; another's request is not found`,
         Effect.gen(function* () {
           assert.deepStrictEqual(
             yield* rowOf({ as, environment }, yield* another),
@@ -217,7 +217,7 @@ describe("who may do what", () => {
   }
 
   story(
-    "a caller without a key may read and start, and never cancel",
+    "lets a caller without a key start and read, but never cancel",
     keyless(
       Effect.gen(function* () {
         assert.deepStrictEqual(
@@ -233,7 +233,7 @@ describe("who may do what", () => {
   )
 
   story(
-    "a caller without a key is refused where nobody has let such callers in",
+    "refuses callers without a key if the host does not admit them",
     Effect.gen(function* () {
       assert.deepStrictEqual(
         yield* rowOf(noKey, nothing),
@@ -244,7 +244,7 @@ describe("who may do what", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     story(
-      `a server key of another organization (${environment}) finds nothing of this one's`,
+      `hides everything from a server key of another organization (${environment})`,
       Effect.gen(function* () {
         const options = { key: (yield* stranger)[environment] }
         const row = yield* rowOf(options, yield* another)
@@ -268,7 +268,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
     story(
-      `${as}: opens its request, its quotes and its cancellation, and no other`,
+      `${as}: opens its request, the quotes and the cancellation of that request, and no other`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
         const second = yield* start({}, { as })
@@ -295,7 +295,7 @@ describe("a read handle", () => {
   }
 
   story(
-    "is the same at a repeat of the start, and lives for a day of workspace time",
+    "is the same in a repeat of the start, and valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
       const input = { request_key: "once" }
@@ -315,7 +315,7 @@ describe("a read handle", () => {
   )
 
   story(
-    "also opens a request for a caller without a key",
+    "opens a request for a caller without a key",
     keyless(
       Effect.gen(function* () {
         const { call } = yield* World
@@ -328,7 +328,7 @@ describe("a read handle", () => {
   )
 
   story(
-    "is in no answer but that of its start, and of no use in another workspace",
+    "is only in the answer of its start, and not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
       const started = yield* start({}, { as })
@@ -352,7 +352,7 @@ describe("a read handle", () => {
 
 describe("another workspace", () => {
   story(
-    "is as if it were not there: not even with its ids and cursors",
+    "is invisible, even with its ids and cursors",
     Effect.gen(function* () {
       const { sandbox, live } = yield* stranger
       const { id, quote } = yield* another
@@ -376,7 +376,7 @@ describe("another workspace", () => {
   )
 
   story(
-    "has its own clock, scenario and keys of repeats",
+    "has its own clock, scenario and idempotency keys",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
       const input = startOf()

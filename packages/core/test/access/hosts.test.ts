@@ -12,7 +12,7 @@ const start: Cost = { start: 1 }
 const reconciled = TestClock.adjust(1_000)
 
 describe("hosts on one storage", () => {
-  it.effect("share one count: sixty starts on one, and the other refuses, at once and with the same words", () =>
+  it.effect("share one count: after sixty starts on one, the other refuses at once with the same message", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -28,7 +28,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("learn of each other's calls within a second, also of keys that they have seen before", () =>
+  it.effect("learn about each other's calls within a second, also for keys that they know", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -44,7 +44,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("hold an organization and an address to one count as well", () =>
+  it.effect("share the counts of an organization and of an address", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -64,28 +64,30 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("ask storage once in a while and not at each call, however many calls and keys there are", () =>
-    Effect.gen(function* () {
-      const { state, service } = yield* shared
-      const a = yield* host(service)
-      for (const digit of [1, 2, 3]) {
-        for (let i = 0; i < 200; i++) yield* a.spend({ read: 1 }, caller(digit))
-      }
-      // One question for each key when it is met, and nothing else before time passes.
-      assert.strictEqual(state.told.length, 3)
-      yield* reconciled
-      assert.strictEqual(state.told.length, 4)
-      // Each call is told once, for its key and for the organization.
-      assert.strictEqual(
-        state.told.flat().reduce((sum, { added }) => sum + added, 0),
-        2 * 600
-      )
-      yield* TestClock.adjust(60_000)
-      assert.strictEqual(state.told.length, 4)
-    })
+  it.effect(
+    "read counts from storage once in a while and not for each call, however many calls and keys there are",
+    () =>
+      Effect.gen(function* () {
+        const { state, service } = yield* shared
+        const a = yield* host(service)
+        for (const digit of [1, 2, 3]) {
+          for (let i = 0; i < 200; i++) yield* a.spend({ read: 1 }, caller(digit))
+        }
+        // One question for each key when it is met, and nothing else before time passes.
+        assert.strictEqual(state.told.length, 3)
+        yield* reconciled
+        assert.strictEqual(state.told.length, 4)
+        // Each call is told once, for its key and for the organization.
+        assert.strictEqual(
+          state.told.flat().reduce((sum, { added }) => sum + added, 0),
+          2 * 600
+        )
+        yield* TestClock.adjust(60_000)
+        assert.strictEqual(state.told.length, 4)
+      })
   )
 
-  it.effect("go on by themselves while storage is away, and tell it later", () =>
+  it.effect("decide alone while storage is unavailable, and send their counts later", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const [a, b] = [yield* host(service), yield* host(service)]
@@ -100,7 +102,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("decide by what they know where storage takes too long", () =>
+  it.effect("decide with what they know if storage takes too long", () =>
     Effect.gen(function* () {
       const { state, service } = yield* shared
       const a = yield* host(service)
@@ -119,7 +121,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("tell what is left when they stop, and begin where the others are", () =>
+  it.effect("send the remaining counts when they stop, and begin with the counts of the others", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const a = yield* host(service)
@@ -130,7 +132,7 @@ describe("hosts on one storage", () => {
     })
   )
 
-  it.effect("whose clocks differ by half a minute admit no more than twice a minute's calls, and lose no count", () =>
+  it.effect("admit at most twice a minute's calls if their clocks differ by half a minute, and lose no count", () =>
     Effect.gen(function* () {
       const { service } = yield* shared
       const [a, fast] = [yield* host(service), yield* host(service, { ahead_ms: 30_000 })]

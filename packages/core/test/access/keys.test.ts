@@ -12,7 +12,7 @@ const bytes = (seed: number) => Uint8Array.from({ length: random_bytes }, (_, i)
 let lookups = 0
 
 describe("an API key", () => {
-  it("says its environment and kind, then 32 characters of secret and 6 of checksum", () => {
+  it("contains its environment and kind, then 32 secret and 6 checksum characters", () => {
     for (const environment of ["sandbox", "live"] as const) {
       for (const kind of ["server", "widget", "platform"] as const) {
         const key = write(environment, kind, bytes(1))
@@ -22,7 +22,7 @@ describe("an API key", () => {
     }
   })
 
-  it("has the CRC-32 of what stands in front of it as its checksum", () => {
+  it("ends with the CRC-32 of the text before it", () => {
     const key = write("sandbox", "server", new Uint8Array(random_bytes))
     assert.strictEqual(key.slice(0, -6), `sandbox_server_${"0".repeat(32)}`)
     // Of another implementation (zlib's crc32 of the same text), in base 62 with digits, capitals, small letters.
@@ -35,7 +35,7 @@ describe("an API key", () => {
     assert.strictEqual(key.slice(-6), written)
   })
 
-  it("is not well formed with any one character mistyped, left out or doubled, or two neighbours swapped", () => {
+  it("is malformed if any one character is mistyped, missing or doubled, or two neighbours are swapped", () => {
     const key = write("live", "platform", bytes(3))
     for (let i = 0; i < key.length; i++) {
       const typo = key.charAt(i) === "x" ? "y" : "x"
@@ -47,7 +47,7 @@ describe("an API key", () => {
     }
   })
 
-  it("is made of unbiased characters, and never of too few", () => {
+  it("has unbiased characters, and is never made of too few random bytes", () => {
     assert.throws(() => write("live", "server", new Uint8Array(random_bytes).fill(255)), RangeError)
     const counts = new Map<string, number>()
     for (let seed = 0; seed < 256; seed++) {
@@ -58,7 +58,7 @@ describe("an API key", () => {
   })
 
   story(
-    "that is mistyped is refused without a look-up, and one that nobody has made after one",
+    "is refused without a look-up if mistyped, and after one if unknown",
     Effect.gen(function* () {
       const { keys } = yield* World
       lookups = 0
@@ -82,7 +82,7 @@ describe("an API key", () => {
   )
 
   story(
-    "works from its making on, and again when what was remembered of it is old",
+    "works as soon as it is created, and after its cache entry has expired",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -100,7 +100,7 @@ describe("an API key", () => {
   )
 
   story(
-    "cannot be made for an organization that does not exist",
+    "cannot be created for an unknown organization",
     Effect.gen(function* () {
       const access = yield* Access
       const organization_id = OrganizationId.make(`org_${"0".repeat(26)}`)

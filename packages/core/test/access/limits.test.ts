@@ -34,7 +34,7 @@ const exhaust = <A, R>(call: Effect.Effect<A, ApiError, R>, at_most = 10_000) =>
   })
 
 describe("the limits of a host", () => {
-  it("are those of the contract, but for what a setting changes", () => {
+  it("are those of the contract, except those that a setting changes", () => {
     const setting = {
       keys: { live: { start: { per_minute: 600, per_day: null } }, sandbox: { read: { per_day: 7 } } },
       keyless: { start: { per_minute: 1 } },
@@ -74,7 +74,7 @@ describe("the limits of a host", () => {
 
 describe("the allowance", () => {
   story(
-    "of a key: 60 starts, 600 reads and 120 other calls a minute, counted apart",
+    "allows a key 60 starts, 600 reads and 120 other calls a minute, counted separately",
     Effect.gen(function* () {
       yield* pass(1_500)
       const starts = yield* exhaust(Effect.suspend(() => start({}, live)))
@@ -103,7 +103,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "of an organization is five times a key's, and one key's calls count against it",
+    "allows an organization five times as much as a key, and counts the calls of all its keys",
     Effect.gen(function* () {
       const passed: Array<number> = []
       for (const as of ["server", "platform", "widget"] as const) {
@@ -120,7 +120,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "of a sandbox ends for the day, too: then the next minute does not help, and Retry-After says so",
+    "limits a sandbox per day too: then Retry-After is the time until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
       yield* pass(60_000)
@@ -139,7 +139,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "names the day where both the day and the minute are full",
+    "names the day if both the minute and the day are used up",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
       assert.strictEqual(refused.retry_after_seconds, 12 * 3_600)
@@ -149,7 +149,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "runs in real time: neither an advance nor a reset gives any back",
+    "uses real time: neither an advance nor a reset gives any back",
     Effect.gen(function* () {
       yield* exhaust(Effect.suspend(() => start()))
       yield* advance(86_400 * 2)
@@ -161,7 +161,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "is not spent by a call that is refused for it, and not asked of a key without authority",
+    "is not spent by a call that is refused for it, or that has no authority",
     Effect.gen(function* () {
       for (let i = 0; i < 700; i++) {
         assert.strictEqual((yield* refusal(list({}, { ...live, as: "widget" })))._tag, "forbidden")
@@ -175,7 +175,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "of reads is taken by what an operation costs: a read of health or of one delivery takes two, a replay too",
+    "is spent by the cost of an operation: a read of health or of one delivery costs two, a replay too",
     Effect.gen(function* () {
       const { call } = yield* World
       const unknown = { id: "sub_x", event_id: "evt_x" }
@@ -204,7 +204,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "is taken by a repeat as by the first call",
+    "is spent by a repeat like by the first call",
     Effect.gen(function* () {
       const again = { ...live, idempotency_key: "again" }
       const { call } = yield* World
@@ -215,7 +215,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "of an address whose keys are refused: 60 a minute, whatever the key, and keys known as good go on from there",
+    "counts refused keys per address, 60 a minute for all keys together, and still admits known good keys",
     Effect.gen(function* () {
       yield* list()
       const wrong = exhaust(Effect.catchTag(list({}, { key: "wrong" }), "authentication_failed", () => Effect.void))
@@ -237,7 +237,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "without a key is the address's: 10 starts and 120 reads a minute",
+    "counts callers without a key per address: 10 starts and 120 reads a minute",
     Effect.gen(function* () {
       const here = { key: null, address: "192.0.2.1" }
       const startOne = Effect.suspend(() => {

@@ -33,7 +33,7 @@ const step = fc.record({
 
 describe("Retry-After", () => {
   it.effect(
-    "is true, whatever the limits, the costs and the time: the call is refused a second before, and then passes",
+    "is exact, whatever the limits, the costs and the time: a second before it the call is refused, then it passes",
     () =>
       Effect.gen(function* () {
         let refusals = 0

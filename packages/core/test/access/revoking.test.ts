@@ -23,7 +23,7 @@ const reads = { reached: Deferred.makeUnsafe<void>(), go: Deferred.makeUnsafe<vo
 
 describe("the keys of an organization", () => {
   story(
-    "are listed oldest first, with what is known of them and never the key",
+    "are listed oldest first, with their metadata and never the key",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization, keys } = yield* World
@@ -47,7 +47,7 @@ describe("the keys of an organization", () => {
   )
 
   story(
-    "are its own, however many it has; one that does not exist has none",
+    "are listed completely, however many there are; an unknown organization is not found",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -63,9 +63,9 @@ describe("the keys of an organization", () => {
   )
 })
 
-describe("a key that is revoked", () => {
+describe("a revoked key", () => {
   story(
-    "is refused here at once, and by other hosts within a second; the other keys go on",
+    "is refused here at once, and on other hosts within a second; other keys still work",
     Effect.gen(function* () {
       const access = yield* Access
       const elsewhere = yield* otherHost
@@ -81,7 +81,7 @@ describe("a key that is revoked", () => {
   )
 
   story(
-    "says when, and keeps that time where it is revoked again",
+    "keeps the time of its revocation if it is revoked again",
     Effect.gen(function* () {
       const access = yield* Access
       const { organization } = yield* World
@@ -101,7 +101,7 @@ describe("a key that is revoked", () => {
   )
 
   story(
-    "is not remembered by a call that was looking it up meanwhile",
+    "is not cached by a call that looked it up meanwhile",
     Effect.gen(function* () {
       const access = yield* Access
       const { key, key_id } = yield* newKey

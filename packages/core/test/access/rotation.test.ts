@@ -31,7 +31,7 @@ const sealWith = (settings: Layer.Layer<SealKeys>) =>
   Seal.layer.pipe(Layer.provide(settings), Layer.provide(NodeCrypto.layer))
 
 describe("a seal", () => {
-  it.effect("opens what it has sealed for the same purpose, and nothing that was altered", () =>
+  it.effect("opens what it sealed for the same purpose, and nothing that was altered", () =>
     Effect.gen(function* () {
       const seal = yield* Seal
       const sealed = yield* seal.seal("facts", "Ada Lovelace")
@@ -49,7 +49,7 @@ describe("a seal", () => {
     }).pipe(Effect.provide(sealWith(keys(newKey))))
   )
 
-  it.effect("opens and compares what an older key has made while that key is in the settings", () =>
+  it.effect("opens and compares what an older key made, while that key is in the settings", () =>
     Effect.gen(function* () {
       const before = yield* Effect.provide(
         Effect.gen(function* () {
@@ -117,7 +117,7 @@ const call = <Output, R>(
   }).pipe(Effect.map((reply) => Json.decode(reply.json)))
 
 describe("a rotation of the seal keys", () => {
-  it.effect("breaks neither keys, handles, repeats, cursors nor links; a dropped key is as if it had never been", () =>
+  it.effect("keeps keys, handles, repeats, cursors and links valid; a removed key is as if it had never existed", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -174,7 +174,7 @@ describe("a rotation of the seal keys", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("frees the key of a call that was refused under a key that is gone", () =>
+  it.effect("frees the idempotency key of a call that was refused under a removed seal key", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -202,7 +202,7 @@ describe("a rotation of the seal keys", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("signs webhooks with the secrets of before, and sends nothing unsigned where their key is gone", () =>
+  it.effect("signs webhooks with the earlier secrets, and sends nothing unsigned if their seal key is gone", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
@@ -234,11 +234,11 @@ describe("a rotation of the seal keys", () => {
   )
 })
 
-describe("a service with other seal keys than its storage's", () => {
+describe("a service whose seal keys do not fit its storage", () => {
   const starting = (storage: Storage["Service"], settings: Layer.Layer<SealKeys>) =>
     Effect.provide(Effect.void, service(storage, settings))
 
-  it.effect("does not start, and leaves everything as it was", () =>
+  it.effect("does not start, and changes nothing", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       yield* starting(storage, keys(oldKey))
@@ -253,7 +253,7 @@ describe("a service with other seal keys than its storage's", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("starts at the same time as others with the same keys; of those with different keys one starts", () =>
+  it.effect("starts together with others that have the same keys; of hosts with different keys only one starts", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const settings = [keys(oldKey), keys(newKey), keys(oldKey), keys(newKey)]
@@ -265,7 +265,7 @@ describe("a service with other seal keys than its storage's", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("is not ready once it has met what it cannot open, logs what that is, and ends no request", () =>
+  it.effect("is not ready once it has found something that it cannot open, logs that, and ends no request", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage

@@ -43,9 +43,9 @@ const inWorld = <A, E>(texts: Array<string>, body: Effect.Effect<A, E, World | S
     Effect.provide(body, World.layer(recording(texts), { cryptography: NodeCrypto.layer }))
   )
 
-describe("what is stored", () => {
+describe("stored data", () => {
   const texts: Array<string> = []
-  it.effect("holds no key, no handle, no receipt and nothing of a person that could be read", () =>
+  it.effect("holds no readable key, handle, receipt or fact about a person", () =>
     inWorld(
       texts,
       Effect.gen(function* () {
@@ -60,7 +60,7 @@ describe("what is stored", () => {
     )
   )
 
-  it.effect("opens to the same quotes, with what they cover called by its name", () =>
+  it.effect("can be opened to the same quotes, with readable covers", () =>
     inWorld(
       [],
       Effect.gen(function* () {

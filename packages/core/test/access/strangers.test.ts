@@ -25,7 +25,7 @@ let lookUps = 0
 
 describe("the allowance", () => {
   story(
-    "of an address whose keys are refused spares storage: over it, no key is looked up, whatever is asked for",
+    "of refused keys spares storage: an address over it is refused without a look-up, whatever it calls",
     Effect.gen(function* () {
       let guesses = 0
       const guess = () => ({
@@ -67,7 +67,7 @@ describe("the allowance", () => {
   )
 
   story(
-    "of a key is taken by requests that fit no operation too, and the log tells which were refused for it",
+    "of a key is also spent by requests that match no operation, and the log shows which were refused for it",
     Effect.gen(function* () {
       const { keys, call } = yield* World
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }

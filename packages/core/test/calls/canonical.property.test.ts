@@ -14,7 +14,7 @@ const reversed = (value: unknown): unknown => {
 }
 
 describe("the canonical text of a value", () => {
-  it("is the same for every order of members, and holds every one of them", () => {
+  it("is the same for every order of members, and contains all of them", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = Json.canonical(value)
@@ -24,7 +24,7 @@ describe("the canonical text of a value", () => {
     )
   })
 
-  it("has the members of few and of many in the order of their names", () => {
+  it("sorts few and many members by name", () => {
     for (const count of [0, 1, 2, 15, 16, 17, 200]) {
       const names = Array.from({ length: count }, (_, i) => `n${String((i * 7) % 211).padStart(3, "0")}`)
       const value = Object.fromEntries(names.map((name) => [name, 1]))
@@ -32,7 +32,7 @@ describe("the canonical text of a value", () => {
     }
   })
 
-  it("tells a member from its absence, whatever its name", () => {
+  it("tells a present member from a missing one, whatever its name", () => {
     const sent: unknown = JSON.parse('{"b":1,"__proto__":{"a":2},"constructor":3}')
     assert.strictEqual(Json.canonical(sent), '{"__proto__":{"a":2},"b":1,"constructor":3}')
   })

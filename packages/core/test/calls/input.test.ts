@@ -26,19 +26,19 @@ const nested = (levels: number, wrap: (inner: unknown) => unknown) => {
 }
 
 describe("an input", () => {
-  it("is given as it was sent where it is right", () => {
+  it("is returned unchanged if it is valid", () => {
     const input = { name: "n", count: 5, color: "red", parts: [{ size: 1 }], anything: { a: [null] } } as const
     assert.deepStrictEqual(Result.getOrThrow(read(input)), input)
   })
 
-  it("has every wrong field named at its path, with dots and numbers from zero", () => {
+  it("reports every wrong field at its path, with dots and zero-based numbers", () => {
     assert.sameMembers(
       [...pathsOf({ count: 9, color: "blue", parts: [{ size: 1 }, { size: "x" }, {}], surprise: 1 })],
       ["name", "count", "color", "parts.1.size", "parts.2.size", "surprise"]
     )
   })
 
-  it("has an unknown field refused without allowed values, and a choice with them", () => {
+  it("reports an unknown field without allowed values, and a wrong choice with them", () => {
     const [color] = errorsOf({ name: "n", color: "blue" })
     assert.deepStrictEqual(color?.allowed_values, ["red", "green"])
     const [surprise] = errorsOf({ name: "n", surprise: 1 })
@@ -46,7 +46,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({}), [{ path: "name", message: "This field is required." }])
   })
 
-  it("has the choice named where one is missing", () => {
+  it("reports the allowed values of a missing choice", () => {
     const chosen = reader(Schema.Struct({ color: Schema.Literals(["red", "green"]), size: Schema.Int }))
     const result = chosen({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -55,7 +55,7 @@ describe("an input", () => {
     ])
   })
 
-  it("has the fields of a missing object named, and the choices of a boolean", () => {
+  it("reports the fields of a missing object, and the allowed values of a boolean", () => {
     const nested = reader(Schema.Struct({ place: Schema.Struct({ name: Schema.String, open: Schema.Boolean }) }))
     const result = nested({})
     assert.deepStrictEqual(Result.isFailure(result) && result.failure.field_errors, [
@@ -64,7 +64,7 @@ describe("an input", () => {
     ])
   })
 
-  it("has a field that is undefined taken as absent", () => {
+  it("treats an undefined field as missing", () => {
     assert.deepStrictEqual(
       Result.getOrThrow(read({ name: "n", count: undefined, parts: [{ size: 1, x: undefined }] })),
       {
@@ -75,7 +75,7 @@ describe("an input", () => {
     assert.deepStrictEqual(errorsOf({ name: undefined }), [{ path: "name", message: "This field is required." }])
   })
 
-  it("says of a number what it should be, whether it is too large, broken or text", () => {
+  it("says what a number must be, whether it is too large, broken or text", () => {
     const counted = reader(Schema.Struct({ count: wholeNumber(1, 5) }))
     const messageOf = (count: unknown) => {
       const result = counted({ count })
@@ -87,7 +87,7 @@ describe("an input", () => {
     assert.deepStrictEqual(messageOf(1.5), ["Must be an integer."])
   })
 
-  it("has its wrong fields named beside those whose text no storage can hold", () => {
+  it("reports wrong fields together with texts that no storage can hold", () => {
     assert.sameMembers([...pathsOf({ name: "n\0", count: 9, surprise: 1 })], ["name", "count", "surprise"])
   })
 
@@ -103,7 +103,7 @@ describe("an input", () => {
     for (const input of [null, undefined, 1, "text", [], true]) assert.isNotEmpty(errorsOf(input))
   })
 
-  it("holds no BigInt, which JSON does not have", () => {
+  it("must not hold a BigInt, which JSON does not have", () => {
     const errors = errorsOf({ name: "n", count: 1n, anything: { deep: [1, 2n] } })
     assert.deepStrictEqual(
       errors.map(({ path, message }) => [path, message]),
@@ -114,7 +114,7 @@ describe("an input", () => {
     )
   })
 
-  it("holds no NUL and no unpaired surrogate, in any text or name", () => {
+  it("must not hold NUL or an unpaired surrogate, in any text or name", () => {
     for (const bad of ["\0", "a\0b", "\ud800", "\udc00 first", "end \ud83d"]) {
       assert.deepStrictEqual(pathsOf({ name: bad }), ["name"])
       assert.deepStrictEqual(pathsOf({ name: "n", anything: { deep: [1, { er: bad }] } }), ["anything.deep.1.er"])
@@ -123,7 +123,7 @@ describe("an input", () => {
     assert.isTrue(Result.isSuccess(read({ name: "\u{1F600} ü", anything: { "\u{1F600}": "\u{10FFFF}" } })))
   })
 
-  it("is nested no deeper than 32 levels, and a deeper one is refused without being walked", () => {
+  it("must not be nested deeper than 32 levels, and a deeper one is refused without walking it", () => {
     for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ a: inner })]) {
       assert.isTrue(Result.isSuccess(read({ name: "n", anything: nested(max_depth - 1, wrap) })))
       assert.lengthOf(errorsOf({ name: "n", anything: nested(max_depth, wrap) }), 1)
@@ -131,7 +131,7 @@ describe("an input", () => {
     }
   })
 
-  it("has the first hundred wrong fields named, and the rest counted, wherever they are", () => {
+  it("reports the first hundred wrong fields and counts the rest, wherever they are", () => {
     const many = Object.fromEntries(Array.from({ length: 4_012 }, (_, i) => [`surprise_${i}`, i]))
     const items = (item: unknown) => Array.from({ length: 4_012 }, () => item)
     const full: ReadonlyArray<readonly [string, object]> = [
@@ -150,13 +150,13 @@ describe("an input", () => {
     }
   })
 
-  it("has exactly a hundred wrong fields named without a count", () => {
+  it("reports exactly a hundred wrong fields without a count", () => {
     const errors = errorsOf({ name: "n", words: Array.from({ length: 100 }, () => "W") })
     assert.lengthOf(errors, 100)
     assert.strictEqual(errors.at(-1)?.path, "words.99")
   })
 
-  it("has each item looked at a fixed number of times, however many are wrong", () => {
+  it("is checked in linear time, however many items are wrong", () => {
     let looks = 0
     const Word = Schema.String.check(
       Schema.makeFilter((text: string) => {
@@ -241,7 +241,7 @@ describe("an input", () => {
     )
   })
 
-  it("may have the names of the object prototype as fields, and they are unknown ones", () => {
+  it("treats names of the object prototype as unknown fields", () => {
     assert.deepStrictEqual(pathsOf(JSON.parse('{"name":"n","__proto__":1}')), ["__proto__"])
     assert.deepStrictEqual(pathsOf({ name: "n", constructor: 1, toString: 1 }), ["constructor", "toString"])
   })

@@ -78,7 +78,7 @@ describe("the request log", () => {
   )
 
   story(
-    "tells of a call when it came, how long it took, whose it was and what it named; a single read leaves the agent out",
+    "says when a call came, how long it took, whose it was and what it was about; a single read leaves out the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(read(id, { via: agentVia }, { wait_seconds: 7 }))
@@ -109,7 +109,7 @@ describe("the request log", () => {
   )
 
   story(
-    "names a start by its new request, a quote with its request, and nothing that has not the form of an identifier",
+    "names a start's new request, and a quote's request, and nothing that does not have the form of an id",
     Effect.gen(function* () {
       const { id } = yield* start()
       yield* advance(60)
@@ -137,7 +137,7 @@ describe("the request log", () => {
   )
 
   story(
-    "has no entry of a caller without a valid key, since it would belong to nobody",
+    "has no entry for callers without a valid key",
     keyless(
       Effect.gen(function* () {
         yield* refusal(list({}, { key: "sandbox_server_wrong" }))
@@ -149,7 +149,7 @@ describe("the request log", () => {
   )
 
   story(
-    "of a call that an agent makes says the answer's status and the envelope's code",
+    "logs an agent's call with the HTTP status and the error code of the envelope",
     Effect.gen(function* () {
       yield* refusal(read("qreq_x", { via: agentVia }))
       yield* pass(second)
@@ -158,7 +158,7 @@ describe("the request log", () => {
   )
 
   story(
-    "holds a request that reached no operation, if its key is valid",
+    "holds a request that matched no operation, if its key is valid",
     Effect.gen(function* () {
       const { keys } = yield* World
       const missed = (id: string, key: string | null) =>
@@ -181,7 +181,7 @@ describe("the request log", () => {
   )
 
   story(
-    "keeps 200 characters of what a program says of itself, and none that a storage cannot hold",
+    "keeps at most 200 characters of a program's description, without characters that a storage cannot hold",
     Effect.gen(function* () {
       const via = {
         ...agentVia,
@@ -200,7 +200,7 @@ describe("the request log", () => {
   )
 
   story(
-    "holds no secret that a program puts into what it says of itself",
+    "removes secrets from a program's description of itself",
     Effect.gen(function* () {
       const via = {
         ...agentVia,
@@ -219,7 +219,7 @@ describe("the request log", () => {
   )
 
   story(
-    "is in real time, and stays where a sandbox is reset or its clock is moved by years",
+    "uses real time, and survives a reset of the sandbox and jumps of its clock",
     Effect.gen(function* () {
       yield* list()
       yield* advance(365 * day)
@@ -238,7 +238,7 @@ describe("the request log", () => {
   )
 
   story(
-    "forgets a call after 30 days of real time",
+    "erases a call after 30 days of real time",
     Effect.gen(function* () {
       yield* list()
       yield* pass(30 * day * second)
@@ -281,7 +281,7 @@ describe("the list of the request log", () => {
   )
 
   story(
-    "names a filter that is wrong",
+    "reports a wrong filter",
     Effect.gen(function* () {
       const wrong = { status: 99, error_code: "gone", since: "2026-11-20T12:00:00", limit: 101, until: "x" }
       assert.sameMembers(pathsOf(yield* refusal(requests(wrong))).slice(), Object.keys(wrong))
@@ -289,7 +289,7 @@ describe("the list of the request log", () => {
   )
 
   story(
-    "has every call on exactly one page, also while it logs its own reads",
+    "returns every call on exactly one page, although it logs its own reads",
     Effect.gen(function* () {
       for (let i = 0; i < 25; i++) yield* list()
       yield* pass(second)
@@ -305,7 +305,7 @@ describe("the list of the request log", () => {
   )
 
   story(
-    "takes a cursor only with the filters it was given with, and from nobody else",
+    "accepts a cursor only with the same filters and the same caller",
     Effect.gen(function* () {
       yield* some
       const first = yield* requests({ limit: 1, status: 404 })
@@ -327,7 +327,7 @@ describe("the list of the request log", () => {
   )
 
   story(
-    "shows an organization the calls of all its keys in one environment, and of no other",
+    "shows an organization the calls of all its keys in one environment, and no others",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
       yield* refusal(list({}, { as: "widget" }))

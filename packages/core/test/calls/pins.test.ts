@@ -63,7 +63,7 @@ const broken = Effect.fail(ApiError.make("invalid_json"))
 
 describe("the pin of a workspace", () => {
   story(
-    "is the current revision, stored by the first request without the header, and stays when a newer one comes",
+    "is the current revision, stored by the first request without the header, and stays when a newer one is released",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
       assert.strictEqual(yield* stored(), older)
@@ -74,7 +74,7 @@ describe("the pin of a workspace", () => {
   )
 
   story(
-    "is left alone by a request that names a revision, and by one that always takes the newest",
+    "is not stored by a request that names a revision, or that always uses the newest",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
       assert.strictEqual(yield* next(ask({ revision: "current" })), `ok ${newer}`)
@@ -95,7 +95,7 @@ describe("the pin of a workspace", () => {
   ]
   for (const [what, asking, told] of failing) {
     story(
-      `is stored by a first request that fails with ${what}, which is told in it`,
+      `is stored by a first request that fails with ${what}, whose refusal uses it`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), told)
         assert.strictEqual(yield* stored(), newer)
@@ -123,7 +123,7 @@ describe("the pin of a workspace", () => {
   ]
   for (const [what, asking, told] of early) {
     story(
-      `is not stored by a refusal with ${what}, which is told in the current revision`,
+      `is not stored by a refusal with ${what}, which uses the current revision`,
       Effect.gen(function* () {
         assert.strictEqual(yield* ask(asking), told)
         assert.isNull(yield* stored())
@@ -142,7 +142,7 @@ describe("the pin of a workspace", () => {
   )
 
   story(
-    "is one, however many first requests come at once to hosts that serve other revisions",
+    "is one, however many first requests reach hosts with different revisions at once",
     Effect.gen(function* () {
       const asked = yield* Effect.all(
         Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ask() : next(ask()))),
@@ -153,7 +153,7 @@ describe("the pin of a workspace", () => {
   )
 
   story(
-    "of the live environment is that of the sandbox",
+    "of live is that of the sandbox",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* next(ask({ environment: "live" })), `ok ${older}`)
@@ -162,7 +162,7 @@ describe("the pin of a workspace", () => {
   )
 
   story(
-    "of the live environment is the current revision where the sandbox has none, and does not follow it later",
+    "of live is the current revision if the sandbox has none, and does not follow it later",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
       assert.strictEqual(yield* next(ask()), `ok ${newer}`)
@@ -171,7 +171,7 @@ describe("the pin of a workspace", () => {
   )
 
   story(
-    "that has outlived its revision is served the oldest one that is left",
+    "whose revision is gone is served with the oldest one that is left",
     Effect.gen(function* () {
       yield* ask()
       assert.strictEqual(yield* release([{ date: newer, differences: [] }])(ask()), `ok ${newer}`)
@@ -191,7 +191,7 @@ describe("while storage fails", () => {
   })
 
   story(
-    "a pin that cannot be read refuses with 503, told in the current revision, and one that cannot be stored is none yet",
+    "refuses with 503 in the current revision if the pin cannot be read, and pins nothing if it cannot be stored",
     Effect.gen(function* () {
       outage.reads = true
       assert.strictEqual(yield* ask(), "service_unavailable null")
@@ -216,7 +216,7 @@ describe("the first webhook event", () => {
   const named = { revision: older }
 
   story(
-    "stores the pin where no request did, and so does the first test event",
+    "stores the pin if no request did, and so does the first test event",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
       yield* start({}, named)

@@ -19,7 +19,7 @@ const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
 
 describe("a call", () => {
   story(
-    "is checked in one order: caller, revision, authority, input",
+    "is checked in this order: caller, revision, authority, input",
     Effect.gen(function* () {
       const wrong = { revision: "2020-01-01", as: "widget" } as const
       assert.strictEqual((yield* refusal(list({ limit: 0 }, { ...wrong, key: "x" })))._tag, "authentication_failed")
@@ -30,7 +30,7 @@ describe("a call", () => {
   )
 
   story(
-    "with a good key is noted when it has ended, refused or not; one with a bad key belongs to nobody",
+    "is logged with a valid key, refused or not; a call with an invalid key belongs to nobody",
     Effect.gen(function* () {
       const notes = yield* noting(
         Effect.all([
@@ -58,7 +58,7 @@ describe("a call", () => {
   )
 
   story(
-    "is noted with the time that it took, and not at all where its caller hung up",
+    "is logged with its duration, and not at all if its caller hung up",
     Effect.gen(function* () {
       const { id } = yield* start()
       const noted = yield* Effect.forkChild(noting(read(id, {}, { wait_seconds: 7 })))
@@ -79,7 +79,7 @@ describe("a call", () => {
   let broken = false
   const logged: Array<string> = []
   story(
-    "that meets a defect is answered as internal_error with nothing internal, and logged with its request id",
+    "is answered as internal_error without details on a defect, which is logged with the request id",
     Effect.gen(function* () {
       broken = true
       const error = yield* refusal(list())
@@ -117,7 +117,7 @@ describe("a call", () => {
         down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
     )
   story(
-    "is refused with service_unavailable while storage cannot be reached, and work goes on where it stood",
+    "is refused with service_unavailable while storage is unavailable, and work continues where it stopped",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -153,7 +153,7 @@ describe("a call", () => {
   let slow = false
   let selections = 0
   story(
-    "that runs for long is still running to its repeats, however long it takes, and runs once",
+    "is still running for its repeats, however long it takes, and runs once",
     Effect.gen(function* () {
       const once = { idempotency_key: "long" }
       // The workspace has been called before, and has its pin.
@@ -186,7 +186,7 @@ describe("a call", () => {
 
   let dies = false
   story(
-    "whose host dies while it runs may be made again after half a minute, and no sooner",
+    "can be repeated half a minute after its host has died, and not before",
     Effect.gen(function* () {
       const once = { idempotency_key: "once" }
       // The workspace has been called before, and has its pin.

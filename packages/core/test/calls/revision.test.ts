@@ -27,11 +27,11 @@ const of = (date: string) => three.find((one) => one.date === date) ?? assert.fa
 const quote = Json.encode({ id: "qt_1", evidence: { label: "x" }, price: null })
 
 describe("the revision that a header names", () => {
-  it("is the served one of this date", () => {
+  it("is the served one with this date", () => {
     for (const { date } of three) assert.deepStrictEqual(Revision.named(three, date), Result.succeed(of(date)))
   })
 
-  it("is refused with the served ones, newest first, where it is empty, repeated or not served", () => {
+  it("is refused if it is empty, repeated or not served, listing the served ones, newest first", () => {
     for (const wrong of ["", "2020-01-01", `${older}, ${older}`, ` ${older}`, "2026-9-26", "latest"]) {
       const chosen = Revision.named(three, wrong)
       const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
@@ -44,7 +44,7 @@ describe("the revision that a header names", () => {
 })
 
 describe("a pin", () => {
-  it("is served its own revision; else the oldest that is not older, and the newest where all are", () => {
+  it("is served its own revision, otherwise the oldest that is not older, otherwise the newest", () => {
     const served = (pin: string) => Revision.nearest(three, pin).date
     assert.deepStrictEqual([newer, older, oldest].map(served), [newer, older, oldest])
     assert.deepStrictEqual(["2025-12-31", "2026-05-05", "2026-12-31", "2027-06-01"].map(served), [
@@ -57,23 +57,23 @@ describe("a pin", () => {
 })
 
 describe("an answer", () => {
-  it("of the newest revision is the text that it was", () => {
+  it("of the newest revision is the same text", () => {
     const odd = Json.fromText<unknown>('{ "evidence" : 1.0 }')
     assert.strictEqual(Revision.answer(of(newer), "get_quote", odd), odd.text)
     assert.strictEqual(Revision.event(of(newer), odd), odd)
   })
 
-  it("of an older one has its own fields, in their places; one still older goes on from there", () => {
+  it("of an older one has that revision's fields, in place; a still older one builds on it", () => {
     const told = (date: string) => Revision.answer(of(date), "get_quote", quote)
     assert.strictEqual(told(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
     assert.strictEqual(told(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
   })
 
-  it("of an operation that is alike in both is left alone", () => {
+  it("of an operation without differences is not changed", () => {
     assert.strictEqual(Revision.answer(of(older), "get_sandbox", quote), quote.text)
   })
 
-  it("that holds events has each in the form in which a webhook carries it", () => {
+  it("with events has each event in the form of its webhook", () => {
     const event = Json.encode({ id: "evt_1", line: "pet" })
     const carried = Revision.event(of(oldest), event).text
     assert.strictEqual(carried, '{"id":"evt_1","branch":"pet"}')
@@ -93,13 +93,13 @@ describe("an answer", () => {
 describe("an input", () => {
   const upgraded = (date: string, input: unknown) => Revision.input(of(date), "start_quote_request", input)
 
-  it("comes into the newest form, from whichever revision", () => {
+  it("is upgraded to the newest form from any revision", () => {
     assert.deepStrictEqual(upgraded(newer, { consent_receipt_id: "r" }), { consent_receipt_id: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "r" }), { consent_receipt_id: "r" })
     assert.deepStrictEqual(upgraded(oldest, { sheet: "r" }), { consent_receipt_id: "r" })
   })
 
-  it("does not know in an older revision what is known in a newer one only", () => {
+  it("of an older revision does not know fields that are only in a newer one", () => {
     assert.deepStrictEqual(upgraded(older, { consent_receipt_id: "r" }), { paper: "r" })
     assert.deepStrictEqual(upgraded(older, { paper: "p", consent_receipt_id: "r" }), {
       consent_receipt_id: "p",
@@ -107,13 +107,13 @@ describe("an input", () => {
     })
   })
 
-  it("that is no object is left for the schema to refuse", () => {
+  it("that is not an object is left for the schema to refuse", () => {
     for (const odd of [null, 7, "x", [1]]) assert.deepStrictEqual(upgraded(older, odd), odd)
   })
 })
 
 describe("a refusal", () => {
-  it("names fields as the caller's revision spells them, and the revision", () => {
+  it("names fields as in the caller's revision, and names the revision", () => {
     const refused = ApiError.invalidInput([
       { path: "consent_receipt_id", message: "This field is required." },
       { path: "application.line", message: "This field is not known." }

@@ -51,7 +51,7 @@ const names = (fields: object): ReadonlyArray<string> => Object.keys(fields)
 
 describe("a call in an older revision", () => {
   story(
-    "takes its own input, and answers with its own fields; everything else is the same",
+    "takes its own input and answers with its own fields; everything else is the same",
     Effect.gen(function* () {
       const started = yield* start(inOlder, olderStart())
       assert.strictEqual(started.revision, older)
@@ -71,7 +71,7 @@ describe("a call in an older revision", () => {
   )
 
   story(
-    "is the pinned one where it names none, and the newest where the host says so",
+    "uses the pinned revision if it names none, and the newest if the host says so",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
       yield* start(inNewer, startOf())
@@ -85,7 +85,7 @@ describe("a call in an older revision", () => {
   )
 
   story(
-    "does not know the fields of the newer one, and names wrong fields as it spells them",
+    "does not know the fields of the newer one, and reports wrong fields with its own names",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
         Effect.map(Effect.flip(start(revision, body)), (error) =>
@@ -100,7 +100,7 @@ describe("a call in an older revision", () => {
   )
 
   story(
-    "reads in the capabilities which revision it reads",
+    "finds its revision in the capabilities",
     Effect.gen(function* () {
       const read = (revision: AskedRevision) => ask(operations.getCapabilities, revision, { body: { line: "pet" } })
       assert.strictEqual((yield* read(inOlder)).body.capabilities.revision, older)
@@ -112,7 +112,7 @@ describe("a call in an older revision", () => {
 
 describe("a repeat", () => {
   story(
-    "with the same request_key and the same input gives the same request, told in the revision of the repeat",
+    "with the same request_key and input returns the same request, in the revision of the repeat",
     Effect.gen(function* () {
       const input = olderStart()
       const first = yield* start(inOlder, input)
@@ -126,7 +126,7 @@ describe("a repeat", () => {
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
   tale(
-    "with the same Idempotency-Key gives the first answer, told in the revision of the repeat, without its secret",
+    "with the same Idempotency-Key returns the first answer, in the revision of the repeat, without its secret",
     () =>
       Effect.gen(function* () {
         const create = (revision: AskedRevision) => ask(Webhooks.createEventSubscription, revision, subscribing)
@@ -151,7 +151,7 @@ describe("a repeat after the release of a newer revision", () => {
   const after = release(two)
 
   story(
-    "is given the first answer as it was given first, whichever revision it names",
+    "returns the first answer unchanged, whatever revision it names",
     Effect.gen(function* () {
       const body = { scenario: "zero_quotes" }
       const select = (revision: AskedRevision) =>
@@ -164,7 +164,7 @@ describe("a repeat after the release of a newer revision", () => {
   )
 
   story(
-    "with the same request_key gives the same request",
+    "with the same request_key returns the same request",
     Effect.gen(function* () {
       const input = olderStart()
       const started = yield* release([olderRevision])(start(inOlder, input))
@@ -187,7 +187,7 @@ describe("webhook bodies", () => {
   })
 
   tale(
-    "are told in the pin, whatever revision calls name, test events and replays too",
+    "are in the pinned revision, whatever revision calls name, also for tests and replays",
     ({ sent }) =>
       Effect.gen(function* () {
         yield* pinned

@@ -25,7 +25,7 @@ const settled = pass(0)
 describe("a call's log entry", () => {
   const sizes: Array<number> = []
   story(
-    "is written with the others of its workspace, as soon as 500 wait, and at most 500 in a change",
+    "is written with others of its workspace, as soon as 500 wait, at most 500 in a change",
     Effect.gen(function* () {
       for (let i = 0; i < 499; i++) yield* list()
       yield* settled
@@ -52,7 +52,7 @@ describe("a call's log entry", () => {
 
   const slow = Latch.makeUnsafe()
   story(
-    "makes no call wait: while one cannot be written, calls are answered and noted",
+    "delays no call: while one cannot be written, calls are answered and noted",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
         yield* list()
@@ -74,7 +74,7 @@ describe("a call's log entry", () => {
 
   let down = false
   story(
-    "waits while storage cannot be reached, and is written when it can",
+    "waits while storage is unavailable, and is written later",
     Effect.gen(function* () {
       down = true
       yield* list()
@@ -97,7 +97,7 @@ describe("a call's log entry", () => {
 
   let forgetful = true
   story(
-    "is there once, also where storage took it and could not say so",
+    "is written once, even if the outcome of a commit is unknown",
     Effect.gen(function* () {
       yield* list()
       yield* pass(600)
@@ -119,7 +119,7 @@ describe("a call's log entry", () => {
 
   let broken = true
   story(
-    "that storage does not take is dropped, and does not hold up the next ones",
+    "is dropped if storage refuses it, and does not block the next ones",
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
@@ -159,7 +159,7 @@ describe("a call's log entry", () => {
     })
   )
 
-  it.effect("is not made where the log is turned off: its operations are not there, and no host lists them", () =>
+  it.effect("is not made if the log is off: its operations are not found, and no host lists them", () =>
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
@@ -182,7 +182,7 @@ describe("a call's log entry", () => {
 })
 
 describe("calls that wait to be written", () => {
-  it("have so much room; then the oldest go, and are counted", () => {
+  it("are bounded; beyond that the oldest are dropped and counted", () => {
     const held = new HeldCalls<string>(20)
     for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)
@@ -194,7 +194,7 @@ describe("calls that wait to be written", () => {
     )
   })
 
-  it("keep their order and their bound when they are given back", () => {
+  it("keep their order and their bound when they are put back", () => {
     const held = new HeldCalls<string>(3)
     held.add("1")
     held.add("2")

@@ -82,7 +82,7 @@ describe("an embedded service on a storage that stays", () => {
 })
 
 describe("an embedded service", () => {
-  it.live("starts at once, and looks for due work before anybody calls", () =>
+  it.live("starts at once, and looks for due work before the first call", () =>
     Effect.gen(function* () {
       const looked = yield* Deferred.make<void>()
       const storage = around(({ claim }) => ({
@@ -94,7 +94,7 @@ describe("an embedded service", () => {
     })
   )
 
-  it.live("goes by the clock that its storage brings along", () =>
+  it.live("uses the clock of its storage", () =>
     Effect.gen(function* () {
       const clock = yield* TestClock.make()
       const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
@@ -103,7 +103,7 @@ describe("an embedded service", () => {
     })
   )
 
-  it.live("that cannot start says why to whoever asks, and troubles nobody else", () =>
+  it.live("reports a failed start to its callers, and causes no unhandled rejection", () =>
     Effect.gen(function* () {
       const troubled: Array<unknown> = []
       const note = (error: unknown) => troubled.push(error)
@@ -138,7 +138,7 @@ describe("the public URL", () => {
     })
   )
 
-  it.live("stands in front of links without a slash of its own", () =>
+  it.live("is the base of links, without a double slash", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded({ public_url: "https://quotes.example.com/insurance/" }))
       const { id } = yield* Effect.promise(() => client.start_quote_request(startOf({ line: "renters" })))
@@ -153,7 +153,7 @@ describe("the public URL", () => {
 })
 
 describe("a call", () => {
-  it.live("is made with what it was given, though the program goes on with the same objects", () =>
+  it.live("uses its input as it was, even if the program changes the objects meanwhile", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = { ...startOf(), request_key: "" }
@@ -164,7 +164,7 @@ describe("a call", () => {
     })
   )
 
-  it.live("with what nobody can copy is refused like every other wrong input", () =>
+  it.live("with an input that cannot be copied is refused like any wrong input", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input = startOf({ line: "renters", application: { dwelling: () => "a house" } })
@@ -205,7 +205,7 @@ describe("the limits", () => {
     })
   )
 
-  it.live("of tests stay by default, since they protect whoever receives them", () =>
+  it.live("of tests are on by default, to protect receivers", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* still({ webhooks: receiving }))
       const test = (id: string, name: string) =>
@@ -231,7 +231,7 @@ const receiving = Layer.succeed(WebhookSender, {
 })
 
 describe("a rejection", () => {
-  it.live("is an error of its own, with name and code, and the stack of its call", () =>
+  it.live("is a new error, with name and code, and the stack of its call", () =>
     Effect.gen(function* () {
       const client = (yield* embedded()).client("no key")
       const read = async () => await client.get_capabilities({ line: "renters" })
@@ -244,7 +244,7 @@ describe("a rejection", () => {
     })
   )
 
-  it.live("of a call that was aborted is the reason that the signal has", () =>
+  it.live("of an aborted call is the signal's reason", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const reason = new Error("No longer wanted.")
@@ -253,7 +253,7 @@ describe("a rejection", () => {
     })
   )
 
-  it.live("of what manages keys is an ApiError, too, also while storage is away", () =>
+  it.live("of key management is an ApiError, also while storage is unavailable", () =>
     Effect.gen(function* () {
       const away = Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 }))
       const quotewire = yield* embedded({ storage: around(() => ({ commit: () => away })) })
@@ -265,7 +265,7 @@ describe("a rejection", () => {
 })
 
 describe("the types of a client", () => {
-  it.live("can be named by the method, and read as resources", () =>
+  it.live("can be named by operation, and read as resources", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
       const input: InputOf<"start_quote_request"> = startOf()
@@ -283,7 +283,7 @@ describe("the types of a client", () => {
 })
 
 describe("closing", () => {
-  it.live("ends the waits with what there is, and refuses what comes later", () =>
+  it.live("returns pending long polls with the current state, and refuses later calls", () =>
     Effect.gen(function* () {
       const quotewire = yield* embedded({ work: false })
       const client = yield* clientOf(quotewire)
@@ -298,7 +298,7 @@ describe("closing", () => {
     })
   )
 
-  it.live("breaks off what does not end within the grace, and says so", () =>
+  it.live("interrupts what does not end within the grace period, and says so", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const webhooks = Layer.effect(

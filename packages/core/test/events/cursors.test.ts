@@ -29,7 +29,7 @@ const alterations = (text: string): ReadonlyArray<string> =>
 
 describe("the list of quote requests", () => {
   story(
-    "is newest first, ten on a page, and every request is on exactly one page",
+    "is newest first, ten on a page, and has every request on exactly one page",
     Effect.gen(function* () {
       const started: Array<string> = []
       for (let i = 0; i < 25; i++) started.unshift((yield* start()).id)
@@ -42,7 +42,7 @@ describe("the list of quote requests", () => {
   )
 
   story(
-    "keeps its place while new requests come",
+    "keeps its position while new requests come",
     Effect.gen(function* () {
       const older = [yield* start(), yield* start(), yield* start()].map(({ id }) => id).toReversed()
       const { next_cursor, quote_requests } = yield* list({ limit: 1 })
@@ -102,7 +102,7 @@ describe("the list of quote requests", () => {
   }
 
   story(
-    "refuses a limit outside 1 to 100, a status and a line that do not exist, with the allowed ones",
+    "refuses a limit outside 1 to 100 and unknown statuses and lines, with the allowed ones",
     Effect.gen(function* () {
       for (const limit of [0, 101, 1.5]) assert.deepStrictEqual(pathsOf(yield* refusal(list({ limit }))), ["limit"])
       const error = yield* refusal(list({ status: "queued", line: "boat" }))
@@ -113,7 +113,7 @@ describe("the list of quote requests", () => {
   )
 
   story(
-    "refuses a cursor that is altered, of another list, or sent with other filters",
+    "refuses a cursor that is altered, of another list, or used with other filters",
     Effect.gen(function* () {
       yield* start()
       yield* start()
@@ -141,7 +141,7 @@ describe("the list of quote requests", () => {
 
 describe("the feed", () => {
   story(
-    "gives every event once in one order, whatever the page size, and a cursor on an empty page",
+    "returns every event once in one order, whatever the page size, and a cursor on an empty page",
     Effect.gen(function* () {
       const empty = yield* events()
       assert.deepStrictEqual(empty.events, [])
@@ -190,7 +190,7 @@ describe("the feed", () => {
   )
 
   story(
-    "refuses an altered cursor wherever it is altered",
+    "refuses a cursor that is altered anywhere",
     Effect.gen(function* () {
       yield* start()
       const { next_cursor } = yield* events()
@@ -201,7 +201,7 @@ describe("the feed", () => {
   )
 
   story(
-    "cannot go on from a cursor of before a reset, not even when nothing has happened since",
+    "refuses a cursor from before a reset, even if nothing has happened since",
     Effect.gen(function* () {
       const start_of_all = (yield* events()).next_cursor
       yield* start()
@@ -222,7 +222,7 @@ describe("the feed", () => {
   )
 
   story(
-    "holds events for 30 days: a cursor behind which one was erased has expired, one at its edge has not",
+    "keeps events for 30 days: a cursor before an erased event has expired, one at the edge has not",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
       yield* start()
@@ -248,7 +248,7 @@ describe("the feed", () => {
   )
 
   story(
-    "is swept in the live environment, too",
+    "is swept in live, too",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       yield* start({}, live)

@@ -43,7 +43,7 @@ const watched = {
 
 describe("a read of a request in progress", () => {
   story(
-    "is not woken by the reset of another workspace, and is where hints may have been lost",
+    "is not woken by the reset of another workspace, but if hints may have been lost",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const reader = yield* reading(id, {}, live)
@@ -64,7 +64,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "waits for a change, and answers with it at once",
+    "waits for a change, and answers at once when it comes",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start()
@@ -80,7 +80,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "answers after 20 seconds, or after wait_seconds, with what there is",
+    "answers after 20 seconds, or after wait_seconds, with the current state",
     Effect.gen(function* () {
       const { id } = yield* start()
       const usual = yield* reading(id)
@@ -107,7 +107,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "with since_version answers at once where that is older, and else waits until the version is greater",
+    "answers at once if since_version is older, otherwise waits until the version is greater",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -139,7 +139,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "is all that waits: a request that has ended, or needs an action, is answered at once",
+    "waits only while in progress: a request that has ended, or needs an action, is answered at once",
     Effect.gen(function* () {
       yield* work
       const ended = yield* start({ scenario: "zero_quotes" })
@@ -189,7 +189,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "looks again by itself, since a hint can be lost",
+    "looks again by itself, because hints can be lost",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)
@@ -203,7 +203,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "ends when the host is about to stop, and from then on nobody waits",
+    "ends when the host is about to stop, and later reads do not wait",
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)
@@ -217,7 +217,7 @@ describe("a read of a request in progress", () => {
   )
 
   story(
-    "waits neither for a request that is not there nor for one that it may not read",
+    "does not wait for a request that does not exist or that it may not read",
     Effect.gen(function* () {
       const { id, read_handle } = yield* start({}, { as: "platform" })
       assert.strictEqual((yield* refusal(read("qreq_x", {}, {})))._tag, "not_found")

@@ -56,7 +56,7 @@ describe("a report", () => {
   )
 
   story(
-    "comes from every kind of caller, and is read by whoever knows its id in the same workspace",
+    "is accepted from every kind of caller, and readable by id in the same workspace",
     keyless(
       Effect.gen(function* () {
         const senders: ReadonlyArray<CallOptions> = [{}, { as: "widget" }, { as: "platform" }, noKey]
@@ -73,7 +73,7 @@ describe("a report", () => {
   )
 
   story(
-    "is refused with every field that is wrong: missing, too long, of another kind, too many, or not known",
+    "is refused with every wrong field: missing, too long, of another kind, too many, or unknown",
     Effect.gen(function* () {
       const error = yield* refusal(
         send({
@@ -101,7 +101,7 @@ describe("a report", () => {
   )
 
   story(
-    "is as long as it has characters, also outside the Basic Multilingual Plane, and is read to its end",
+    "is measured in characters, also outside the Basic Multilingual Plane, and read to its end",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
       yield* send({ summary: wide.repeat(200), actual: wide.repeat(2_000) })
@@ -112,7 +112,7 @@ describe("a report", () => {
   )
 
   story(
-    "is told what each field must be, where it has another type",
+    "is refused with the required type of each wrong field",
     Effect.gen(function* () {
       const error = yield* refusal(send({ summary: 1, tried: { request_ids: request_id } }))
       assert.deepStrictEqual(error.field_errors, [
@@ -123,7 +123,7 @@ describe("a report", () => {
   )
 
   story(
-    "that looks as if it held a personal number is refused in each of its texts, never repeated and never kept",
+    "is refused if any of its texts seems to hold a personal number, which is never repeated or stored",
     Effect.gen(function* () {
       const number = "123-45-6789"
       const error = yield* refusal(
@@ -147,7 +147,7 @@ describe("a report", () => {
   )
 
   story(
-    "names a personal number together with whatever else is wrong",
+    "reports a personal number together with all other errors",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
       assert.sameMembers([...pathsOf(error)], ["kind", "actual"])
@@ -155,7 +155,7 @@ describe("a report", () => {
   )
 
   story(
-    "stays where the sandbox is reset, for thirteen months",
+    "survives a reset of the sandbox, for thirteen months",
     Effect.gen(function* () {
       const { feedback_id } = yield* send()
       yield* reset()
@@ -167,7 +167,7 @@ describe("a report", () => {
     })
   )
 
-  it.effect("is not taken where feedback is turned off: its operations are not there, and no host lists them", () =>
+  it.effect("is not accepted if feedback is off: its operations are not found, and no host lists them", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(send()))._tag, "not_found")
       assert.strictEqual((yield* refusal(get("fb_x")))._tag, "not_found")
@@ -177,7 +177,7 @@ describe("a report", () => {
   )
 })
 
-describe("those who run the service", () => {
+describe("operators", () => {
   story(
     "read reports with their texts, oldest first, page by page",
     Effect.gen(function* () {
@@ -199,7 +199,7 @@ describe("those who run the service", () => {
   )
 
   story(
-    "decide about a report, with a note for whoever reads it; a later decision replaces an earlier one",
+    "decide about a report, with a note for its readers; a later decision replaces an earlier one",
     Effect.gen(function* () {
       const feedback = yield* Feedback
       const { organization } = yield* World

@@ -201,7 +201,7 @@ const mended = (line: LineName, input: unknown): unknown => {
 }
 
 describe.each(lineNames)("the facts of %s", (line) => {
-  it("are right in structure for the decoder exactly where they are for the schemas served first and now", () => {
+  it("have the same valid structures for the decoder as for the first and the current served schema", () => {
     const check = checker(decoders[line])
     const before = stock(first[line])
     const now = stock(lineNamed(line).facts_schema)
@@ -220,7 +220,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     assert.isAbove(verdicts.wrong, 600)
   })
 
-  it("are served with every keyword that they were served with first", () => {
+  it("are served with every keyword of the first served schema", () => {
     const lost = (before: unknown, now: unknown, path: string): ReadonlyArray<string> => {
       if (!isMembers(before)) return JSON.stringify(before) === JSON.stringify(now) ? [] : [path]
       return Object.entries(before).flatMap(([key, value]) => {
@@ -232,7 +232,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     assert.deepStrictEqual(lost(first[line], lineNamed(line).facts_schema, ""), [])
   })
 
-  it("are read without throwing, and refused without repeating what was refused", () => {
+  it("are read without throwing, and refused without repeating values", () => {
     const marker = "Zq9#refused"
     const marked = (value: unknown): unknown => {
       if (typeof value === "string") return `${marker}${value}`
@@ -258,7 +258,7 @@ describe.each(lineNames)("the facts of %s", (line) => {
     )
   })
 
-  it("are accepted once chance has been mended, and then every gap is filled", () => {
+  it("are accepted once random errors are repaired, and all assumptions are made", () => {
     fc.assert(
       fc.property(application(line), (input) => {
         const parsed = readBy(line, asJson(mended(line, input)))

@@ -44,7 +44,7 @@ describe("the smallest applications", () => {
 })
 
 describe("missing facts", () => {
-  it("are listed down to the facts to send where whole objects are absent", () => {
+  it("are listed individually if whole objects are missing", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", {}), [
       "application.garaging_address.state",
       "application.garaging_address.zip",
@@ -71,7 +71,7 @@ describe("missing facts", () => {
     ])
   })
 
-  it("say what to ask for and which values there are", () => {
+  it("say what to ask for and which values are allowed", () => {
     const [state, zip] = errorsOf("personal_auto", without(auto, "garaging_address"), "needs_information")
     assert.strictEqual(state?.message, "Required: State where the car is kept.")
     assert.strictEqual(state?.allowed_values?.length, 51)
@@ -81,7 +81,7 @@ describe("missing facts", () => {
     })
   })
 
-  it("count an empty list as its first item", () => {
+  it("treat an empty list as its missing first item", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, drivers: [] }), [
       "application.drivers.0.relationship",
       "application.drivers.0.date_of_birth",
@@ -89,7 +89,7 @@ describe("missing facts", () => {
     ])
   })
 
-  it("name both ways to tell a vehicle, without what is there", () => {
+  it("list both ways to identify a vehicle, without the parts that were sent", () => {
     const input = { ...auto, vehicles: [vehicle, { model_year: 2019, make: "Honda" }] }
     const errors = errorsOf("personal_auto", input, "needs_information")
     assert.deepStrictEqual(
@@ -99,21 +99,24 @@ describe("missing facts", () => {
     assert.include(errors[0]?.message, "Send vin, or model_year, make and model.")
   })
 
-  it("name both ways to tell a pet's age", () => {
+  it("list both ways to state a pet's age", () => {
     assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [without(dog, "age_years")] }), [
       "application.pets.0.birth_month",
       "application.pets.0.age_years"
     ])
   })
 
-  it.each(["mixed", "unknown", "Mixed Breed", "lab mix"])("hold the size of a dog whose breed is %j, once", (breed) => {
-    assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [{ ...without(dog, "size"), breed }] }), [
-      "application.pets.0.size"
-    ])
-    accepted("pet", withPet({ breed }))
-  })
+  it.each(["mixed", "unknown", "Mixed Breed", "lab mix"])(
+    "include the size of a dog whose breed is %j, once",
+    (breed) => {
+      assert.deepStrictEqual(missingPaths("pet", { ...pets, pets: [{ ...without(dog, "size"), breed }] }), [
+        "application.pets.0.size"
+      ])
+      accepted("pet", withPet({ breed }))
+    }
+  )
 
-  it("hold the limits that go with a limit", () => {
+  it("include the limits that belong to a limit", () => {
     const coverage = { bodily_injury_per_person_usd: 50_000 }
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, coverage }), [
       "application.coverage.bodily_injury_per_accident_usd",
@@ -125,13 +128,13 @@ describe("missing facts", () => {
     )
   })
 
-  it("hold what an optional object requires once it is sent", () => {
+  it("include what an optional object requires once it is sent", () => {
     assert.deepStrictEqual(missingPaths("personal_auto", { ...auto, prior_insurance: {} }), [
       "application.prior_insurance.status"
     ])
   })
 
-  it("come after what is wrong", () => {
+  it("come after wrong fields", () => {
     assert.deepStrictEqual(invalidPaths("personal_auto", { vehicles: [{ vin: "short" }] }), [
       "application.vehicles.0.vin"
     ])
@@ -159,7 +162,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("name the allowed values of a finite set, as text", () => {
+  it("list the allowed values of a finite set, as text", () => {
     const path = "application.vehicles.0.collision_deductible_usd"
     const allowed = ["250", "500", "1000", "2000", "null"]
     assert.deepStrictEqual(allowedAt("personal_auto", withVehicle({ collision_deductible_usd: 300 }), path), allowed)
@@ -178,7 +181,7 @@ describe("malformed facts", () => {
     ])
   })
 
-  it("are all listed, structure and sense together", () => {
+  it("are all listed, whether in structure or in meaning", () => {
     const input = {
       applicant: { email: "nobody", phone: "555" },
       garaging_address: { state: "TX", zip: "10001" },
@@ -204,19 +207,19 @@ describe("malformed facts", () => {
     accepted("personal_auto", { ...auto, drivers: drivers.slice(1).toSpliced(0, 1, driver) })
   })
 
-  it("count characters, not the units of their encoding", () => {
+  it("count characters, not UTF-16 units", () => {
     accepted("pet", withPet({ name: "🐕".repeat(40) }))
     assert.deepStrictEqual(invalidPaths("pet", withPet({ name: "🐕".repeat(41) })), ["application.pets.0.name"])
   })
 
-  it.each([4_000, 30_500, 151_000, 30_000.5])("hold personal property of %d dollars", (personal_property_usd) => {
+  it.each([4_000, 30_500, 151_000, 30_000.5])("include personal property of %d dollars", (personal_property_usd) => {
     const path = "application.coverage.personal_property_usd"
     assert.deepStrictEqual(invalidPaths("renters", { ...renters, coverage: { personal_property_usd } }), [path])
     accepted("renters", { ...renters, coverage: { personal_property_usd: 31_000 } })
   })
 
   it.each(["a@b", "a b@example.com", "@example.com", "a@example..com", "a@example.com\n"])(
-    "hold the e-mail address %j",
+    "include the e-mail address %j",
     (email) => {
       assert.deepStrictEqual(invalidPaths("renters", { ...renters, applicant: { email } }), [
         "application.applicant.email"
@@ -224,13 +227,13 @@ describe("malformed facts", () => {
     }
   )
 
-  it.each(["ann@example.com", "ann.o'neil+quotes@mail.example.co"])("do not hold the e-mail address %j", (email) => {
+  it.each(["ann@example.com", "ann.o'neil+quotes@mail.example.co"])("do not include the e-mail address %j", (email) => {
     accepted("renters", { ...renters, applicant: { email } })
   })
 })
 
-describe("what is asked of callers and carriers", () => {
-  it("lists the required facts of a line with labels", () => {
+describe("lists of facts", () => {
+  it("have the required facts of a line with labels", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").required_facts[1], {
       path: "garaging_address.zip",
       label: "ZIP code where the car is kept",
@@ -246,7 +249,7 @@ describe("what is asked of callers and carriers", () => {
     }
   })
 
-  it("lists the price facts of a line", () => {
+  it("have the price facts of a line", () => {
     assert.deepStrictEqual(lineNamed("personal_auto").price_paths, [
       "application.garaging_address.state",
       "application.garaging_address.zip",
@@ -259,7 +262,7 @@ describe("what is asked of callers and carriers", () => {
     ])
   })
 
-  it("lists what a carrier needs and the caller has not sent", () => {
+  it("have what a carrier needs and the caller has not sent", () => {
     const applicant = { email: "ann@example.com" }
     const application = accepted("personal_auto", {
       ...auto,
@@ -281,7 +284,7 @@ describe("what is asked of callers and carriers", () => {
     ])
   })
 
-  it("tells the state of each line", () => {
+  it("have the state of each line", () => {
     const places = [accepted("personal_auto", auto), accepted("renters", renters), accepted("pet", pets)]
     assert.deepStrictEqual(
       places.map((place) => completed(place).state),
@@ -289,7 +292,7 @@ describe("what is asked of callers and carriers", () => {
     )
   })
 
-  it("names the subjects without a street or a VIN", () => {
+  it("have the subjects without street or VIN", () => {
     const cars = { ...auto, vehicles: [vehicle, { vin: "1HGCM82633A004352" }] }
     assert.deepStrictEqual(vehiclesOf(Schema.decodeUnknownSync(PersonalAuto)(cars)), [
       { subject_id: "vehicle-1", kind: "vehicle", label: "2019 Honda Civic" },

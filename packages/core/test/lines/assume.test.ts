@@ -43,7 +43,7 @@ const assumable = (schema: unknown, path: string): ReadonlyArray<readonly [strin
 const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
 describe("assume", () => {
-  it.each<LineName>(["personal_auto", "renters", "pet"])("fills in every fact that the schema of %s allows", (line) => {
+  it.each<LineName>(["personal_auto", "renters", "pet"])("adds every fact that the schema of %s allows", (line) => {
     const { assumptions } = assume(line, smallest[line])
     const values = new Map(assumptions.map(({ path, value }) => [path, value]))
     const rules = assumable(lineNamed(line).facts_schema, "")
@@ -59,7 +59,7 @@ describe("assume", () => {
     }
   })
 
-  it("reports in the order of the paths, each with a source and a label", () => {
+  it("reports assumptions sorted by path, each with a source and a label", () => {
     const { assumptions } = assume("personal_auto", {
       ...auto,
       drivers: [driver, { ...driver, relationship: "spouse" }]
@@ -73,7 +73,7 @@ describe("assume", () => {
     }
   })
 
-  it("reports in the shapes that the specification shows", () => {
+  it("reports assumptions in the shapes of the specification", () => {
     assert.deepStrictEqual(assumptionAt("personal_auto", auto, "vehicles.0.annual_miles"), {
       path: "application.vehicles.0.annual_miles",
       value: 12_000,
@@ -94,7 +94,7 @@ describe("assume", () => {
     })
   })
 
-  it("leaves what was sent alone and does not report it", () => {
+  it("does not change or report what was sent", () => {
     const sent = {
       ...auto,
       drivers: [{ ...driver, license_state: "OK", years_licensed: 5, sr22_required: true, incidents: [] }],
@@ -119,7 +119,7 @@ describe("assume", () => {
     assert.deepStrictEqual(assumptions, [])
   })
 
-  it("counts absent prior insurance as twelve months without a break", () => {
+  it("treats missing prior insurance as twelve continuous months", () => {
     const { facts, assumptions } = assumeAuto(auto)
     assert.deepStrictEqual(facts.prior_insurance, { status: "insured", months_continuous: 12 })
     const prior = assumptions.filter(({ path }) => path.startsWith("application.prior_insurance"))
@@ -161,10 +161,13 @@ describe("assume", () => {
     assert.strictEqual(sent.facts.vehicles[0]?.collision_deductible_usd, 1_000)
   })
 
-  it.each(["never_licensed", "permit"])("counts no years of a driver whose status is %s", (license_status) => {
-    const input = { ...auto, drivers: [{ ...driver, license_status }] }
-    assert.strictEqual(assumptionAt("personal_auto", input, "drivers.0.years_licensed")?.value, 0)
-  })
+  it.each(["never_licensed", "permit"])(
+    "assumes no licensed years for a driver whose status is %s",
+    (license_status) => {
+      const input = { ...auto, drivers: [{ ...driver, license_status }] }
+      assert.strictEqual(assumptionAt("personal_auto", input, "drivers.0.years_licensed")?.value, 0)
+    }
+  )
 
   it.each([
     ["1HGCM82633A004352", 2003],
@@ -177,7 +180,7 @@ describe("assume", () => {
     assert.strictEqual(made?.source, "derived")
   })
 
-  it("does not read a model year that was sent, or that the VIN does not tell", () => {
+  it("reads no model year if it was sent, or if the VIN has none", () => {
     const sent = assumeAuto({ ...auto, vehicles: [{ vin: "1HGCM82633A004352", model_year: 2004 }] })
     assert.strictEqual(sent.facts.vehicles[0]?.model_year, 2004)
     assert.isUndefined(sent.assumptions.find(({ path }) => path.endsWith("model_year")))

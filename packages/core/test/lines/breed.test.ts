@@ -57,7 +57,7 @@ describe("Breed", () => {
     assert.isAtLeast(count("cat"), 50)
   })
 
-  it("needs the size of a mixed or unknown dog only", () => {
+  it("needs the size only of mixed or unknown dogs", () => {
     assert.isTrue(Breed.needsSize("dog", "mixed"))
     assert.isTrue(Breed.needsSize("dog", "Mutt"))
     assert.isTrue(Breed.needsSize("dog", "unknown"))
@@ -79,14 +79,14 @@ describe("Breed", () => {
     for (const name of near) assert.isNotNull(Breed.groupOf(species, name), name)
   })
 
-  it("offers a way on where nothing is near", () => {
+  it("offers mixed and unknown if nothing is near", () => {
     assert.deepStrictEqual(Breed.nearMatches("cat", "0"), ["mixed", "unknown"])
     assert.isNull(Breed.groupOf("dog", "--"))
     assert.isNull(Breed.groupOf("dog", "Persian"))
     assert.isNull(Breed.groupOf("dog", "zebra mix"))
   })
 
-  it("has a group for a pet that was accepted", () => {
+  it("has a group for an accepted pet", () => {
     assert.strictEqual(Breed.breedGroup({ species: "dog", breed: "mixed", size: "large" }), "mixed_large")
   })
 })

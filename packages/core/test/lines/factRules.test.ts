@@ -15,7 +15,7 @@ import {
 describe("the address", () => {
   const at = (state: string, zip: string) => ({ ...auto, garaging_address: { state, zip } })
 
-  it("has a ZIP code of its state", () => {
+  it("must have a ZIP code of its state", () => {
     accepted("personal_auto", at("TX", "88510"))
     accepted("personal_auto", at("NY", "06390"))
     assert.deepStrictEqual(invalidPaths("personal_auto", at("TX", "10001")), ["application.garaging_address.zip"])
@@ -25,12 +25,12 @@ describe("the address", () => {
     assert.deepStrictEqual(invalidPaths("pet", { ...pets, residence }), ["application.residence.zip"])
   })
 
-  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])("is not in %s, and the answer names the 51 codes", (state) => {
+  it.each(["PR", "GU", "VI", "AS", "MP", "AE"])("must not be in %s, and the answer lists the 51 codes", (state) => {
     const codes = allowedAt("personal_auto", at(state, "75201"), "application.garaging_address.state")
     assert.strictEqual(codes?.length, 51)
   })
 
-  it.each(["00901", "96910", "09012", "96201", "34002"])("is not at %s", (zip) => {
+  it.each(["00901", "96910", "09012", "96201", "34002"])("must not be at %s", (zip) => {
     const codes = allowedAt("personal_auto", at("FL", zip), "application.garaging_address.zip")
     assert.strictEqual(codes?.length, 51)
   })
@@ -39,7 +39,7 @@ describe("the address", () => {
 describe("drivers", () => {
   const path = "application.drivers.0"
 
-  it("begin with the applicant, who is there once", () => {
+  it("must begin with the applicant, who is listed once", () => {
     const spouse = { ...driver, relationship: "spouse" }
     accepted("personal_auto", { ...auto, drivers: [driver, spouse] })
     assert.deepStrictEqual(
@@ -68,21 +68,21 @@ describe("drivers", () => {
     }
   )
 
-  it("have been licensed at most since they were 13", () => {
+  it("must not have been licensed before they were 13", () => {
     accepted("personal_auto", withDriver({ years_licensed: 22 }))
     assert.deepStrictEqual(invalidPaths("personal_auto", withDriver({ years_licensed: 23 })), [
       `${path}.years_licensed`
     ])
   })
 
-  it("have a license status that fits the years licensed", () => {
+  it("must have a license status that fits the years licensed", () => {
     accepted("personal_auto", withDriver({ license_status: "never_licensed", years_licensed: 0 }))
     accepted("personal_auto", withDriver({ license_status: "permit", date_of_birth: "2011-01-01" }))
     const input = withDriver({ license_status: "never_licensed", years_licensed: 3 })
     assert.deepStrictEqual(allowedAt("personal_auto", input, `${path}.years_licensed`), ["0"])
   })
 
-  it("have no incidents in the future", () => {
+  it("must have no incidents in the future", () => {
     const incident = (month: string) => withDriver({ incidents: [{ type: "minor_violation", month }] })
     accepted("personal_auto", incident("2026-11"))
     accepted("personal_auto", incident("2001-01"))
@@ -96,7 +96,7 @@ describe("vehicles", () => {
   })
 
   it.each(["1HGCM82643A004352", "1M8GDM9A1KP042788", "1HGCM82633A00435O", "1hgcm82633a004352"])(
-    "do not pass with the VIN %s",
+    "are refused with the VIN %s",
     (vin) => {
       assert.deepStrictEqual(invalidPaths("personal_auto", { ...auto, vehicles: [{ vin }] }), [
         "application.vehicles.0.vin"
@@ -121,7 +121,7 @@ describe("limits", () => {
     }
   })
 
-  it("are at least the state's minimum", () => {
+  it("must be at least the state's minimum", () => {
     accepted("personal_auto", limits(30_000, 60_000, 25_000))
     assert.deepStrictEqual(invalidPaths("personal_auto", limits(25_000, 50_000, 20_000)).sort(), [
       "application.coverage.bodily_injury_per_accident_usd",
@@ -131,14 +131,14 @@ describe("limits", () => {
     accepted("personal_auto", limits(15_000, 30_000, 5_000, { state: "PA", zip: "15001" }))
   })
 
-  it("are answered with those of the menu that are enough", () => {
+  it("are refused with the allowed values that are high enough", () => {
     const path = "application.coverage.bodily_injury_per_accident_usd"
     const utah = { state: "UT", zip: "84101" }
     const allowed = ["65000", "70000", "80000", "100000", "300000", "500000", "1000000"]
     assert.deepStrictEqual(allowedAt("personal_auto", limits(30_000, 60_000, 25_000, utah), path), allowed)
   })
 
-  it("are not lower for an accident than for a person", () => {
+  it("must not be lower for an accident than for a person", () => {
     accepted("personal_auto", limits(100_000, 100_000, 50_000))
     const path = "application.coverage.bodily_injury_per_accident_usd"
     const allowed = ["300000", "500000", "1000000"]
@@ -158,7 +158,7 @@ describe("days", () => {
   })
 
   it.each(["2026-11-19", "2027-01-20", "2026-11-31", "tomorrow"])(
-    "do not let a policy start on %s",
+    "do not allow a policy to start on %s",
     (effective_date) => {
       for (const [line, input] of [
         ["personal_auto", auto],
@@ -170,7 +170,7 @@ describe("days", () => {
     }
   )
 
-  it("of birth of the applicant are not in the future", () => {
+  it("of birth must not be in the future", () => {
     const born = (date_of_birth: string) => ({ ...renters, applicant: { date_of_birth } })
     accepted("renters", born("2000-02-29"))
     assert.deepStrictEqual(invalidPaths("renters", born("2026-11-21")), ["application.applicant.date_of_birth"])
@@ -179,12 +179,12 @@ describe("days", () => {
 })
 
 describe("pets", () => {
-  it("are not born in the future", () => {
+  it("must not be born in the future", () => {
     accepted("pet", withPet({ birth_month: "2026-11" }))
     assert.deepStrictEqual(invalidPaths("pet", withPet({ birth_month: "2026-12" })), ["application.pets.0.birth_month"])
   })
 
-  it("have a breed that is known, and the answer names near ones", () => {
+  it("must have a known breed, and the answer lists similar ones", () => {
     accepted("pet", withPet({ breed: "frenchie" }))
     const near = allowedAt("pet", withPet({ breed: "Frensh Buldog" }), "application.pets.0.breed")
     assert.strictEqual(near?.[0], "French Bulldog")

@@ -57,7 +57,7 @@ const refusalOf = (input: unknown) => {
   return [result.failure._tag, (result.failure.field_errors ?? []).map(({ path, message }) => [path, message])]
 }
 
-describe("a line of one's own", () => {
+describe("a custom line", () => {
   it("reads facts, wrong ones before missing ones, structure and rules together", () => {
     assert.deepStrictEqual<unknown>(Result.getOrThrow(bicycle.read(mine, today)), { line: "bicycle", facts: mine })
     assert.deepStrictEqual(refusalOf({ home: { state: "TX", zip: "10001" }, bicycles: [{ price_usd: 1 }, 7] }), [
@@ -80,7 +80,7 @@ describe("a line of one's own", () => {
     ])
   })
 
-  it("says that a list is too long, and looks at no item beyond its bound", () => {
+  it("says that a list is too long, and checks no item beyond its bound", () => {
     const bicycles = [mine.bicycles[0], mine.bicycles[0], { brand: 1 }]
     assert.deepStrictEqual(refusalOf({ home, bicycles }), [
       "invalid_input",
@@ -96,7 +96,7 @@ describe("a line of one's own", () => {
     ])
   })
 
-  it("completes facts with what may be assumed, and knows their state and subjects", () => {
+  it("adds assumed facts, and derives state and subjects", () => {
     const assumed = bicycle.complete(mine, today)
     assert.deepStrictEqual(assumed?.assumptions, [
       { path: "application.bicycles.0.price_usd", value: 800, source: "service_default", label: "Worth $800" }
@@ -106,7 +106,7 @@ describe("a line of one's own", () => {
     assert.isNull(bicycle.complete({ home }, today))
   })
 
-  it("shows a carrier what identifies a person only where it has asked for it", () => {
+  it("shows a carrier identifying facts only if it has declared that need", () => {
     const assumed = bicycle.complete(mine, today) ?? assert.fail()
     assert.notInclude(JSON.stringify(Line.disclosed(bicycle, assumed, [])), "F-1")
     assert.include(JSON.stringify(Line.disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")

@@ -22,7 +22,7 @@ describe("asking a carrier", () => {
   {
     const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
     story(
-      "an attempt that takes longer than 15 seconds is a time-out, and the request ends without waiting for the deadline",
+      "ends an attempt after 15 seconds, and the request without waiting for the deadline",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -39,7 +39,7 @@ describe("asking a carrier", () => {
   for (const reason of ["carrier_error", "timeout"] as const) {
     const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
     story(
-      `an idempotent carrier is asked once more after ${reason}, with the same idempotency key and after a pause`,
+      `repeats an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -61,7 +61,7 @@ describe("asking a carrier", () => {
   {
     const broken = prompt("broken", unavailable("carrier_error"))
     story(
-      "a carrier is asked twice at most",
+      "asks a carrier at most twice",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -82,7 +82,7 @@ describe("asking a carrier", () => {
     const told = others.map(([id, reply]) => prompt(id, reply))
     const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
     story(
-      "a carrier is not asked again after a decline, a refusal for now, or where it cannot tell a repeat",
+      "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -106,7 +106,7 @@ describe("asking a carrier", () => {
       { typical_ms: 5_000 }
     )
     story(
-      "an attempt never starts when less than the carrier's typical time is left",
+      "starts no attempt when less than the carrier's typical time is left",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -122,7 +122,7 @@ describe("asking a carrier", () => {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
     story(
-      "the deadline closes what is open after 90 seconds, and a request with an offer is then complete",
+      "ends open asks at the deadline after 90 seconds, and completes a request with an offer",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -144,7 +144,7 @@ describe("asking a carrier", () => {
     })
     const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
     story(
-      "an idempotent carrier that stalls gets a second, identical ask, and any other none",
+      "hedges an idempotent carrier that stalls with an identical ask, and no other",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -163,7 +163,7 @@ describe("asking a carrier", () => {
   {
     const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
     story(
-      "a second ask counts against the carrier's limits, too",
+      "counts a hedge against the carrier's limits, too",
       Effect.gen(function* () {
         yield* work
         yield* start({}, live)
@@ -177,7 +177,7 @@ describe("asking a carrier", () => {
   {
     const answers = slow("answers", 200)
     story(
-      "an answer that comes after the request has ended changes nothing",
+      "ignores an answer after the request has ended",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -198,7 +198,7 @@ describe("a carrier's limits", () => {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")
     story(
-      "no more asks run at once than the carrier allows, and the others wait for room without holding up other carriers",
+      "runs at most as many asks at once as the carrier allows, and delays no other carriers",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 6 }), () => start({}, live))
@@ -218,7 +218,7 @@ describe("a carrier's limits", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
     story(
-      "no more asks begin in a minute than the carrier allows",
+      "begins at most as many asks in a minute as the carrier allows",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 8 }), () => start({}, live))
@@ -238,7 +238,7 @@ describe("a carrier's limits", () => {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
     story(
-      "an ask that waits for the next minute is left alone until then",
+      "does not touch an ask that waits for the next minute",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 50 }), () => start({}, live))
@@ -268,7 +268,7 @@ describe("a carrier's limits", () => {
     const hangs = silent("hangs", { idempotent: false })
     const quick = prompt("quick")
     story(
-      "a carrier that hangs takes no place from the others, however many asks of it are open",
+      "is not blocked by a carrier that hangs, however many of its asks are open",
       Effect.gen(function* () {
         yield* work
         const started = yield* Effect.forEach(Array.from({ length: 300 }), () => start({}, live))
@@ -285,7 +285,7 @@ describe("a carrier's limits", () => {
   {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
     story(
-      "a host waits for 2,000 answers at once: the other asks come when some of them are over",
+      "waits for at most 2,000 answers at once, and starts the other asks when some have ended",
       Effect.gen(function* () {
         yield* work
         yield* Effect.forEach(Array.from({ length: 2_010 }), () => start({}, live))
@@ -307,7 +307,7 @@ describe("a carrier's limits", () => {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
     const well = prompt("well")
     story(
-      "the circuit opens when half of 20 asks were errors: for a minute the carrier is not asked",
+      "opens the circuit for a minute when half of 20 asks were errors",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 20; i++) {
@@ -330,7 +330,7 @@ describe("a carrier's limits", () => {
   {
     const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
     story(
-      "the circuit stays closed while fewer than half are errors",
+      "keeps the circuit closed while fewer than half are errors",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 45; i++) {
@@ -346,7 +346,7 @@ describe("a carrier's limits", () => {
   {
     const sick = prompt("sick", unavailable("maintenance"))
     story(
-      "the circuit counts in real time, also in a sandbox whose clock is ahead",
+      "uses real time for the circuit, also in a sandbox whose clock is ahead",
       Effect.gen(function* () {
         yield* advance(3_600)
         yield* work
@@ -366,7 +366,7 @@ describe("a carrier's limits", () => {
   {
     const sick = prompt("sick", unavailable("maintenance"))
     story(
-      "the circuit of one line says nothing about another",
+      "has a separate circuit for each line",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 20; i++) {

@@ -40,7 +40,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", () => Effect.succeed(reply))
     const well = prompt("well")
     story(
-      `answers ${what}: that is an unreadable answer of this carrier alone`,
+      `answers ${what}: only this carrier's answer is unreadable`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -68,7 +68,7 @@ describe("an adapter that breaks its contract", () => {
     const broken = rogue("broken", ask, { idempotent: false })
     const well = prompt("well")
     story(
-      `${what}: that is an error of this carrier alone`,
+      `${what}: only this carrier has an error`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -90,7 +90,7 @@ describe("an adapter that breaks its contract", () => {
       { max_concurrent: 1, idempotent: false }
     )
     story(
-      "a broken ask gives its place back to the next one",
+      "frees its place for the next ask",
       Effect.gen(function* () {
         yield* work
         for (let i = 0; i < 5; i++) {

@@ -93,7 +93,7 @@ describe("the consents of a start", () => {
   }
 
   story(
-    "are all accepted where each has its own receipt, and a receipt may be used again",
+    "are all accepted with a receipt each, and a receipt can be used again",
     Effect.gen(function* () {
       const all = {
         line: "personal_auto",
@@ -108,7 +108,7 @@ describe("the consents of a start", () => {
   )
 
   story(
-    "without a key: the person's agreement instead of receipts, and the service's own receipt comes back",
+    "without a key are the person's agreement instead of receipts, answered with the service's own receipt",
     keyless(
       Effect.gen(function* () {
         const input = agreed()
@@ -143,7 +143,7 @@ describe("the consents of a start", () => {
     ["the version is required", { quote_disclosure_version: undefined }, ["quote_disclosure_version"]],
     ["a UUID is the request_key", { request_key: "key-1" }, ["request_key"]],
     [
-      "receipts are for callers with a key",
+      "cannot be receipts without a key",
       { consent_receipt_id: "receipt-0001", contact_consent: { receipt_id: "receipt-0002", channels: [] } },
       ["consent_receipt_id", "contact_consent"]
     ]
@@ -176,7 +176,7 @@ describe("the consents of a start", () => {
   ]
   for (const sent of forms) {
     story(
-      `are asked of the person where their form is wrong: ${JSON.stringify(sent)}`,
+      `ask for the person if their form is wrong: ${JSON.stringify(sent)}`,
       Effect.gen(function* () {
         asksThePerson(yield* refusal(startWith({ ...startOf(), ...sent })))
       })
@@ -184,7 +184,7 @@ describe("the consents of a start", () => {
   }
 
   story(
-    "are named first among thousands of wrong fields, and no call is to follow",
+    "come first among thousands of wrong fields, and forbid to call again",
     keyless(
       Effect.gen(function* () {
         const surprises = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`surprise_${i}`, i]))
@@ -199,7 +199,7 @@ describe("the consents of a start", () => {
   )
 
   story(
-    "name the other wrong fields too",
+    "are reported together with the other wrong fields",
     Effect.gen(function* () {
       const error = yield* refusal(startWith({ ...startOf(), consent_receipt_id: undefined, surprise: 1 }))
       assert.sameMembers([...pathsOf(error)], ["consent_receipt_id", "surprise"])

@@ -79,7 +79,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   for (const [how, ask, error] of failures) {
     const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
     story(
-      `${how}, names carrier, request, error and place, and none of the facts that the message repeats`,
+      `${how}, names carrier, request, error and place, and none of the facts in the message`,
       Effect.gen(function* () {
         let id = ""
         const lines = yield* logOf(
@@ -101,7 +101,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
   story(
-    "by throwing the facts themselves, says that an object was thrown",
+    "by throwing the facts themselves, only says that an object was thrown",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start(identified, live), pass(10)]))
       assert.strictEqual(only(lines, crashed).cause, "object: its message is left out")
@@ -163,7 +163,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
   story(
-    "names carrier and request beside the adapter's own lines as well",
+    "names carrier and request on the adapter's own lines, too",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
       const { annotations } = only(lines, "the carrier's own words")
@@ -255,7 +255,7 @@ describe("the log, when an answer is refused,", () => {
 
   const calls = callingBack("calls")
   story(
-    "in a callback, names carrier and rule, and the request where it is known",
+    "in a callback, names carrier and rule, and the request if it is known",
     Effect.gen(function* () {
       const service = yield* Carriers
       const lines = yield* logOf(
@@ -280,7 +280,7 @@ describe("the log, when an answer is refused,", () => {
   )
 
   story(
-    "of which only the first ten offers are used",
+    "of which only the first ten offers are used, says so",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
       only(lines, "A carrier made too many offers: only the first 10 are used")
@@ -297,7 +297,7 @@ describe("the log, when other code of a host fails,", () => {
   const place = /EvalError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/
 
   story(
-    "such as the hook OnFinishedCall, has a line, and the call is answered",
+    "such as the hook OnFinishedCall, has a line, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
       const line = only(lines, "OnFinishedCall has failed")
@@ -315,7 +315,7 @@ describe("the log, when other code of a host fails,", () => {
   }
   const served: Served = [{ date: "2026-09-26", differences: [] }, older]
   story(
-    "such as a revision, has a line without what it was told",
+    "such as a revision, has a line without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
       const line = only(lines, "A call has failed")
@@ -339,7 +339,7 @@ describe("the log, when other code of a host fails,", () => {
     }))
   ).pipe(Layer.provideMerge(NodeCrypto.layer))
   story(
-    "such as its own TextCrypto, has a line without the text that was to be sealed",
+    "such as a TextCrypto, has a line without the text",
     Effect.gen(function* () {
       failing.encrypt = true
       const lines = yield* logOf(refusal(start(identified)))
@@ -352,13 +352,13 @@ describe("the log, when other code of a host fails,", () => {
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
   story(
-    "such as its sender of webhooks, has a line that names the job",
+    "such as a webhook sender, has a line that names the job",
     Effect.gen(function* () {
       yield* create({ url: "https://a.example/hooks?token=secret" })
       yield* start()
       const lines = yield* logOf(runDue)
       const line = lines.find(({ annotations }) => annotations.job === "deliver")
-      assert.strictEqual(line?.text, "A job has died")
+      assert.strictEqual(line?.text, "A job has failed")
       assert.match(line?.cause ?? "", place)
       assert.notInclude(JSON.stringify(lines), secret)
     }),
@@ -367,14 +367,14 @@ describe("the log, when other code of a host fails,", () => {
 
   const broken = { get: false }
   story(
-    "such as its storage, has a line for the work that it holds up, with the cause",
+    "such as a storage, has a line with the job and the cause",
     Effect.gen(function* () {
       yield* start({}, live)
       broken.get = true
       const lines = yield* logOf(runDue)
       broken.get = false
       const line = lines.find(({ annotations }) => annotations.job === "collect")
-      assert.strictEqual(line?.text, "A job has died")
+      assert.strictEqual(line?.text, "A job has failed")
       assert.match(line?.cause ?? "", /the disk is gone[\s\S]*faults\.test\.ts:\d+:\d+/)
     }),
     {

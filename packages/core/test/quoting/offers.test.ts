@@ -73,7 +73,7 @@ describe("an offer is checked before it is saved", () => {
   {
     const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
     story(
-      "what is unknown, unusual or at the very edge passes",
+      "passes with unknown, unusual or extreme values",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -90,7 +90,7 @@ describe("an offer is checked before it is saved", () => {
   {
     const none = prompt("none", { kind: "offers", offers: [] })
     story(
-      "an answer of offers without one is unreadable",
+      "is unreadable if an answer has none",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -126,7 +126,7 @@ describe("an offer is checked before it is saved", () => {
       )
     )
     story(
-      "texts are cut to length and freed of markup and control characters, and times are in UTC",
+      "has texts cut to length without markup and control characters, and times in UTC",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -153,7 +153,7 @@ describe("several offers of one carrier", () => {
     )
     const says = prompt("says", declined)
     story(
-      "each becomes a quote of its own, in one step of the request",
+      "each becomes a quote, in one step of the request",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -181,7 +181,7 @@ describe("several offers of one carrier", () => {
   {
     const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
     story(
-      "forty carriers that answer at the same moment are all heard, one version after the other",
+      "of forty carriers that answer at once are all recorded, one version after another",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

@@ -26,7 +26,7 @@ describe("a carrier that is polled", () => {
   ] as const) {
     const told = polled("polled", 3, asked_ms)
     story(
-      `is asked again after ${waits_ms / 1_000} seconds where it says ${asked_ms / 1_000}`,
+      `is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -45,7 +45,7 @@ describe("a carrier that is polled", () => {
   {
     const told = polled("polled", Number.POSITIVE_INFINITY, 10_000)
     story(
-      "is left alone when the request has ended",
+      "is not polled after the request has ended",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -97,7 +97,7 @@ describe("a carrier that calls back", () => {
     const told = callingBack("calls")
     const other = callingBack("other")
     story(
-      "is heard when its callback is genuine, and a repeat changes nothing",
+      "is accepted if its callback is genuine, and a repeat changes nothing",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -120,7 +120,7 @@ describe("a carrier that calls back", () => {
     const told = callingBack("calls")
     const other = callingBack("other")
     story(
-      "is not believed where the callback is altered, names nothing known, or names another carrier's ask",
+      "is refused if the callback is altered, names nothing known, or names another carrier's ask",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -142,7 +142,7 @@ describe("a carrier that calls back", () => {
   {
     const told = callingBack("calls")
     story(
-      "is too late after the deadline, also where nobody has closed the request yet",
+      "is too late after the deadline, even if the request was not ended yet",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
@@ -169,7 +169,7 @@ describe("a carrier that calls back", () => {
       }
     })
     story(
-      "is not believed where its adapter cannot read the callback",
+      "is refused if its adapter cannot read the callback",
       Effect.gen(function* () {
         yield* start({}, live)
         yield* runDue
@@ -183,7 +183,7 @@ describe("a carrier that calls back", () => {
     const told = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
     story(
-      "is heard once, however many copies of its callback arrive at the same moment",
+      "is recorded once, however many copies of its callback arrive at once",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
@@ -249,7 +249,7 @@ describe("an ask in doubt", () => {
     const told = prompt("careful", offers(), { idempotent: false })
     let reads = 0
     story(
-      `is none that ${what}: it is made later`,
+      `does not include one that ${what}: it is made later`,
       Effect.gen(function* () {
         reads = 0
         const { id } = yield* start({}, live)
@@ -274,7 +274,7 @@ describe("an ask in doubt", () => {
   {
     const told = forgetful("gone", false)
     story(
-      "is on record before it is made: another host makes no second one when the lease of a dead one has ended",
+      "is recorded before it is made, and not made again by another host after the first has died",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
@@ -295,7 +295,7 @@ describe("an ask in doubt", () => {
   {
     const told = forgetful("stopped", false)
     story(
-      "is handed back by a host that stops in order, and waits for no lease",
+      "is released by a host that stops in order, and waits for no lease",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)
@@ -316,7 +316,7 @@ describe("an ask in doubt", () => {
   {
     const told = slow("slow", 3_000, offers(), { idempotent: false })
     story(
-      "does not come of a host that stops in order: it waits for the answers of the next five seconds",
+      "does not arise when a host stops in order: it waits five seconds for answers",
       Effect.gen(function* () {
         const stop = yield* work
         const { id } = yield* start({}, live)

@@ -51,7 +51,7 @@ const stored = (id: string) =>
 describe("a quote", () => {
   for (const line of lineNames) {
     story(
-      `${line}: reads as expired from its very moment on, in the words in which it will be stored`,
+      `${line}: reads as expired from the moment it expires, exactly as it will be stored`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
         const left_ms = Date.parse(first.availability.expires_at ?? "") - Date.parse("2026-11-20T12:01:00.000Z")
@@ -79,7 +79,7 @@ describe("a quote", () => {
   }
 
   story(
-    "keeps every version as it was, for ever",
+    "keeps every version unchanged, forever",
     Effect.gen(function* () {
       const { first, id } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
       yield* advance(600)
@@ -106,7 +106,7 @@ describe("a quote", () => {
 
   for (const version of [0, -1, 1.5]) {
     story(
-      `has no version ${version}: that is not valid, rather than not found`,
+      `has no version ${version}: that is invalid, not just not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
         const error = yield* refusal(getQuote(first.id, version))
@@ -116,7 +116,7 @@ describe("a quote", () => {
   }
 
   story(
-    "of a price update has version 2 at 600 seconds, its premium 4.5 % higher, and its actions name the new version",
+    "has version 2 after a price update at 600 seconds, with a 4.5 % higher premium and actions for that version",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
       yield* advance(539)
@@ -136,7 +136,7 @@ describe("a quote", () => {
   )
 
   story(
-    "that its carrier withdraws is inactive from then on, and only help is left to ask for",
+    "is inactive after its carrier has withdrawn it, with only assistance left",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "renters", scenario: "quote_withdrawn" })
       yield* advance(540)
@@ -170,7 +170,7 @@ const unknown = "404 This link is not known"
 
 describe("the link to a carrier", () => {
   story(
-    "opens a sandbox page while the quote is active, and says why it is dead when it is",
+    "opens a sandbox page while the quote is active, and then says why it is dead",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
       const token = tokenOf(first)
@@ -192,7 +192,7 @@ describe("the link to a carrier", () => {
   )
 
   story(
-    "is not known when it is altered anywhere, or made up",
+    "is unknown if it is altered anywhere, or made up",
     Effect.gen(function* () {
       const { first } = yield* quoted()
       const token = tokenOf(first)
@@ -210,7 +210,7 @@ describe("the link to a carrier", () => {
   {
     const address = Deferred.makeUnsafe<string>()
     story(
-      "stands in no quote before the host knows its own address",
+      "is in no quote before the host knows its own address",
       Effect.gen(function* () {
         const { id } = yield* start()
         const moving = yield* Effect.forkChild(advance(60))
@@ -232,7 +232,7 @@ describe("the link to a carrier", () => {
     const handoff_url = "https://carrier.example/offers/1?token=x"
     const told = prompt("told", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
     story(
-      "redirects to the carrier in the live environment, with nothing of it in our address; an offer without one has no link",
+      "redirects to the carrier in live, with no facts in our URL; an offer without a page has no link",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -279,7 +279,7 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
   return { ...told, looks, times }
 }
 
-describe("a carrier that looks at its offer again", () => {
+describe("a carrier whose offer is refreshed", () => {
   {
     const told = refreshing((nth) => ({
       kind: "offer",
@@ -287,7 +287,7 @@ describe("a carrier that looks at its offer again", () => {
       offer: offer({ offer_ref: `look-${nth}`, ...(nth < 3 && { refresh_after_ms: 0 }) })
     }))
     story(
-      "makes the next version of the same quote, and is asked no more than once a minute",
+      "makes the next version of the same quote, at most once a minute",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -314,7 +314,7 @@ describe("a carrier that looks at its offer again", () => {
   ] as const) {
     const told = refreshing(() => found)
     story(
-      `leaves the quote as it was where it ${what}`,
+      `leaves the quote unchanged if it ${what}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
@@ -350,7 +350,7 @@ const comparison = (amount_minor: number, term_months: number) =>
     .amount_minor
 
 describe("a quote's comparison", () => {
-  it("is the premium for a month of cover, rounded half up", () => {
+  it("is the premium for one month of cover, rounded half up", () => {
     assert.strictEqual(comparison(245_414, 12), 20_451)
     assert.strictEqual(comparison(109_644, 6), 18_274)
     assert.strictEqual(comparison(17_928, 12), 1_494)
@@ -359,7 +359,7 @@ describe("a quote's comparison", () => {
     assert.strictEqual(comparison(99_999_999, 1), 99_999_999)
   })
 
-  it("is unknown where the premium or the term is", () => {
+  it("is unknown if the premium or the term is", () => {
     assert.isNull(Quote.fromOffer(offer({ premium: null }), origin).price.comparison)
     assert.isNull(Quote.fromOffer(offer({ term_months: null }), origin).price.comparison)
   })
@@ -373,7 +373,7 @@ describe("a quote's comparison", () => {
     }
   })
 
-  it("lists assumptions in the order of their paths", () => {
+  it("lists assumptions sorted by path", () => {
     const assumptions = ["b", "a", "c"].map((path) => ({ path, value: 1, source: "service_default" }))
     const quote = Quote.fromOffer(offer({ assumptions }), origin)
     assert.deepStrictEqual(

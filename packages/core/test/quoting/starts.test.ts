@@ -23,7 +23,7 @@ import {
 
 describe("a request_key", () => {
   story(
-    "gives the same request for the same input, as it is now",
+    "returns the same request for the same input, as it is now",
     Effect.gen(function* () {
       const input = startOf({ line: "personal_auto" })
       const first = yield* startWith(input)
@@ -38,7 +38,7 @@ describe("a request_key", () => {
   )
 
   story(
-    "gives its request also when the same facts would be refused by then",
+    "returns its request even if the same facts would be refused by now",
     Effect.gen(function* () {
       const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
       const { id } = yield* startWith(input)
@@ -50,7 +50,7 @@ describe("a request_key", () => {
   )
 
   story(
-    "makes one request of fifty starts at once",
+    "makes one request for fifty concurrent starts",
     Effect.gen(function* () {
       const input = startOf()
       const all = yield* Effect.forEach(Array.from({ length: 50 }), () => startWith(input), {
@@ -64,7 +64,7 @@ describe("a request_key", () => {
   )
 
   story(
-    "takes no other input, not even in one field",
+    "refuses another input, even in one field",
     Effect.gen(function* () {
       const input = startOf({ line: "pet" })
       yield* startWith(input)
@@ -86,7 +86,7 @@ describe("a request_key", () => {
   )
 
   story(
-    "belongs to the workspace for server keys, and to the key alone for platform and widget keys",
+    "belongs to the workspace for server keys, and to the key for platform and widget keys",
     Effect.gen(function* () {
       const input = startOf()
       const started = new Set<string>()
@@ -106,7 +106,7 @@ describe("a request_key", () => {
     ["with a letter beyond ASCII", "schlüssel"]
   ]) {
     story(
-      `is refused when it is ${what}`,
+      `is refused if it is ${what}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(pathsOf(yield* refusal(start({ request_key }))), ["request_key"])
       })
@@ -114,7 +114,7 @@ describe("a request_key", () => {
   }
 
   story(
-    "may be 200 visible characters long",
+    "may have 200 visible characters",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "~".repeat(200) })
       assert.match(id, /^qreq_/)
@@ -122,11 +122,11 @@ describe("a request_key", () => {
   )
 })
 
-describe("every wrong field is named at once", () => {
+describe("all wrong fields are reported at once", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
   story(
-    "consents, scenario and facts together",
+    "in consents, scenario and facts",
     Effect.gen(function* () {
       const error = yield* refusal(
         start({
@@ -144,7 +144,7 @@ describe("every wrong field is named at once", () => {
   )
 
   story(
-    "also where some are wrong in form and others in meaning",
+    "if some are wrong in form and others in meaning",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({
@@ -173,7 +173,7 @@ describe("every wrong field is named at once", () => {
   )
 
   story(
-    "and no message repeats a value that was refused",
+    "and no message repeats a refused value",
     Effect.gen(function* () {
       const error = yield* refusal(
         startWith({ ...startOf(), line: "SECRET", consent_receipt_id: "SECRET!", scenario: 5, application: "SECRET" })
@@ -186,7 +186,7 @@ describe("every wrong field is named at once", () => {
   {
     const told = prompt("told")
     story(
-      "missing facts are asked for only where nothing is wrong, and before any carrier is asked",
+      "and missing facts are asked for only if nothing is wrong, before any carrier is asked",
       Effect.gen(function* () {
         const none = { line: "personal_auto", application: {} } as const
         const missing = yield* refusal(start(none))
@@ -224,7 +224,7 @@ describe("every wrong field is named at once", () => {
 
 describe("the scenario of a start", () => {
   story(
-    "must be one of its line, and those are named",
+    "must be one of its line, and those are listed",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "credit_disclosure" }))
       assert.deepStrictEqual(pathsOf(error), ["scenario"])
@@ -244,7 +244,7 @@ describe("the scenario of a start", () => {
   )
 
   story(
-    "goes before the active one, the active one before the carriers' own rules, and a line that cannot play it passes it over",
+    "takes precedence over the active one, which takes precedence over the carriers' rules, unless the line cannot play it",
     Effect.gen(function* () {
       assert.isNull((yield* start()).scenario)
       yield* select("zero_quotes")
@@ -259,7 +259,7 @@ describe("the scenario of a start", () => {
 
   for (const line of lineNames) {
     story(
-      `needs_information, ${line}: names every fact that a price needs, and starts nothing`,
+      `needs_information, ${line}: lists every fact that a price needs, and starts nothing`,
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
         assert.strictEqual(error._tag, "needs_information")
@@ -282,7 +282,7 @@ describe("the scenario of a start", () => {
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
     story(
-      `${code}: the first attempt of a request_key is refused, and one five seconds later passes`,
+      `${code}: refuses the first attempt of a request_key, and accepts one five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
         const first = yield* refusal(startWith(input))
@@ -304,7 +304,7 @@ describe("the scenario of a start", () => {
   }
 
   story(
-    "internal_error: fails every time, and nothing is made",
+    "internal_error: fails every time, and creates nothing",
     Effect.gen(function* () {
       const input = startOf({ scenario: "internal_error" })
       for (let i = 0; i < 3; i++) {
@@ -319,7 +319,7 @@ describe("the scenario of a start", () => {
 
 describe("the pet line", () => {
   story(
-    "sends events of quote requests only, however many quotes there are",
+    "has only events of quote requests, however many quotes there are",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet", scenario: "price_update" })
       yield* advance(86_400 * 20)

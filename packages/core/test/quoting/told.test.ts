@@ -15,7 +15,7 @@ describe("a carrier's question", () => {
     })
     const well = prompt("well", offers(), { typical_ms: 2_000 })
     story(
-      "waits a day for an answer, and the request ends when none has come",
+      "waits a day for an answer, and then the request ends",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -81,12 +81,12 @@ const identified: { readonly [L in LineName]: object } = {
 
 const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
 
-describe("what a carrier is told", () => {
+describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
     const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
     const general = prompt("general")
     story(
-      `${line}: neither name, e-mail, phone nor street, unless its adapter has declared that it needs them`,
+      `${line}: has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
       Effect.gen(function* () {
         yield* work
         yield* start({ line, application: identified[line] }, live)
@@ -112,7 +112,7 @@ describe("what a carrier is told", () => {
       }
     })
     story(
-      "what was assumed on the day of the start is told after midnight as well",
+      "has the assumptions of the day of the start, also after midnight",
       Effect.gen(function* () {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
         yield* work
@@ -132,7 +132,7 @@ describe("what a carrier is told", () => {
     const wants = prompt("wants", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
     story(
-      "a carrier whose facts are missing is not asked, and the paths are named",
+      "is not made if facts are missing, and the paths are listed",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
@@ -154,7 +154,7 @@ describe("what a carrier is told", () => {
     const distant = prompt("distant", offers(), { states: ["AK"] })
     const near = prompt("near", offers(), { states: ["TX", "CA"] })
     story(
-      "a carrier that uses credit is not asked without the disclosure, and one that does not serve the state never",
+      "is not made without the disclosure if the carrier uses credit, and never outside its states",
       Effect.gen(function* () {
         yield* work
         const without = yield* start({ line: "personal_auto" }, live)
@@ -183,7 +183,7 @@ describe("what a carrier is told", () => {
   {
     const distant = prompt("distant", offers(), { states: ["AK"] })
     story(
-      "where no carrier can be asked the request fails at once, and says which were not and why",
+      "cannot be made to anyone: the request fails at once, and says which were not asked and why",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)

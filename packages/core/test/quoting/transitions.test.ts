@@ -54,7 +54,7 @@ describe("the table of a quote request's transitions", () => {
     assert.deepStrictEqual(request.next_actions, [{ type: "read_status", resource: "quote_request", id: request.id }])
   })
 
-  it("queued, cancelled: failed with cancelled_by_caller, and no action is left", () => {
+  it("queued, cancelled: failed with cancelled_by_caller, without next actions", () => {
     const step = QuoteRequest.cancel(start().request, 5_000)
     assert.deepStrictEqual(
       [step?.event, step?.request.status, step?.request.status_details.reason, step?.request.version],
@@ -71,7 +71,7 @@ describe("the table of a quote request's transitions", () => {
     assert.isNull(QuoteRequest.cancel(cancelled?.request ?? assert.fail(), 5_000))
   })
 
-  it("queued, picked up: collecting", () => {
+  it("queued, collection starts: collecting", () => {
     const { event, request } = collecting(2, 1)
     assert.deepStrictEqual(
       [event, request.status, request.status_details.reason, request.version, request.deadline_at],
@@ -79,7 +79,7 @@ describe("the table of a quote request's transitions", () => {
     )
   })
 
-  it("queued, nobody can be asked: failed with no_carrier_available", () => {
+  it("queued, no carrier can be asked: failed with no_carrier_available", () => {
     for (const step of [collecting(0), collecting(0, 3)]) {
       assert.deepStrictEqual(
         [step.event, step.request.status, step.request.status_details.reason],
@@ -92,7 +92,7 @@ describe("the table of a quote request's transitions", () => {
     assert.deepStrictEqual(told([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
   })
 
-  it("a carrier declines or is silent, not the last: as before", () => {
+  it("a carrier declines or is silent, not the last: unchanged", () => {
     for (const outcome of [declined, silent]) {
       assert.deepStrictEqual(told([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
       assert.deepStrictEqual(told([quoted, outcome], false, 1), [
@@ -103,7 +103,7 @@ describe("the table of a quote request's transitions", () => {
     }
   })
 
-  it("a carrier asks something: action_required, and so it stays when others answer or the deadline passes", () => {
+  it("a carrier asks a question: action_required, also after other answers and the deadline", () => {
     const row = ["action_required", "carrier_question", "quote_request.updated"]
     assert.deepStrictEqual(told([question], false), row)
     assert.deepStrictEqual(told([question, quoted], false), row)
@@ -111,7 +111,7 @@ describe("the table of a quote request's transitions", () => {
     assert.deepStrictEqual(told([question], true, 2), row)
   })
 
-  it("a day without the answer: completed, action not taken", () => {
+  it("a day without an answer: completed, action not taken", () => {
     for (const [others, reason] of [
       [[], "no_offers_action_not_taken"],
       [[declined], "no_offers_action_not_taken"],
@@ -211,7 +211,7 @@ const apply = (request: QuoteRequest.QuoteRequest, next: Move, at: number): Quot
 }
 
 describe("whatever happens to a quote request", () => {
-  it("each step raises the version by one, and at most one of them is final", () => {
+  it("each step raises the version by one, and at most one is final", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
         let { request } = start()
@@ -232,7 +232,7 @@ describe("whatever happens to a quote request", () => {
     )
   })
 
-  it("the quotes of the carriers are the quotes of the request, and nothing is pending at its end", () => {
+  it("the request has exactly the quotes of its carriers, and at its end no carrier is pending", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
         let { request } = collecting(5, 1)
@@ -252,7 +252,7 @@ describe("whatever happens to a quote request", () => {
     )
   })
 
-  it("it ends: when every carrier has answered or the deadline has passed, and no question is open", () => {
+  it("it ends when every carrier has answered or the deadline has passed, and no question is open", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }), fc.nat(6), (kinds, heard) => {
         let step: QuoteRequest.Step | null = collecting(kinds.length)

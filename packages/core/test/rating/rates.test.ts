@@ -151,7 +151,7 @@ describe("prices", () => {
 describe("prices over all states", () => {
   for (const state of servedStates) {
     const figures = stateOf(state)
-    it(`${state}: a clean risk costs what people really pay, more or less`, () => {
+    it(`${state}: a clean risk costs about a realistic price`, () => {
       for (const usd of yearly("personal_auto", auto({ garaging_address: { state, zip: zipOf(state) } }))) {
         assert.isTrue(usd >= figures.auto_plausible_usd[0] && usd <= figures.auto_plausible_usd[1], `car ${usd}`)
       }
@@ -184,7 +184,7 @@ describe("covers of a car policy", () => {
   const rated = (changes: object) => rateAuto(autoFacts(auto(changes)), pinecrest, today)
   const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)
 
-  it("cost more with the level, and sent limits outrank it", () => {
+  it("cost more with the level, unless limits were sent", () => {
     const minimum = rated({ coverage: { level: "state_minimum" } })
     const standard = rated({})
     const enhanced = rated({ coverage: { level: "enhanced" } })
@@ -201,7 +201,7 @@ describe("covers of a car policy", () => {
     assert.strictEqual(item(sent, "property_damage")?.limit?.amount_minor, 5_000_000)
   })
 
-  it("of the state's minimum have no damage cover, and uninsured motorist only where the state says so", () => {
+  it("of the state's minimum have no damage cover, and uninsured motorist only if the state requires it", () => {
     const coverage = { level: "state_minimum" }
     assert.isFalse(item({ coverage }, "collision")?.included)
     assert.isFalse(item({ coverage }, "comprehensive")?.included)
@@ -210,7 +210,7 @@ describe("covers of a car policy", () => {
     assert.isTrue(item({ coverage, garaging_address: { state: "NY", zip: "10001" } }, uninsured)?.included)
   })
 
-  it("never insure the harm by others above the harm to others", () => {
+  it("never have higher uninsured motorist limits than injury limits", () => {
     const limits = {
       bodily_injury_per_person_usd: 30_000,
       bodily_injury_per_accident_usd: 60_000,
@@ -220,7 +220,7 @@ describe("covers of a car policy", () => {
     assert.strictEqual(item({ coverage: limits }, code)?.limit?.amount_minor, 6_000_000)
   })
 
-  it("of a vehicle known by its VIN only are priced as a standard car, and it is said", () => {
+  it("of a vehicle known only by its VIN are priced as a standard car, which is reported", () => {
     const { assumptions } = rated({ vehicles: [{ vin: "1HGCM82633A004352" }] })
     assert.deepStrictEqual(
       assumptions.map((assumption) => assumption.path),
@@ -247,14 +247,14 @@ describe("segments and steps", () => {
     assert.strictEqual(segmentOf(make, model), segment)
   })
 
-  it("draw straight lines between the contents limits of the plan", () => {
+  it("interpolate between the contents limits of the plan", () => {
     assert.deepStrictEqual(
       [5_000, 20_000, 25_000, 40_000, 150_000].map(contentsFactor),
       [6_200, 8_500, 9_250, 11_500, 28_000]
     )
   })
 
-  it("complete the smallest applications", () => {
+  it("price the smallest applications", () => {
     assert.strictEqual(assumed("renters", reference.renters).line, "renters")
   })
 })

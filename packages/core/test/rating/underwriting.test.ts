@@ -147,7 +147,7 @@ describe("a pet insurer declines", () => {
     )
   })
 
-  it("nothing at whiskerwell for age: it covers old pets for accidents only, and says so", () => {
+  it("no pet for its age at whiskerwell, which covers old pets for accidents only and says so", () => {
     const plan = petPlan.carriers.sbx_whiskerwell
     assert.isDefined(plan)
     if (plan === undefined) return
@@ -182,14 +182,14 @@ describe("every carrier", () => {
 describe("states", () => {
   const without = (left_out: ReadonlyArray<string>) => servedStates.filter((state) => !left_out.includes(state))
 
-  it("are all but those that a carrier leaves out", () => {
+  it("are all except those that a carrier excludes", () => {
     assert.deepStrictEqual(servedBy("sbx_bluefern", "personal_auto"), without(["MA", "MI", "NY"]))
     assert.deepStrictEqual(servedBy("sbx_copperline", "personal_auto"), without(["HI", "MA", "NC"]))
     assert.deepStrictEqual(servedBy("sbx_brightstoop", "renters"), without(["AK", "HI", "LA"]))
     assert.lengthOf(servedBy("sbx_harborline", "renters"), 51)
   })
 
-  it("each have at least two carriers that quote a clean risk, without credit information", () => {
+  it("each have at least two carriers that quote a clean risk without credit information", () => {
     const clean = {
       personal_auto: auto_ids.filter(
         (id) => id !== "sbx_meridian" && declineAuto(id, autoFacts(reference.personal_auto), today) === null

@@ -38,7 +38,7 @@ const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Eff
 
 describe("a runner", () => {
   story(
-    "goes on after a claim that has died, and says so",
+    "continues after a claim that died, and logs it",
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ message }) => logged.push(...(Array.isArray(message) ? message : [message])))
@@ -51,20 +51,20 @@ describe("a runner", () => {
       yield* pass(1_100)
       assert.strictEqual(yield* reasonOf(id), "quotes_ready")
       assert.deepStrictEqual(
-        logged.filter((line) => line === "The look for work has failed, and goes on"),
-        ["The look for work has failed, and goes on", "The look for work has failed, and goes on"]
+        logged.filter((line) => line === "Claiming jobs has failed; trying again"),
+        ["Claiming jobs has failed; trying again", "Claiming jobs has failed; trying again"]
       )
     }),
     { ...refusals, carriers }
   )
 
-  story("that stops while a claim is on its way hands back what it brings", brokenOffInAClaim(work), {
+  story("that stops during a claim releases what it gets", brokenOffInAClaim(work), {
     ...distant,
     carriers
   })
 
   story(
-    "that is broken off while a claim is on its way hands back what it brings",
+    "that is interrupted during a claim releases what it gets",
     brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
     { ...distant, carriers }
   )
@@ -72,7 +72,7 @@ describe("a runner", () => {
   {
     let claims = 0
     story(
-      "asks once for what is due, and again when it is told of more",
+      "claims once for what is due, and again after a hint",
       Effect.gen(function* () {
         yield* work
         yield* pass(100)
@@ -100,7 +100,7 @@ describe("a runner", () => {
   {
     const claims: Array<ClaimQuery> = []
     story(
-      "asks only now and then for work that is due and is not given, since another host has it",
+      "claims only now and then for due work that it is not given, because another host has it",
       Effect.gen(function* () {
         yield* work
         claims.length = 0

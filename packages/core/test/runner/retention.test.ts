@@ -43,9 +43,9 @@ const counts = Effect.map(
   (all): Readonly<Record<string, number>> => Object.fromEntries(all)
 )
 
-describe("what is kept", () => {
+describe("retention", () => {
   story(
-    "of the facts is gone 32 days after the start; the request and its quotes still read",
+    "erases facts 32 days after the start; the request and its quotes still read",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* advance(32 * day)
@@ -60,7 +60,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "of the facts is not gone while a question about them is open",
+    "does not erase facts while a question about them is open",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "action_required" })
       yield* advance(day)
@@ -70,7 +70,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "of a request goes with its quotes after thirteen months, and then its request_key starts a new one",
+    "erases a request with its quotes after thirteen months, and then its request_key starts a new one",
     Effect.gen(function* () {
       const input = startOf({ request_key: "mine" })
       const { id } = yield* start(input)
@@ -87,7 +87,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "does not grow: after years of the same use there is as much of everything as before",
+    "keeps a constant amount of data after years of constant use",
     Effect.gen(function* () {
       const year = Effect.gen(function* () {
         for (const line of ["personal_auto", "renters", "pet"] as const) yield* start({ line })
@@ -123,7 +123,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "is swept in every workspace, every hour, also more than fits in one batch",
+    "sweeps every workspace every hour, also if there is more than one batch",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
       for (let i = 0; i < 1_100; i++) yield* start({}, live)
@@ -141,7 +141,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "is swept by one of the hosts at a time, each workspace in one minute of the hour",
+    "is done by one host at a time, for each workspace in one minute of the hour",
     Effect.gen(function* () {
       const { forever } = yield* Retention
       for (let host = 0; host < 3; host++) yield* Effect.forkScoped(forever)
@@ -154,7 +154,7 @@ describe("what is kept", () => {
   )
 
   story(
-    "is swept in the other workspaces where one of them refuses",
+    "sweeps the other workspaces if one of them fails",
     Effect.gen(function* () {
       const { workspaces } = (yield* World).organization
       yield* Effect.forkScoped((yield* Retention).forever)

@@ -72,7 +72,7 @@ const hurdled = {
 
 describe("a job whose handler dies", () => {
   story(
-    "comes again, and is given up after five tries: its request fails, and no other",
+    "is retried, and given up after five tries: only its request fails",
     Effect.gen(function* () {
       poison.tries = 0
       yield* work
@@ -101,7 +101,7 @@ describe("a job whose handler dies", () => {
   )
 
   story(
-    "holds an advance of its sandbox up until it is given up, and then the story goes on in its order",
+    "blocks an advance of its sandbox until it is given up, and then the rest runs in order",
     Effect.gen(function* () {
       poison.tries = 0
       const bad = yield* start()
@@ -127,9 +127,9 @@ describe("a job whose handler dies", () => {
   )
 })
 
-describe("ordered jobs of one moment", () => {
+describe("ordered jobs with the same due time", () => {
   story(
-    "wait for the first of them where it has died, and none of them runs before it",
+    "wait for the first of them if it has died, and none runs before it",
     Effect.gen(function* () {
       poison.tries = 0
       const starts = yield* Effect.forEach([1, 2, 3], () => start())
@@ -155,7 +155,7 @@ describe("ordered jobs of one moment", () => {
 
 describe("a runner", () => {
   story(
-    "runs what is due and what that leaves behind, and says when more comes due",
+    "runs what is due and what that creates, and says when more is due",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
       const runner = yield* Runner
@@ -168,7 +168,7 @@ describe("a runner", () => {
   )
 
   story(
-    "that others join does nothing twice",
+    "does nothing twice if others join",
     Effect.gen(function* () {
       yield* Effect.all([work, work, work])
       const started = yield* Effect.forEach(
@@ -197,7 +197,7 @@ describe("a runner", () => {
   )
 
   story(
-    "of one workspace looks for work while it has its turn: advances at once cost little more than one",
+    "of one workspace claims only during its turn, so that concurrent advances cost little more than one",
     Effect.gen(function* () {
       const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>) {
         yield* Effect.forEach(Array.from({ length: 20 }), () => start({ scenario: "quotes_ready" }))
@@ -225,7 +225,7 @@ describe("a runner", () => {
   )
 
   story(
-    "takes over what a dead one held, when its lease has ended",
+    "takes over the jobs of a dead one when its lease has ended",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
       yield* pass(1_000)
@@ -239,7 +239,7 @@ describe("a runner", () => {
   )
 
   story(
-    "that is broken off hands back what it held: another goes on at once",
+    "that is interrupted releases its jobs, and another one continues at once",
     Effect.gen(function* () {
       hurdle.first = Effect.never
       const { id } = yield* start({}, live)
@@ -254,7 +254,7 @@ describe("a runner", () => {
   )
 
   story(
-    "whose storage goes away in the middle of a job goes on when it is back, not when the lease ends",
+    "whose storage fails during a job continues when it is back, not when the lease ends",
     Effect.gen(function* () {
       hurdle.first = Effect.suspend(() => {
         hurdle.isAway = true
@@ -272,7 +272,7 @@ describe("a runner", () => {
   )
 
   story(
-    "that can claim and not commit, as where the disk is full, tries less and less often and gives no job up",
+    "that can claim but not commit, as with a full disk, tries less and less often and gives up no job",
     Effect.gen(function* () {
       full.refused = 0
       const { id } = yield* start({}, live)
@@ -289,7 +289,7 @@ describe("a runner", () => {
   )
 
   story(
-    "learns of new work at once, and of work that nobody told it about within a second",
+    "starts new work at once after a hint, and otherwise within a second",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
@@ -314,7 +314,7 @@ describe("a runner", () => {
   )
 
   story(
-    "that has been stopped takes nothing more",
+    "claims nothing after it was stopped",
     Effect.gen(function* () {
       const stop = yield* work
       yield* stop
@@ -328,7 +328,7 @@ describe("a runner", () => {
 
 describe("a cancellation", () => {
   story(
-    "of a queued request ends it, a second one answers the same, and nothing comes after",
+    "of a queued request ends it, repeats the same answer, and nothing follows",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       yield* advance(299)
@@ -361,7 +361,7 @@ describe("a cancellation", () => {
   )
 
   story(
-    "that races with the begin of the work has one outcome, and one final event",
+    "that races with the start of the work has one outcome, and one final event",
     Effect.gen(function* () {
       for (let i = 0; i < 20; i++) {
         const { id } = yield* start({}, live)

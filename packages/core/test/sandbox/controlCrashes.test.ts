@@ -30,8 +30,8 @@ const at = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.andThen(TestClock.s
 const on = <A>(host: Hosts.Host, call: Parameters<typeof host.ask<A>>[0]) =>
   Effect.flatMap(ending(host.ask(call)), (answer) => Option.getOrThrow(answer))
 
-describe("a host that was paused in a control, and goes on after a repeat was answered by another", () => {
-  it.effect("erases nothing that was accepted after the reset", () =>
+describe("a host that paused during a control, and continues after another host has answered a repeat", () => {
+  it.effect("erases nothing that was created after the reset", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("erase", "pauses before", 1)
       const { callOnce, hosts } = yield* service(strike)
@@ -52,7 +52,7 @@ describe("a host that was paused in a control, and goes on after a repeat was an
     }).pipe(at, Effect.provide(world()), Effect.scoped)
   )
 
-  it.effect("lets no quote expire that came after the expiry", () =>
+  it.effect("expires no quote that was created after the expiry", () =>
     Effect.gen(function* () {
       const { strike, arm, isOver } = striking("page", "pauses before", 1)
       const { callOnce, hosts } = yield* service(strike)
@@ -108,7 +108,7 @@ const replayStruckAt = (nth: number, fault: Hosts.Fault) =>
 describe("a replay of events", () => {
   for (const fault of ["dies after", "pauses after", "storage fails after"] as const) {
     it.effect(
-      `attempts each event once more, whichever of its commits a host ${fault}`,
+      `makes one more attempt for each event, whichever of its commits a host ${fault}`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {

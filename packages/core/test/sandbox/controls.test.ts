@@ -45,7 +45,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
 
 describe("a control with an Idempotency-Key", () => {
   story(
-    "runs once: the same key and body give the first answer, byte for byte, and say so",
+    "runs once: the same key and body return the first answer, byte for byte, and say so",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
       yield* advance(30)
@@ -58,7 +58,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   story(
-    "takes no other body, and the key of one control is free for another",
+    "refuses another body, and does not use up the key for another control",
     Effect.gen(function* () {
       yield* advance(60, once)
       const error = yield* refusal(advance(61, once))
@@ -69,7 +69,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   story(
-    "that is still running is not run again: wait",
+    "is refused with wait while it is still running",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 50 }), () => start({ line: "personal_auto" }))
       const all = yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.result(advance(60, once)), {
@@ -85,7 +85,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   story(
-    "is brought to its end although its caller hangs up, and the repeat replays it",
+    "runs to its end although its caller hangs up, and the repeat replays it",
     Effect.gen(function* () {
       yield* work
       for (let i = 0; i < 20; i++) yield* start({ line: "personal_auto" })
@@ -101,7 +101,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   story(
-    "needs one of 1 to 255 visible ASCII characters",
+    "needs a key of 1 to 255 visible ASCII characters",
     Effect.gen(function* () {
       for (const wrong of [null, "", " ", "a b", "ü", "k".repeat(256), "a\n"]) {
         const error = yield* refusal(advanceWith(wrong))
@@ -113,7 +113,7 @@ describe("a control with an Idempotency-Key", () => {
   )
 
   story(
-    "that was refused stores nothing: the key is free for another body",
+    "stores nothing if it was refused: the key is free for another body",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
       assert.strictEqual((yield* refusal(advance(0, once)))._tag, "invalid_input")
@@ -136,7 +136,7 @@ describe("a control with an Idempotency-Key", () => {
 
 describe("reset", () => {
   story(
-    "removes everything and counts it, turns the clock back, and leaves keys and organization",
+    "removes and counts all data, returns the clock to real time, and keeps keys and organization",
     Effect.gen(function* () {
       yield* select("quotes_ready")
       yield* start({ line: "personal_auto" })
@@ -171,7 +171,7 @@ describe("reset", () => {
   )
 
   story(
-    "keeps the answers of all keys, its own too, and frees every request_key",
+    "keeps the answers of all keys, also its own, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
       const advanced = yield* advance(60, once)
@@ -189,7 +189,7 @@ describe("reset", () => {
   )
 
   story(
-    "leaves the live environment alone",
+    "does not touch live",
     Effect.gen(function* () {
       const { id } = yield* start({}, { environment: "live" })
       yield* reset()
@@ -198,7 +198,7 @@ describe("reset", () => {
   )
 
   story(
-    "while a runner is at work leaves nothing behind that tells of before",
+    "leaves nothing from before behind while a runner is at work",
     Effect.gen(function* () {
       yield* work
       for (let round = 1; round <= 5; round++) {
@@ -219,7 +219,7 @@ describe("reset", () => {
 
 describe("the sandbox's scenarios", () => {
   story(
-    "are listed with their lines, and an unknown one is refused with the names of all",
+    "are listed with their lines, and an unknown one is refused with all names",
     Effect.gen(function* () {
       const { call } = yield* World
       const { scenario_catalog_version, scenarios } = yield* call(operations.listSandboxScenarios, {})

@@ -28,7 +28,7 @@ const struckAt = (nth: number, fault: Hosts.Fault, isRepeated: boolean) =>
 describe("an advance of a sandbox's clock", () => {
   for (const fault of Hosts.faults) {
     it.effect(
-      `happens once and whole, whichever of its commits a host ${fault}`,
+      `happens once and completely, whichever of its commits a host ${fault}`,
       () =>
         Effect.gen(function* () {
           const calm = yield* struckAt(0, fault, true)
@@ -45,10 +45,10 @@ describe("an advance of a sandbox's clock", () => {
   }
 })
 
-describe("an advance that was broken off and is never repeated", () => {
+describe("an advance that was interrupted and never repeated", () => {
   for (const fault of ["dies after", "pauses after"] as const) {
     it.effect(
-      `is finished by the next one, and holds up no webhook, whichever of its commits a host ${fault}`,
+      `is finished by the next one, and blocks no webhook, whichever of its commits a host ${fault}`,
       () =>
         Effect.gen(function* () {
           for (let nth = 1, isOver = false; !isOver; nth++) {
@@ -67,10 +67,10 @@ describe("an advance that was broken off and is never repeated", () => {
   }
 })
 
-describe("hosts that die, are paused and lose storage while two callers advance a clock", () => {
+describe("hosts that crash, pause and lose storage while two callers advance a clock", () => {
   for (let seed = 1; seed <= 12; seed++) {
     it.effect(
-      `leave it where the advances sum to, and deliver every event: seed ${seed}`,
+      `set it to the sum of the advances, and deliver every event: seed ${seed}`,
       () => play(seed).pipe(Effect.provide(world()), Effect.scoped),
       120_000
     )
@@ -78,7 +78,7 @@ describe("hosts that die, are paused and lose storage while two callers advance 
 })
 
 describe("an advance that was given up", () => {
-  it.effect("does not make the webhooks of later events wait for each other", () =>
+  it.effect("does not make webhooks of later events wait for each other", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       let commits = Number.NEGATIVE_INFINITY
@@ -140,7 +140,7 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
 
 describe("an advance that another host overtakes", () => {
   story(
-    "passes over nothing that is due: what happens is told when the clock stands at its time",
+    "skips nothing that is due: events happen when the clock is at their time",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       overtaken.other = elsewhere(advance(60))

@@ -15,7 +15,7 @@ const meridian = all.find(({ carrier }) => carrier.id === "sbx_meridian")
 const bluefern = all.find(({ carrier }) => carrier.id === "sbx_bluefern")
 
 describe("the fictional carriers", () => {
-  it("say who they are", () => {
+  it("have names", () => {
     assert.deepStrictEqual(
       all.map(({ carrier, lines: offered }) => [carrier.id, carrier.name, Object.keys(offered).join()]),
       [
@@ -78,7 +78,7 @@ describe("the fictional carriers", () => {
     )
   })
 
-  it("go by their own rules where no scenario is played, and only there", () => {
+  it("follow their own rules if no scenario is played, and only then", () => {
     const application = {
       ...reference.personal_auto,
       vehicles: [{ ...reference.personal_auto.vehicles[0], salvage_title: true }]
@@ -92,7 +92,7 @@ describe("the fictional carriers", () => {
     assert.deepStrictEqual(replies[2], { kind: "declined", reason: "risk_outside_guidelines" })
   })
 
-  it("know only their own offers when they are looked at again", () => {
+  it("know only their own offers in a refresh", () => {
     const ask = askFor("renters", reference.renters)
     for (const adapter of carriersOf(all, "renters")) {
       const again = (ref: string) => Effect.runSync(adapter.refresh?.(ask, ref) ?? Effect.die("no refresh"))
@@ -102,7 +102,7 @@ describe("the fictional carriers", () => {
     }
   })
 
-  it("are asked against their own rules in every scenario but the one about credit", () => {
+  it("are asked against their own rules in every scenario except the one about credit", () => {
     for (const { simulation } of all) {
       assert.isTrue(simulation?.asksAnyway("quotes_ready", "personal_auto"))
       assert.isFalse(simulation?.asksAnyway("credit_disclosure", "personal_auto"))
@@ -140,7 +140,7 @@ describe("a callback", () => {
     })
   )
 
-  it.effect("is refused when a single bit of its body, its signature or its sender is another", () =>
+  it.effect("is refused if a single bit of its body, its signature or its sender differs", () =>
     Effect.gen(function* () {
       const { body, headers } = yield* sent
       for (let i = 0; i < body.length; i += 97) {
@@ -158,7 +158,7 @@ describe("a callback", () => {
     })
   )
 
-  it.effect("of another process is refused", () =>
+  it.effect("from another process is refused", () =>
     Effect.gen(function* () {
       const { body, headers } = yield* sent
       const elsewhere = (yield* carriers).find(({ carrier }) => carrier.id === "sbx_meridian")
@@ -265,7 +265,7 @@ describe("every offer, whatever the facts", () => {
   for (const [line, facts] of cases) {
     const asks = fc.tuple(facts, place).map(([application, at]) => ({ ...askOf(line, application, at), at }))
 
-    it(`${line}: is the same for the same facts, and holds nothing of them outside its covers`, () => {
+    it(`${line}: is the same for the same facts, and contains none of them outside its covers`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           const offers = offersOf(asked)
@@ -284,7 +284,7 @@ describe("every offer, whatever the facts", () => {
       )
     })
 
-    it(`${line}: passes the checks of the engine, with a whole price above nothing`, () => {
+    it(`${line}: passes the checks of the engine, with a positive whole price`, () => {
       fc.assert(
         fc.property(asks, (asked) => {
           for (const [adapter, offer] of offersOf(asked)) {
@@ -304,7 +304,7 @@ describe("every offer, whatever the facts", () => {
       )
     })
 
-    it(`${line}: costs no less in a dearer territory`, () => {
+    it(`${line}: costs no less in a more expensive territory`, () => {
       fc.assert(
         fc.property(facts, (application) => {
           const totals = texas.map((at) =>

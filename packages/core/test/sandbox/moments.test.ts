@@ -26,7 +26,7 @@ const slowStart = (after_ms: number) =>
 
 describe("a call", () => {
   story(
-    "happens when its body is there: at the time that the workspace has then",
+    "happens when its body has arrived, at the workspace's time then",
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(slowStart(5_000))
       yield* TestClock.adjust(0)
@@ -43,7 +43,7 @@ describe("a call", () => {
 
 describe("an Idempotency-Key", () => {
   story(
-    "is remembered for a month of workspace time from the end of its call, even if the call was an advance of a year",
+    "is remembered for a month of workspace time from the end of its call, even after an advance of a year",
     Effect.gen(function* () {
       const first = yield* advance(year, { idempotency_key: "long" })
       yield* advance(1, { idempotency_key: "short" })
@@ -52,7 +52,7 @@ describe("an Idempotency-Key", () => {
   )
 
   story(
-    "of a reset is remembered after other resets",
+    "of a reset is remembered after later resets",
     Effect.gen(function* () {
       const first = yield* reset({ idempotency_key: "first" })
       yield* reset({ idempotency_key: "second" })
@@ -63,7 +63,7 @@ describe("an Idempotency-Key", () => {
 
 describe("an operation without fields", () => {
   story(
-    "refuses every field, whatever it is called",
+    "refuses every field, whatever its name",
     Effect.gen(function* () {
       const { call } = yield* World
       const { id } = yield* start()
@@ -79,7 +79,7 @@ describe("an operation without fields", () => {
 
 describe("a reset", () => {
   story(
-    "wakes the reads that wait for what it has removed",
+    "wakes the reads that wait for removed requests",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
       const waiting = yield* Effect.forkChild(refusal(read(id, {}, { wait_seconds: 20 })))
@@ -92,7 +92,7 @@ describe("a reset", () => {
 
 describe("wrong fields", () => {
   story(
-    "are named with the consent that is missing and with a wrong Idempotency-Key, all at once",
+    "are reported with a missing consent and a wrong Idempotency-Key, all at once",
     Effect.gen(function* () {
       const { call } = yield* World
       const nothing = yield* refusal(startWith({}))
@@ -103,7 +103,7 @@ describe("wrong fields", () => {
   )
 
   story(
-    "of a list are dates that no calendar has",
+    "of a list include dates that do not exist",
     Effect.gen(function* () {
       const { call } = yield* World
       const input = { created_after: "2026-02-30T00:00:00Z", updated_since: "2026-01-01T24:00:00Z" }

@@ -41,7 +41,7 @@ const counting = (storage: Storage["Service"]): Storage["Service"] => ({
 
 describe("a start", () => {
   story(
-    "happens at the time to which another host has moved the workspace's clock",
+    "happens at the time to which another host has moved the clock",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -54,7 +54,7 @@ describe("a start", () => {
   )
 
   story(
-    "is checked by that time: a day that was today is over, and one that was too far ahead is not",
+    "is checked with that time: a day that was today is over, and one that was too far ahead is not",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* startingIn(0)
@@ -88,7 +88,7 @@ describe("a start", () => {
   )
 
   story(
-    "reads nothing of its workspace, unless that has changed",
+    "reads nothing about its workspace unless that has changed",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -122,9 +122,9 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
     })
 })
 
-describe("a start that is overtaken again and again", () => {
+describe("a start with repeated conflicts", () => {
   story(
-    "is stored as the workspace is then, and not as it was in between",
+    "uses the final state of the workspace, not one in between",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
       yield* start()
@@ -144,7 +144,7 @@ describe("a start that is overtaken again and again", () => {
 
 describe("a live workspace", () => {
   story(
-    "has the time of when it is asked for",
+    "has the current time",
     Effect.gen(function* () {
       const { organization } = yield* World
       const workspaces = yield* Workspaces

@@ -75,7 +75,7 @@ describe("scenario", () => {
     if (scenario === "cannot_start") continue
     for (const line of lineNames) {
       const rows: ReadonlyArray<Row> = byLine[line]
-      it.effect(`${scenario}, ${line}: carriers answer as the timeline says`, () =>
+      it.effect(`${scenario}, ${line}: carriers answer as in the timeline`, () =>
         Effect.gen(function* () {
           const expected = rows.flatMap(({ note, t }) =>
             [...note.matchAll(/(sbx_\w+):(\w+)/g)].map(([, id, word]) => `${t} ${id} ${word}`)
@@ -103,7 +103,7 @@ describe("scenario", () => {
     })
   )
 
-  it.effect("quote_expires_soon: offers end when the timeline says", () =>
+  it.effect("quote_expires_soon: offers expire at the time in the timeline", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         const rows: ReadonlyArray<Row> = timelines.scenarios.quote_expires_soon[line]
@@ -120,7 +120,7 @@ describe("scenario", () => {
     })
   )
 
-  it.effect("price_update and quote_withdrawn: the first offer changes 600 seconds after the start, no other", () =>
+  it.effect("price_update and quote_withdrawn: only the first offer changes, 600 seconds after the start", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         for (const scenario of ["price_update", "quote_withdrawn"]) {
@@ -150,7 +150,7 @@ describe("scenario", () => {
     })
   )
 
-  it.effect("price_unknown and expiry_unknown: what is unknown is null", () =>
+  it.effect("price_unknown and expiry_unknown: unknown values are null", () =>
     Effect.gen(function* () {
       for (const line of lineNames) {
         for (const [index, [, said]] of (yield* playAll(line, "price_unknown", 1)).entries()) {
@@ -168,7 +168,7 @@ describe("scenario", () => {
     })
   )
 
-  it.effect("unknown_values: an action, a fee, a reason and a field that no list names", () =>
+  it.effect("unknown_values: adds an undocumented action, fee, reason and field", () =>
     Effect.gen(function* () {
       for (const [, said] of yield* playAll("pet", "unknown_values", 1)) {
         const offer = said?.reply.kind === "offers" ? said.reply.offers[0] : undefined
@@ -186,7 +186,7 @@ describe("scenario", () => {
 })
 
 describe("scenario catalogue", () => {
-  it("names all 24 scenarios, and each that has a timeline", () => {
+  it("lists all 24 scenarios, and each that has a timeline", () => {
     const names = catalogue.scenarios.map((scenario) => scenario.name)
     assert.lengthOf(new Set(names), 24)
     assert.strictEqual(catalogue.scenario_catalog_version, timelines.catalog_version)

@@ -67,7 +67,7 @@ const inSteps = (count: number, seconds: number) =>
   Effect.forEach(Array.from({ length: count }), () => advance(seconds), { discard: true })
 
 describe("time in a sandbox", () => {
-  it.effect("one advance of an hour tells the same as sixty of a minute, with everything going on at once", () =>
+  it.effect("makes one advance of an hour equal to sixty of a minute, with everything going on at once", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const long = yield* telling(everything(advance(hour)))
@@ -78,7 +78,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  it.effect("the passing of real time tells the same as an advance", () =>
+  it.effect("makes the passing of real time equal to an advance", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const advanced = yield* telling(everything(advance(700)))
@@ -87,7 +87,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  it.effect("a runner in the background changes nothing of what an advance tells", () =>
+  it.effect("is not changed by a runner in the background", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const alone = yield* telling(everything(advance(hour)))
@@ -98,7 +98,7 @@ describe("time in a sandbox", () => {
   )
 
   story(
-    "every event has its due time, and none is told before an earlier one",
+    "gives every event its due time, in order",
     Effect.gen(function* () {
       yield* everything(advance(90_000))
       const times = (yield* feed()).map(({ occurred_at }) => occurred_at)
@@ -108,7 +108,7 @@ describe("time in a sandbox", () => {
   )
 
   story(
-    "two advances at once add up, and both answer when all is done",
+    "adds up two concurrent advances, and both answer when all is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
       const answers = yield* Effect.forEach([10, 10, 40], (seconds) => advance(seconds), { concurrency: "unbounded" })
@@ -119,7 +119,7 @@ describe("time in a sandbox", () => {
   )
 
   story(
-    "an advance waits for work that another runner is at",
+    "makes an advance wait for the work of another runner",
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({ line: "personal_auto" })
@@ -131,7 +131,7 @@ describe("time in a sandbox", () => {
   )
 
   story(
-    "an advance says where the clock is, and the clock stays ahead of real time",
+    "is reported by an advance, and stays ahead of real time",
     Effect.gen(function* () {
       const first = yield* advance(90)
       assert.deepInclude(first, { control: "advance_time", replay: null, removed: null })
@@ -148,7 +148,7 @@ describe("time in a sandbox", () => {
 
   for (const seconds of [0, -1, 0.5, 31_536_001]) {
     story(
-      `an advance of ${seconds} seconds is refused`,
+      `refuses an advance of ${seconds} seconds`,
       Effect.gen(function* () {
         const error = yield* Effect.flip(advance(seconds))
         assert.deepStrictEqual([error._tag, error.field_errors?.[0]?.path], ["invalid_input", "seconds"])
@@ -157,7 +157,7 @@ describe("time in a sandbox", () => {
   }
 
   story(
-    "a reset in the middle of an advance wins: the clock is real time again",
+    "returns to real time with a reset during an advance",
     Effect.gen(function* () {
       yield* everything(Effect.void)
       const advancing = yield* Effect.forkChild(advance(hour))
@@ -173,7 +173,7 @@ describe("time in a sandbox", () => {
 
 describe("force_expiry", () => {
   story(
-    "lets every active quote expire now, those without an expiry too, and no other",
+    "expires every active quote now, also those without an expiry, and no other",
     Effect.gen(function* () {
       const unknown = yield* start({ scenario: "expiry_unknown" })
       const withdrawn = yield* start({ scenario: "quote_withdrawn" })
@@ -199,7 +199,7 @@ describe("force_expiry", () => {
   )
 
   story(
-    "reaches more quotes than fit on a page, also while they expire by themselves",
+    "expires more quotes than fit on a page, also while they expire by themselves",
     Effect.gen(function* () {
       for (let i = 0; i < 60; i++) yield* start({ line: "renters", scenario: "quote_expires_soon" })
       yield* advance(60)

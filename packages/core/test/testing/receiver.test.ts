@@ -36,7 +36,7 @@ const send = (receiver: Receiver.Receiver, sent: Sent = {}) => Effect.flatMap(si
 const statusOf = (respond: Receiver.Respond) => (respond.does === "answer" ? respond.status : respond.does)
 
 describe("a receiver", () => {
-  it.effect("confirms what is genuine, and notes what it says", () =>
+  it.effect("confirms genuine deliveries, and records their content", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const resource = { id: "qt_1", version: 3 }
@@ -55,7 +55,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("takes bodies as text and as bytes alike", () =>
+  it.effect("accepts bodies as text and as bytes", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const { headers, body } = yield* signed({})
@@ -65,7 +65,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("answers 400 to what is not genuine, and says why", () =>
+  it.effect("answers 400 to deliveries that are not genuine, and says why", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { in_order: [Receiver.fail(503)] } })
       yield* TestClock.setTime(1_000_000)
@@ -89,7 +89,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("has the runtime's clock, or another one", () =>
+  it.effect("uses the runtime's clock, or another one", () =>
     Effect.gen(function* () {
       const here = Receiver.make({ secrets: [first] })
       yield* TestClock.setTime(1_301_000)
@@ -114,7 +114,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("knows what comes again, and what comes late", () =>
+  it.effect("recognizes duplicates and late versions", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const story: ReadonlyArray<readonly [id: string, resource: string, version: number]> = [
@@ -140,7 +140,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("takes what is no event, if it is signed", () =>
+  it.effect("accepts a signed body that is not an event", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const signature = yield* Effect.flatMap(Mac.Mac, (mac) => Signature.sign(mac, [first], "evt_1", 0, "{")).pipe(
@@ -152,7 +152,7 @@ describe("a receiver", () => {
     })
   )
 
-  it.effect("lets a test wait for what comes", () =>
+  it.effect("lets a test wait for deliveries", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
       const waiting = yield* Effect.forkChild(receiver.until((arrivals) => arrivals.length === 2))
@@ -167,7 +167,7 @@ describe("a receiver", () => {
 })
 
 describe("a script", () => {
-  it.effect("goes by the type of event first, then by the order, then by what is left", () =>
+  it.effect("uses the list of the event type first, then the general list, then the default", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({
         secrets: [first],
@@ -194,7 +194,7 @@ describe("a script", () => {
     })
   )
 
-  it.effect("can be another one from now on", () =>
+  it.effect("can be replaced", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { otherwise: Receiver.fail(500) } })
       assert.strictEqual(statusOf(yield* send(receiver)), 500)
@@ -232,7 +232,7 @@ describe("receivers as a sender", () => {
     })
   )
 
-  it.effect("keep to the deadline of a request", () =>
+  it.effect("respect the deadline of a request", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first], script: { otherwise: Receiver.hang } })
       assert.strictEqual((yield* sendTo(receiver, 2_000)).duration_ms, 2_000)

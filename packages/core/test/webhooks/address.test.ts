@@ -29,7 +29,7 @@ const accepted = (text: string, policy: Policy = publicOnly) => {
   return judged.verdict === "accepted" ? judged.url : assert.fail(`${text}: ${judged.reason}`)
 }
 
-describe("the cases that everybody should know", () => {
+describe("the well-known cases", () => {
   /** How the cases that leave a choice were chosen. */
   const choices: { readonly [url: string]: "accepted" | "refused" } = {
     "https://EXAMPLE.com/": "accepted",
@@ -70,7 +70,7 @@ describe("the cases that everybody should know", () => {
     })
   }
 
-  it("whose names may be taken are taken, and left to the look-up", () => {
+  it("accepts names, and leaves them to the look-up", () => {
     const named = addresses.cases.filter(({ expect, url }) => expect === "reject_at_connect" && URL.canParse(url))
     for (const { url } of named) {
       if (url.includes(" ") || url.includes("<") || url.includes(".test.invalid")) continue
@@ -80,7 +80,7 @@ describe("the cases that everybody should know", () => {
 })
 
 describe("text", () => {
-  it("comes out as it is stored", () => {
+  it("is normalized as it is stored", () => {
     const cases: ReadonlyArray<readonly [string, string]> = [
       ["https://example.com", "https://example.com/"],
       ["HTTPS://Example.COM/Path?Q=1", "https://example.com/Path?Q=1"],
@@ -104,7 +104,7 @@ describe("text", () => {
     assert.strictEqual(accepted("https://[2001:200::1]/").hostname, "2001:200::1")
   })
 
-  it("is refused where the parser would mend it", () => {
+  it("is refused if the parser would repair it", () => {
     const mended = [
       "https://example.com\\h",
       "https://exam\nple.com/",
@@ -134,7 +134,7 @@ describe("text", () => {
     for (const text of mended) assert.strictEqual(reason(text), "malformed", text)
   })
 
-  it("is refused for its own reasons", () => {
+  it("is refused with the right reason", () => {
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_029)}`), "too_long")
     assert.strictEqual(reason(`https://example.com/${"a".repeat(2_028)}`), null)
     assert.strictEqual(reason("ftp://example.com/"), "scheme")
@@ -181,15 +181,15 @@ describe("text", () => {
   })
 })
 
-describe("what a caller is told", () => {
-  it("is the same for every host that is refused", () => {
+describe("the message to callers", () => {
+  it("is the same for every refused host", () => {
     const hosts = ["10.0.0.1", "8.8.8.8.invalid", "intranet", "[::1]", "169.254.169.254", "x.local", "-a.example.com"]
     for (const host of hosts) assert.strictEqual(reason(`https://${host}/`), "host", host)
   })
 })
 
 describe("networks that the settings allow", () => {
-  it("are reached by address and as localhost, over http too", () => {
+  it("are allowed by address and as localhost, over http too", () => {
     assert.deepStrictEqual(accepted("http://127.0.0.1:9000/h", loopback).addresses, ["127.0.0.1"])
     assert.deepStrictEqual(accepted("http://[::1]:9000/h", loopback).addresses, ["::1"])
     assert.deepStrictEqual(accepted("http://localhost:9000/h", loopback).addresses, ["127.0.0.1", "::1"])
@@ -197,7 +197,7 @@ describe("networks that the settings allow", () => {
     assert.strictEqual(accepted("https://10.1.2.3/", allowing("10.0.0.0/8")).hostname, "10.1.2.3")
   })
 
-  it("open http to nothing else", () => {
+  it("do not allow http elsewhere", () => {
     for (const host of ["example.com", "8.8.8.8", "[2001:200::1]"]) {
       assert.strictEqual(reason(`http://${host}/`, loopback), "scheme")
     }
@@ -208,7 +208,7 @@ describe("networks that the settings allow", () => {
     assert.strictEqual(reason("https://[::ffff:7f00:1]/", loopback), "host")
   })
 
-  it("are read from text", () => {
+  it("are parsed from text", () => {
     assert.strictEqual(readNetworks("")?.length, 0)
     assert.strictEqual(readNetworks("10.0.0.0/8,::1/128,")?.length, 2)
     for (const wrong of ["10.0.0.1/8", "10.0.0.0", "localhost", "10.0.0.0/33", "::/129"]) {
@@ -232,7 +232,7 @@ describe("the host's own", () => {
     assert.strictEqual(reason("https://api2.example.com/v1/events", own), null)
   })
 
-  it("loopback stays open where the settings allow it", () => {
+  it("loopback stays allowed if the settings allow it", () => {
     const policy = { ...loopback, own_addresses: NetAddress.loopbackAddresses }
     assert.strictEqual(judgeAddress("127.0.0.1", policy), "public")
   })
@@ -266,7 +266,7 @@ const textOf = (value: bigint, width: number): string => {
 
 describe("whole ranges", () => {
   for (const network of specialIpv4) {
-    it(`${IpNetwork.format(network)} is refused, and its neighbors are judged by themselves`, () => {
+    it(`${IpNetwork.format(network)} is refused, and its neighbors are judged separately`, () => {
       fc.assert(
         fc.property(inside(network), (address) => {
           assert.strictEqual(judgeAddress(address, publicOnly), "refused")
@@ -282,7 +282,7 @@ describe("whole ranges", () => {
       }
     })
 
-    it(`${IpNetwork.format(network)} is refused in every form that holds it`, () => {
+    it(`${IpNetwork.format(network)} is refused in every form that contains it`, () => {
       fc.assert(
         fc.property(inside(network), fc.bigInt(0n, (1n << 64n) - 1n), (address, random) => {
           const value = bits(NetAddress.ipFromStringUnsafe(address))
@@ -315,7 +315,7 @@ describe("whole ranges", () => {
     ].map((form) => textOf(form, 128))
   }
 
-  it("public IPv4 addresses are public, and refused where they are hidden in others", () => {
+  it("public IPv4 addresses are allowed, but not inside other addresses", () => {
     fc.assert(
       fc.property(word, fc.bigInt(0n, (1n << 64n) - 1n), (value, random) => {
         const expected = isSpecial(value) ? "refused" : "public"
@@ -329,7 +329,7 @@ describe("whole ranges", () => {
     )
   })
 
-  it("a look-up behind DNS64 counts as what is inside, and a URL never does", () => {
+  it("a DNS64 look-up counts as the address inside it, a URL never does", () => {
     const policy: Policy = { ...publicOnly, nat64: true, own_addresses: [NetAddress.ipFromStringUnsafe("8.8.4.4")] }
     fc.assert(
       fc.property(word, (value) => {
@@ -341,7 +341,7 @@ describe("whole ranges", () => {
     assert.strictEqual(judgeAddress("64:ff9b::808:404", policy), "refused")
   })
 
-  it("IPv6 is public inside of 2000::/3 only", () => {
+  it("IPv6 is public only inside 2000::/3", () => {
     const global = IpNetwork.fromStringUnsafe("2000::/3")
     const carved = (address: string) =>
       carvedOutIpv6.some((network) => IpNetwork.contains(network, NetAddress.ipFromStringUnsafe(address)))
@@ -377,7 +377,7 @@ describe("whole ranges", () => {
     }
   })
 
-  it("text that is no address is refused", () => {
+  it("text that is not an address is refused", () => {
     for (const text of [
       "",
       "example.com",

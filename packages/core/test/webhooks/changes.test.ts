@@ -6,7 +6,7 @@ import { create, disable, health, list, log, tale, update, url } from "./support
 
 describe("a change", () => {
   tale(
-    "takes url and types, one or both, and shows no secret",
+    "accepts url, types or both, and shows no secret",
     () =>
       Effect.gen(function* () {
         const made = yield* create()
@@ -33,7 +33,7 @@ describe("a change", () => {
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
   )
 
-  tale("of nothing is refused, and names what can be changed", () =>
+  tale("is refused without a field, listing what can be changed", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const error = yield* refusal(update(id, {}))
@@ -41,7 +41,7 @@ describe("a change", () => {
     })
   )
 
-  tale("is where the next events go, and of which types", (endpoints) =>
+  tale("applies to the next events", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create()
       yield* update(id, { url: `${url}/new` })
@@ -62,7 +62,7 @@ describe("a change", () => {
     })
   )
 
-  tale("of a disabled one is refused; disabling is the same twice", () =>
+  tale("of a disabled subscription is refused; disabling can be repeated", () =>
     Effect.gen(function* () {
       const made = yield* create()
       const disabled = yield* disable(made.id)
@@ -75,7 +75,7 @@ describe("a change", () => {
     })
   )
 
-  tale("is not there for another organization, and forbidden to a widget and to a platform", () =>
+  tale("is not found for another organization, and forbidden to widget and platform keys", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { sandbox } = yield* stranger
@@ -93,7 +93,7 @@ describe("a change", () => {
     })
   )
 
-  tale("was never changed before it was made, though a reset puts the clock back", () =>
+  tale("is never dated before the creation, even after a reset of the clock", () =>
     Effect.gen(function* () {
       yield* advance(86_400)
       const { id, created_at } = yield* create()
@@ -104,7 +104,7 @@ describe("a change", () => {
     })
   )
 
-  tale("outlives a reset of the sandbox", () =>
+  tale("survives a reset of the sandbox", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(86_400)

@@ -110,9 +110,9 @@ const told = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
   jobs
 })
 
-describe("what attempts to one endpoint come to", () => {
+describe("the attempts to one endpoint", () => {
   it.prop(
-    "is the same whether they are written together or one by one",
+    "have the same result together and one by one",
     [attempts],
     ([all]) => {
       if (all.length > 0) assert.deepStrictEqual(told(together(all)), told(oneByOne(all)))
@@ -120,7 +120,7 @@ describe("what attempts to one endpoint come to", () => {
     { arbitrary: { runs: 500, size: 40 } }
   )
 
-  it("writes each record once, also where one delivery was attempted twice", () => {
+  it("write each record once, also if one delivery was attempted twice", () => {
     const scheduled: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 0, takes_ms: 5 }
     const beside: Attempt = { ...scheduled, schedule_step: null, answer: "confirmed" }
     const change = conclude(
@@ -142,7 +142,7 @@ describe("what attempts to one endpoint come to", () => {
     assert.lengthOf(change.jobs, 1)
   })
 
-  it("is read from its records as it is read from their texts", () => {
+  it("have the same result from records as from their texts", () => {
     const attempt: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 1, takes_ms: 5 }
     const [delivery, health] = conclude(start.endpoint, [endedOf(attempt, handedOver(1))]).writes
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
@@ -152,7 +152,7 @@ describe("what attempts to one endpoint come to", () => {
     assert.include(delivery.body, '"status":"retrying"')
   })
 
-  it("turns delivery off in the middle of them, and leaves nothing to come for those behind", () => {
+  it("turn delivery off in the middle, and cancel what follows", () => {
     const at = (delivery: number, hours: number): Attempt => ({
       delivery,
       schedule_step: 1,

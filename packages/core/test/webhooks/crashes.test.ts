@@ -11,7 +11,7 @@ const start_waiting = start({ scenario: "waits_in_queue" })
 
 describe("a host that dies", () => {
   tale(
-    "between an attempt and its record sends again when its lease has ended, with the same id and bytes",
+    "between an attempt and its commit sends again when its lease has ended, with the same id and bytes",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -83,7 +83,7 @@ describe("a host that dies", () => {
 describe("a host that dies while it disables a subscription", () => {
   const host = { isDying: false }
   tale(
-    "leaves the rest to another",
+    "leaves the rest to another one",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -114,7 +114,7 @@ describe("a host that dies while it disables a subscription", () => {
 describe("a conflict", () => {
   const conflicts = { left: 60 }
   tale(
-    "in writing what came of an attempt never sends twice",
+    "in committing an attempt never sends twice",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -141,7 +141,7 @@ describe("a conflict", () => {
   )
 
   tale(
-    "of many attempts of one subscription at once loses none",
+    "among concurrent attempts of one subscription loses none",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -159,7 +159,7 @@ describe("a conflict", () => {
 
 describe("a reset", () => {
   tale(
-    "takes the deliveries and what was to come, counts them, and leaves cursors that end",
+    "removes and counts deliveries and pending attempts, and cursors still end",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -189,7 +189,7 @@ describe("a reset", () => {
   )
 
   tale(
-    "begins anew: a create that was not finished is dropped, and delivery that was off is on",
+    "drops an unfinished create, and turns delivery on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -212,7 +212,7 @@ describe("a reset", () => {
   )
 
   tale(
-    "while an attempt is under way leaves nothing of it",
+    "during an attempt leaves nothing of it",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -238,7 +238,7 @@ const pageOf = (id: string, limit: number, cursor?: string | null) =>
 describe("a conflict without end", () => {
   const conflict = { isEndless: false }
   tale(
-    "ends a reset with an internal error, and does not hold it for ever",
+    "ends a reset with an internal error, and does not block it forever",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()

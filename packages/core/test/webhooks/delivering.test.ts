@@ -36,7 +36,7 @@ const timesOf = (sent: ReadonlyArray<Sent>) => sent.map(({ at }) => at - beginni
 describe("an event", () => {
   const changes: Array<Change> = []
   tale(
-    "is in the feed and in the delivery logs in one step, and neither without the other",
+    "appears in the feed and in the delivery logs in one step, or in neither",
     () =>
       Effect.gen(function* () {
         const wide = yield* create({ event_types: everything })
@@ -74,7 +74,7 @@ describe("an event", () => {
     }
   )
 
-  tale("is handed to nobody who did not ask for it, or who came later", (endpoints) =>
+  tale("is not delivered to subscriptions without its type, or to later ones", (endpoints) =>
     Effect.gen(function* () {
       yield* start({ scenario: "waits_in_queue" })
       const { id } = yield* create()
@@ -91,7 +91,7 @@ describe("an event", () => {
 })
 
 describe("a delivery", () => {
-  tale("carries the event of the feed and its revision, signed, with both sets of headers", (endpoints) =>
+  tale("contains the event of the feed and its revision, signed, with both sets of headers", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create({ url: "https://hooks.acme.dev/a?b=c" })
       yield* start()
@@ -138,7 +138,7 @@ describe("a delivery", () => {
     })
   )
 
-  tale("is pending until its first attempt is over", () =>
+  tale("is pending until its first attempt has ended", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start()
@@ -152,7 +152,7 @@ describe("a delivery", () => {
     ["sandbox", 15_000]
   ] as const) {
     tale(
-      `${environment}: is retried after the waits of the schedule, counted from the end of the attempt before, then failed`,
+      `${environment}: is retried after the waits of the schedule, counted from the end of the previous attempt, then failed`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, { environment })
@@ -254,7 +254,7 @@ describe("a delivery", () => {
     { send: (_, nth) => (nth < 3 ? answered(500) : confirmed) }
   )
 
-  tale("shows its newest twenty attempts", () =>
+  tale("shows its twenty newest attempts", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })
@@ -272,7 +272,7 @@ describe("a delivery", () => {
     })
   )
 
-  tale("has the host's real time in its timestamp, wherever the sandbox's clock stands", (endpoints) =>
+  tale("has the host's real time in its timestamp, wherever the sandbox's clock is", (endpoints) =>
     Effect.gen(function* () {
       yield* create()
       yield* advance(1_000_000)
@@ -320,7 +320,7 @@ describe("an advance of a day", () => {
     }).pipe(Effect.scoped, Effect.provide(world({ webhooks: told.layer })))
   }
 
-  it.effect("tells the same delivery log as many small steps", () =>
+  it.effect("leaves the same delivery log as many small steps", () =>
     Effect.gen(function* () {
       const jump = yield* lived(1)
       assert.isAbove(jump.all.length, 6)
@@ -335,7 +335,7 @@ describe("an advance of a day", () => {
 })
 
 describe("the delivery log", () => {
-  tale("is newest first, in pages, and its cursor belongs to it", () =>
+  tale("is newest first, in pages, and its cursors fit only itself", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()

@@ -25,7 +25,7 @@ const isSlow = (address: string) => address.includes("slow")
 
 describe("a slow endpoint", () => {
   tale(
-    "has at most sixteen attempts at a time, whatever waits for it",
+    "gets at most sixteen attempts at a time, whatever waits for it",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -103,9 +103,9 @@ describe("an endpoint that hangs", () => {
   )
 })
 
-describe("an attempt for which the host has no connection to spare", () => {
+describe("an attempt for which the host has no free connection", () => {
   tale(
-    "is put off and goes on no record: it says nothing of the endpoint",
+    "is postponed and not recorded, because it says nothing about the endpoint",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -130,7 +130,7 @@ describe("an attempt for which the host has no connection to spare", () => {
   )
 
   tale(
-    "is put off a hundred times at the most: then its delivery has failed, and can be replayed",
+    "is postponed at most a hundred times; then its delivery has failed, and can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -198,7 +198,7 @@ describe("fresh events", () => {
 
 describe("half of all endpoints hanging", () => {
   tale(
-    "does not delay the others",
+    "do not delay the others",
     (endpoints) =>
       Effect.gen(function* () {
         const access = yield* Access

@@ -56,7 +56,7 @@ describe("the health of a subscription", () => {
   )
 
   tale(
-    "is that of the attempt that was made last, whichever ends last",
+    "is that of the newest attempt, whichever ends last",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)

@@ -17,7 +17,7 @@ const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 describe("what one advance of a sandbox's clock makes due", () => {
   const arrived: Array<string> = []
   tale(
-    "arrives in the order of the feed, though some POSTs take longer than others",
+    "arrives in feed order, even if some POSTs take longer",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({ event_types })
@@ -44,7 +44,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
 
   const attempts: Array<string> = []
   tale(
-    "arrives in the order in which it was due, retries with what is new",
+    "arrives in due order, retries among new events",
     () =>
       Effect.gen(function* () {
         // A request is accepted before the clock is moved.

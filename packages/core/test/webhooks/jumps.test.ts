@@ -67,7 +67,7 @@ for (const [name, script] of Object.entries(stories)) {
   describe(`an endpoint that ${name}`, () => {
     let told: unknown
     tale(
-      "is told of in small steps",
+      "gets deliveries in small steps",
       () =>
         Effect.gen(function* () {
           told = yield* week(inSteps)
@@ -75,7 +75,7 @@ for (const [name, script] of Object.entries(stories)) {
       script()
     )
     tale(
-      "is told the same of in a jump",
+      "gets the same deliveries in one jump",
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* week(inOneJump), told)

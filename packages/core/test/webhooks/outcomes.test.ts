@@ -34,10 +34,10 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
   })
 })
 
-describe("outcomes of an endpoint that end at one moment", () => {
+describe("results of attempts of one endpoint that end at the same time", () => {
   const whole: Array<number> = []
   tale(
-    "are written together while another is being written, and one alone at once",
+    "are committed together while another commit runs, and alone at once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -62,7 +62,7 @@ describe("outcomes of an endpoint that end at one moment", () => {
 
   const racing: Array<number> = []
   tale(
-    "stay together where another process has written to the endpoint meanwhile",
+    "stay together if another process has written to the endpoint meanwhile",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -84,7 +84,7 @@ describe("outcomes of an endpoint that end at one moment", () => {
 
   const conflicting: Array<number> = []
   tale(
-    "are written each by itself where one meets a conflict, and none is lost or sent again",
+    "are committed one by one after a conflict, and none is lost or sent again",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -117,7 +117,7 @@ describe("outcomes of an endpoint that end at one moment", () => {
 
   const taken: Array<number> = []
   tale(
-    "are written without the one whose job another host has taken over",
+    "are committed without the one whose job another host has taken over",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -142,7 +142,7 @@ describe("outcomes of an endpoint that end at one moment", () => {
   )
 })
 
-describe("the endpoint of an outcome", () => {
+describe("the endpoint of a result", () => {
   const reads = { count: 0 }
   const counting = (storage: StorageService): StorageService => ({
     ...storage,
@@ -153,7 +153,7 @@ describe("the endpoint of an outcome", () => {
   })
 
   tale(
-    "is read no more while nobody else writes to it, and again where somebody has",
+    "is not read while nobody else writes to it, and read again after someone has",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -181,7 +181,7 @@ describe("the endpoint of an outcome", () => {
   )
 
   tale(
-    "of a sandbox is read each time, since a reset begins its health anew",
+    "of a sandbox is read each time, because a reset restarts its health",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -199,7 +199,7 @@ describe("the endpoint of an outcome", () => {
   )
 
   tale(
-    "is not the remembered one where another host has disabled it during the attempt: no retry is left",
+    "is not the cached one if another host has disabled it during the attempt: no retry is left",
     () =>
       Effect.gen(function* () {
         const storage = yield* Storage
@@ -289,8 +289,8 @@ const three = Effect.gen(function* () {
   return { gate, commits, log, fibers: [first, ...rest] }
 })
 
-describe("two hosts that write the outcomes of an endpoint in turn", () => {
-  it.effect("refuse each other nothing, and its health knows of all", () =>
+describe("two hosts that commit results of one endpoint in turn", () => {
+  it.effect("do not conflict, and its health includes all results", () =>
     Effect.gen(function* () {
       const storage = yield* Storage
       const places = [1, 2, 3, 4, 5, 6]
@@ -319,8 +319,8 @@ describe("two hosts that write the outcomes of an endpoint in turn", () => {
   )
 })
 
-describe("a host that stops while outcomes are written", () => {
-  it.effect("writes an outcome that it has begun to write, and those that wait behind it", () =>
+describe("a host that stops while results are committed", () => {
+  it.effect("commits a result that it has begun, and those that wait behind it", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers
@@ -334,7 +334,7 @@ describe("a host that stops while outcomes are written", () => {
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 
-  it.effect("forgets an outcome that still waits, and writes the others", () =>
+  it.effect("drops a result that still waits, and commits the others", () =>
     Effect.gen(function* () {
       const { gate, commits, log, fibers } = yield* three
       const [first, second, third] = fibers

@@ -44,17 +44,19 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
 })
 
 describe("an event", () => {
-  tale("is delivered to a subscription that another host has made since this one knew who receives", ({ layer }) =>
-    Effect.gen(function* () {
-      const elsewhere = yield* anotherHost({ webhooks: layer })
-      yield* start()
-      const { id } = yield* elsewhere(create())
-      yield* start()
-      assert.strictEqual((yield* only(id)).event_id, (yield* feed()).at(-1)?.id)
-    })
+  tale(
+    "is delivered to a subscription that another host has created since this one cached the recipients",
+    ({ layer }) =>
+      Effect.gen(function* () {
+        const elsewhere = yield* anotherHost({ webhooks: layer })
+        yield* start()
+        const { id } = yield* elsewhere(create())
+        yield* start()
+        assert.strictEqual((yield* only(id)).event_id, (yield* feed()).at(-1)?.id)
+      })
   )
 
-  tale("is not delivered to one that another host has disabled, or told to receive other events", ({ layer }) =>
+  tale("is not delivered to one that another host has disabled, or changed to other event types", ({ layer }) =>
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost({ webhooks: layer })
       const { id: disabled } = yield* create()
@@ -69,7 +71,7 @@ describe("an event", () => {
   )
 
   tale(
-    "reads nothing of who receives once that is known, until it changes",
+    "reads no recipients once they are cached, until they change",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -90,7 +92,7 @@ describe("an event", () => {
   )
 
   tale(
-    "is stored at once where this host has changed itself who receives",
+    "is committed at once if this host has changed the recipients itself",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -108,7 +110,7 @@ describe("an event", () => {
   )
 
   tale(
-    "finds its receivers however often they change while it is stored",
+    "is delivered to its recipients however often they change meanwhile",
     ({ layer }) =>
       Effect.gen(function* () {
         const elsewhere = yield* anotherHost({ webhooks: layer })

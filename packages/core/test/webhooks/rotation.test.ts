@@ -22,7 +22,7 @@ const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sen
 })
 
 describe("a rotation", () => {
-  tale("answers the new secret once, and both sign for a day of workspace time", (endpoints) =>
+  tale("returns the new secret once, and both sign for a day of workspace time", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const rotated = yield* rotate(made.id, key("one"))
@@ -51,7 +51,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale("after another: every secret signs for the day that it was promised", (endpoints) =>
+  tale("after another one leaves every secret its full day", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -61,7 +61,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale("is refused where ten secrets sign, until the oldest has stopped", () =>
+  tale("is refused if ten secrets sign, until the oldest has expired", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       for (let nth = 1; nth < 10; nth++) yield* rotate(id)
@@ -82,7 +82,7 @@ describe("a rotation", () => {
   )
 
   tale(
-    "beside another one has to wait",
+    "during another one has to wait",
     () =>
       Effect.gen(function* () {
         const making = yield* Effect.forkChild(create())
@@ -101,7 +101,7 @@ describe("a rotation", () => {
     { look_up_takes_ms: () => 3_000 }
   )
 
-  tale("has one secret after a reset, though the older one had a day left", () =>
+  tale("leaves one secret after a reset, even if the older one had a day left", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(2 * 86_400)
@@ -113,7 +113,7 @@ describe("a rotation", () => {
   )
 })
 
-describe("a rotation that is not finished", () => {
+describe("an unfinished rotation", () => {
   tale(
     "blocks others for ten minutes, signs nothing, and is finished with its own key and the same secret",
     (endpoints) =>
@@ -140,7 +140,7 @@ describe("a rotation that is not finished", () => {
   )
 
   tale(
-    "is over after ten minutes: another one can begin",
+    "ends after ten minutes, and another one can begin",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -159,7 +159,7 @@ describe("a rotation that is not finished", () => {
   )
 
   tale(
-    "is dropped where the host is not public any more",
+    "is dropped if the host is not public any more",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -171,7 +171,7 @@ describe("a rotation that is not finished", () => {
   )
 
   tale(
-    "does not block the days that a reset gives back",
+    "does not block rotations after a reset of the clock",
     () =>
       Effect.gen(function* () {
         const made = yield* create()
@@ -186,7 +186,7 @@ describe("a rotation that is not finished", () => {
   )
 })
 
-describe("an answer that was lost", () => {
+describe("a lost answer", () => {
   // The host dies when the call has done its work, and before its answer is kept.
   const dying = { armed: false }
   const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof tale>[3]>["around"]>>[0]) => ({
@@ -198,7 +198,7 @@ describe("an answer that was lost", () => {
   })
 
   tale(
-    "is given with the same secret when the call is sent again",
+    "is returned with the same secret when the call is sent again",
     (endpoints) =>
       Effect.gen(function* () {
         dying.armed = true

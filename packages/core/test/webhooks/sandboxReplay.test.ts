@@ -40,7 +40,7 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    tale(`${scenario}: sends them in its order, the same bytes as at first`, (endpoints) =>
+    tale(`${scenario}: sends them in its order, with the original bytes`, (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* told
         const first = new Map(
@@ -92,7 +92,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("is as recorded by default, and knows no other ways", (endpoints) =>
+  tale("is as_recorded by default, and refuses unknown modes", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* told
       endpoints.sent.length = 0
@@ -112,7 +112,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("goes to every subscription that receives, and to each the types that it wants", (endpoints) =>
+  tale("sends each receiving subscription the event types that it wants", (endpoints) =>
     Effect.gen(function* () {
       const { ids } = yield* told
       const gone = yield* create({ event_types: types, url: `${url}/gone` })
@@ -135,7 +135,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   tale(
-    "of what was never handed over before is retried on the schedule; what was is left as it is",
+    "retries events that were never delivered before on the schedule, and leaves the others as they are",
     (endpoints) =>
       Effect.gen(function* () {
         yield* start({ scenario: "waits_in_queue" })
@@ -166,7 +166,7 @@ describe("a replay of the sandbox's events", () => {
   )
 
   tale(
-    "arrives one after the other, however long an endpoint takes",
+    "arrives one by one, however long an endpoint takes",
     (endpoints) =>
       Effect.gen(function* () {
         const { id, ids } = yield* told
@@ -197,7 +197,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("of nothing, or to nobody, is no delivery", (endpoints) =>
+  tale("of no events, or to no subscription, makes no deliveries", (endpoints) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* replayEvents()).replay?.deliveries, 0)
       yield* start({ scenario: "waits_in_queue" })

@@ -57,7 +57,7 @@ describe("secrets", () => {
 
 for (const [name, layer] of Object.entries(macs)) {
   describe(`signatures ${name}`, () => {
-    it.effect("are those that the standard publishes", () =>
+    it.effect("match the vectors of the standard", () =>
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
@@ -65,7 +65,7 @@ for (const [name, layer] of Object.entries(macs)) {
       }).pipe(Effect.provide(layer))
     )
 
-    it.effect("have an entry for each secret while one is rotated", () =>
+    it.effect("have an entry for each secret during a rotation", () =>
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
@@ -76,7 +76,7 @@ for (const [name, layer] of Object.entries(macs)) {
       }).pipe(Effect.provide(layer))
     )
 
-    it.effect("are the same with and without kept keys, of which there are only so many", () =>
+    it.effect("are the same with and without cached keys, whose number is bounded", () =>
       Effect.gen(function* () {
         const mac = yield* Mac.Mac
         const { secret, id, timestamp, body } = published
@@ -94,7 +94,7 @@ for (const [name, layer] of Object.entries(macs)) {
 }
 
 describe("headers", () => {
-  it("carry the same values under both names", () => {
+  it("have the same values under both names", () => {
     const { id, timestamp, signature } = published
     const values = [id, String(timestamp), signature]
     const names = (prefix: string) => ["id", "timestamp", "signature"].map((name) => prefix + name)
@@ -109,7 +109,7 @@ describe("headers", () => {
 })
 
 describe("other libraries", () => {
-  it("accept what is signed here", async () => {
+  it("accept our signatures", async () => {
     await fc.assert(
       fc.asyncProperty(secrets, secrets, ids, bodies, async (secret, older, id, body) => {
         const timestamp = Math.floor(Date.now() / 1_000)
@@ -130,7 +130,7 @@ describe("other libraries", () => {
     return { ...Signature.headersOf({ id, timestamp, signature }) }
   }
 
-  it("sign what is accepted here", async () => {
+  it("make signatures that we accept", async () => {
     await fc.assert(
       fc.asyncProperty(secrets, ids, bodies, fc.nat(4_000_000_000), async (secret, id, body, now_seconds) => {
         const at = new Date(now_seconds * 1_000)
@@ -153,7 +153,7 @@ describe("verifying", () => {
   const genuine: Signature.Verification = { ok: true, id: published.id, timestamp: published.timestamp }
   const failed = (reason: Signature.Distrust): Signature.Verification => ({ ok: false, reason })
 
-  it("takes text, bytes, and any form of headers", async () => {
+  it("accepts text, bytes, and any form of headers", async () => {
     const { headers, body, now_seconds } = await delivery()
     const bytes = new TextEncoder().encode(body)
     const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
@@ -165,7 +165,7 @@ describe("verifying", () => {
     }
   })
 
-  it("takes any entry and any secret", async () => {
+  it("accepts any entry and any secret", async () => {
     const both = await delivery([other_secret, published.secret])
     for (const known of [[published.secret], [other_secret], [third_secret, other_secret]]) {
       assert.deepStrictEqual(await verifyWebhook({ ...both, secrets: known }), genuine)
@@ -175,7 +175,7 @@ describe("verifying", () => {
     assert.deepStrictEqual(await verifyWebhook({ ...both, headers: mixed, secrets: [published.secret] }), genuine)
   })
 
-  it("takes five minutes in either direction, and not a second more", async () => {
+  it("accepts five minutes in either direction, and not a second more", async () => {
     const { headers, body, now_seconds } = await delivery()
     const at = (offset: number, tolerance_seconds?: number) =>
       verifyWebhook({
@@ -193,7 +193,7 @@ describe("verifying", () => {
     assert.deepStrictEqual(await at(Number.NaN), failed("timestamp_too_old"))
   })
 
-  it("reads the runtime's clock where none is given", async () => {
+  it("uses the runtime's clock by default", async () => {
     const { id, body, secret } = published
     const timestamp = Math.floor(Date.now() / 1_000)
     const headers = Signature.headersOf({ id, timestamp, signature: await signNow([secret], id, timestamp, body) })
@@ -201,7 +201,7 @@ describe("verifying", () => {
     assert.deepStrictEqual(await verifyWebhook({ ...(await delivery()), secrets: [secret] }), genuine)
   })
 
-  it("refuses missing and garbled headers", async () => {
+  it("refuses missing and malformed headers", async () => {
     const { headers, body, now_seconds } = await delivery()
     const check = (change: Record<string, string | ReadonlyArray<string> | undefined>) =>
       verifyWebhook({ secrets: [published.secret], headers: { ...headers, ...change }, body, now_seconds })
@@ -224,7 +224,7 @@ describe("verifying", () => {
     }
   })
 
-  it("refuses whatever was changed", async () => {
+  it("refuses any change", async () => {
     const { headers, body, now_seconds } = await delivery()
     const base = { secrets: [published.secret], now_seconds }
     const changed = (changes: Record<string, string>) =>
@@ -240,7 +240,7 @@ describe("verifying", () => {
     )
   })
 
-  it("tells a consumer that its secret is none", async () => {
+  it("tells a consumer that its secret is invalid", async () => {
     const { headers, body, now_seconds } = await delivery()
     const unusable = ["", "whsec_", "whsec_!!!", published.secret.slice(6), "whsec_c2hvcnQ=", `${published.secret}a`]
     for (const known of [[], ...unusable.map((secret) => [secret]), [published.secret, ""]]) {
@@ -249,7 +249,7 @@ describe("verifying", () => {
     }
   })
 
-  it("answers whatever headers say", async () => {
+  it("answers whatever the headers are", async () => {
     const texts = fc.oneof(fc.string({ unit: "binary" }), fc.constant(published.signature), fc.constant("1614265330"))
     const wild = fc.record({ "webhook-id": texts, "webhook-timestamp": texts, "webhook-signature": texts })
     await fc.assert(

@@ -8,8 +8,8 @@ import { create, disable, health, kept, list, log, stored, tale, update, url } f
 const key = (idempotency_key: string) => ({ idempotency_key })
 const choosable = types.filter((type) => type !== "webhook.test")
 
-describe("making a subscription", () => {
-  tale("answers it whole, with its secret", (endpoints) =>
+describe("creating a subscription", () => {
+  tale("returns it completely, with its secret", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create({ event_types: ["quote.created", "quote.expired"] })
       assert.match(made.id, /^sub_[0-9a-z]{26}$/)
@@ -37,7 +37,7 @@ describe("making a subscription", () => {
     })
   )
 
-  tale("takes every type but the test event's, those that do not fire yet too", () =>
+  tale("accepts every type except the test event, also those that do not fire yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
       assert.include(choosable, "quote_request.incomplete")
@@ -46,7 +46,7 @@ describe("making a subscription", () => {
   )
 
   tale(
-    "refuses wrong types at their entries, and what is wrong with the url beside them",
+    "refuses wrong types at their entries, together with errors in the url",
     () =>
       Effect.gen(function* () {
         const wrong = yield* refusal(
@@ -74,7 +74,7 @@ describe("making a subscription", () => {
   )
 
   tale(
-    "names what has a wrong value beside what has a wrong form, and the key",
+    "reports wrong values together with wrong forms, and the key",
     (endpoints) =>
       Effect.gen(function* () {
         const bad = { url: "http://private", event_types: ["quote.gone", 1, "quote.created", "quote.created"] }
@@ -116,7 +116,7 @@ describe("making a subscription", () => {
 })
 
 describe("a url", () => {
-  tale("is kept, shown and sent to in its plain form", (endpoints) =>
+  tale("is stored, shown and used in its normalized form", (endpoints) =>
     Effect.gen(function* () {
       const text = "HTTPS://B\u00fccher.Acme.dev.:443/Hook?x=%7e"
       const plain = "https://xn--bcher-kva.acme.dev/Hook?x=%7e"
@@ -135,7 +135,7 @@ describe("a url", () => {
 
 describe("a host that is not public", () => {
   tale(
-    "is refused at url, and leaves nothing that could be seen",
+    "is refused at url, and leaves nothing visible",
     (endpoints) =>
       Effect.gen(function* () {
         const error = yield* refusal(create({ url: "https://metadata.internal/" }, key("one")))
@@ -196,7 +196,7 @@ describe("a host that cannot be looked up for now", () => {
 
   for (const environment of ["sandbox", "live"] as const) {
     tale(
-      `${environment}: after ten minutes the create is dropped, and its key is of no use any more`,
+      `${environment}: drops the create after ten minutes, and its key cannot be used any more`,
       () =>
         Effect.gen(function* () {
           const options = { environment, ...key("one") }
@@ -221,7 +221,7 @@ describe("a host that cannot be looked up for now", () => {
 })
 
 describe("a create that is sent again", () => {
-  tale("gives the first answer without the secret, which is nowhere in storage", () =>
+  tale("returns the first answer without the secret, which is nowhere in storage", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
       const again = yield* create({}, key("one"))
@@ -238,7 +238,7 @@ describe("a create that is sent again", () => {
   )
 
   tale(
-    "while the first is still running has to wait",
+    "has to wait while the first is still running",
     () =>
       Effect.gen(function* () {
         const first = yield* Effect.forkChild(create({}, key("one")))
@@ -253,7 +253,7 @@ describe("a create that is sent again", () => {
 })
 
 describe("at most ten are active", () => {
-  tale("the eleventh is refused and not to be sent again; a disabled one makes room", () =>
+  tale("refuses the eleventh for good; disabling one makes room", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))
@@ -269,7 +269,7 @@ describe("at most ten are active", () => {
   )
 
   tale(
-    "of many that are made at once, too",
+    "among many concurrent creates",
     () =>
       Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: 7 }), () => create())
@@ -314,7 +314,7 @@ describe("at most ten are active", () => {
 })
 
 describe("the list", () => {
-  tale("is newest first, ten on a page, with those that were disabled and no secrets", () =>
+  tale("is newest first, ten on a page, with disabled ones and without secrets", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let i = 0; i < 13; i++) {

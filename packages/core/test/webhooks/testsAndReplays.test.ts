@@ -26,7 +26,7 @@ const start_waiting = start({ scenario: "waits_in_queue" })
 const isDelivery = ({ kind }: { readonly kind: string }) => kind === "delivery"
 
 describe("a test event", () => {
-  tale("goes to one subscription only, signed like any other, and is not in the feed", (endpoints) =>
+  tale("goes only to one subscription, signed like any other, and is not in the feed", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create({ url: `${url}/one` })
       const other = yield* create({ url: `${url}/other` })
@@ -59,7 +59,7 @@ describe("a test event", () => {
   )
 
   tale(
-    "is retried on the schedule, and its retries are scheduled ones",
+    "is retried on the schedule, and its retries are scheduled attempts",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -77,7 +77,7 @@ describe("a test event", () => {
     { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) }
   )
 
-  tale("is the same one where the key is the same", (endpoints) =>
+  tale("is the same one for the same key", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -114,7 +114,7 @@ describe("a test event", () => {
   )
 
   tale(
-    "is refused where the host cannot be looked up, or is not public any more; such calls count for nothing",
+    "is refused if the host cannot be looked up or is not public any more; such calls do not count",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -132,7 +132,7 @@ describe("a test event", () => {
 })
 
 describe("a replay", () => {
-  tale("sends the same bytes with the same id again, now, as a manual attempt", (endpoints) =>
+  tale("sends the same bytes with the same id again at once, as a manual attempt", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -160,7 +160,7 @@ describe("a replay", () => {
   )
 
   tale(
-    "of a failed delivery starts its schedule anew, and so does one of a delivery that is being retried",
+    "restarts the schedule of a failed delivery, and of one that is being retried",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -210,7 +210,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("of a cancelled delivery, by a disabled subscription, is refused", () =>
+  tale("of a cancelled delivery, or by a disabled subscription, is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -222,7 +222,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("can be had five times a day for an event; what was not handed over does not count", (endpoints) =>
+  tale("is limited to five a day for an event; failed calls do not count", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -250,7 +250,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("of a test event is possible, too", (endpoints) =>
+  tale("of a test event is possible", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { event } = yield* sendTest(id)
@@ -265,7 +265,7 @@ describe("a replay", () => {
 describe("tests and replays together", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
   tale(
-    "are sixty a minute for an integration, in both environments together; the answer names the limit and when it ends",
+    "are limited to sixty a minute for an integration, in both environments together; the answer names the limit and its end",
     () =>
       Effect.gen(function* () {
         const live = { environment: "live" } as const
@@ -301,7 +301,7 @@ describe("tests and replays together", () => {
 
   const storage = { failing: false }
   tale(
-    "count only what was handed over",
+    "count only if they were queued",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -330,7 +330,7 @@ describe("tests and replays together", () => {
 describe("a test or replay whose answer was lost", () => {
   const host = { isDying: false }
   tale(
-    "is handed over once when it is sent again with its key",
+    "is queued once when it is sent again with its key",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()

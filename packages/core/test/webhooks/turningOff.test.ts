@@ -29,7 +29,7 @@ const start_waiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
   tale(
-    "turn delivery off: what was to come is cancelled, and a PATCH with the url turns it on",
+    "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -85,7 +85,7 @@ describe("five days of failures", () => {
   )
 
   tale(
-    "are forgotten by a reset: delivery is on",
+    "are cleared by a reset: delivery is on",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -106,7 +106,7 @@ describe("five days of failures", () => {
   )
 
   tale(
-    "are counted from the first failure after the last success",
+    "count from the first failure after the last success",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -134,7 +134,7 @@ describe("five days of failures", () => {
 
   const endpoint = { isUp: false }
   tale(
-    "of a manual attempt count, too; a test event that gets through begins anew",
+    "include manual attempts; a successful test event restarts the count",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
@@ -161,10 +161,10 @@ describe("five days of failures", () => {
   )
 })
 
-describe("what delivery turning off cancels", () => {
+describe("turning delivery off", () => {
   const worker = { isBehind: true }
   tale(
-    "is what was handed over before, and nothing that comes after it was turned on again",
+    "cancels earlier deliveries, and none from after it was turned on again",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -204,7 +204,7 @@ describe("what delivery turning off cancels", () => {
 
 describe("a subscription that is disabled", () => {
   tale(
-    "gets nothing more: what is pending or retrying is cancelled at once",
+    "gets nothing more: pending and retrying deliveries are cancelled at once",
     (endpoints) =>
       Effect.gen(function* () {
         const { id } = yield* create()
@@ -238,7 +238,7 @@ describe("a subscription that is disabled", () => {
 
   for (const outcome of ["confirms", "fails"] as const) {
     tale(
-      `while an attempt is under way that ${outcome}: it goes on record, and nothing follows`,
+      `during an attempt that ${outcome}: it is recorded, and nothing follows`,
       (endpoints) =>
         Effect.gen(function* () {
           const { id } = yield* create({}, live)
@@ -267,7 +267,7 @@ describe("a subscription that is disabled", () => {
   }
 
   tale(
-    "at the very moment when an attempt is committed: still nothing follows",
+    "at the moment of an attempt's commit: nothing follows",
     (endpoints) =>
       Effect.gen(function* () {
         // Many, so that the cancellation meets the attempts at every point of their way.

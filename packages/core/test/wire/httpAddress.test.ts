@@ -58,7 +58,7 @@ describe("an address of a setting", () => {
     assert.deepStrictEqual(readBase(text), Result.succeed(base))
   })
 
-  it("stays as it is once it has been read", () => {
+  it("is stable when it is read again", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: false }), (text) => {
         const first = readBase(text)

@@ -4,7 +4,7 @@ import { html, page } from "../documents/Page.ts"
 import type { Answer } from "../host/Answer.ts"
 import * as Route from "../host/Route.ts"
 
-/** `GET /go/{token}`: sends a person on to the carrier's site, or says on a small page why that cannot be. */
+/** `GET /go/{token}`: redirects a person to the carrier's site, or shows a small page that says why the link is dead. */
 export const route = <R>(
   destination: (token: string) => Effect.Effect<Quotewire.Destination, never, R>
 ): Route.Route<R> =>

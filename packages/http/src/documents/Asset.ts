@@ -5,21 +5,21 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
 
-/** Something that is the same for every caller: a document, a page, a script. */
+/** Content that is the same for every caller: a document, a page, a script. */
 export interface Content {
   /** Media type, with the character set where it is text. */
   readonly type: string
   /** The `cache-control` of its answers. */
   readonly cache: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Gives the bytes; it is asked once. */
+  /** Reads the content. Called once. */
   readonly read: () => Promise<string | Uint8Array>
 }
 
-/** Answers with content: tagged, so that who has it is told so, and compressed as the caller likes it best. */
+/** Answers with content: with an ETag, and in the best encoding that the caller accepts. */
 export type Asset = (asked: IncomingHttpHeaders) => Effect.Effect<Answer>
 
-/** Content that is read, tagged and compressed when it is first asked for, and then kept. */
+/** Reads, tags and compresses content when it is first requested, and keeps the result. */
 export const make = (content: Content): Asset => {
   const bytes = once(async () => Buffer.from(await content.read()))
   const tag = once(async () =>
@@ -55,10 +55,10 @@ export const make = (content: Content): Asset => {
     })
 }
 
-/** A script of megabytes is packed in a blink at this quality, and to little more than at the best. */
+/** At this quality a script of megabytes compresses quickly, to little more than at the best quality. */
 const brotli = { [constants.BROTLI_PARAM_QUALITY]: 5 }
 
-/** The best encoding of which a caller says that it takes it; a weight of 0 says that it does not. */
+/** The best encoding that a caller accepts. A weight of 0 refuses an encoding. */
 const encodingFor = (accepted: string | undefined): "br" | "gzip" | "identity" => {
   const taken = new Set(
     (accepted ?? "")

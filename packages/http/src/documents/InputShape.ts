@@ -1,16 +1,16 @@
 import type { Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate } from "effect"
 
-/** The fields of an operation's input as JSON Schemas, and those without which no input is complete. */
+/** The fields of an operation's input as JSON Schemas, and the names of the required ones. */
 export interface InputShape {
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
   readonly required: ReadonlyArray<string>
 }
 
 /**
- * The fields of an input's schema, wherever in a call they travel.
+ * The fields of an input's schema, wherever they are sent.
  *
- * Alternatives are put together, and only what all of them require is required.
+ * Alternatives are merged. Only fields that all of them require are required.
  */
 export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definitions): InputShape => {
   const reference = schema.$ref
@@ -32,11 +32,11 @@ export const of = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Defini
   }
 }
 
-/** The fields that travel in the path. */
+/** The fields in the path. */
 export const pathFields = (route: Operation.Route): ReadonlyArray<string> =>
   Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name)
 
-/** The fields that travel in the body: those in neither path nor query. */
+/** The fields in the body: those in neither path nor query. */
 export const bodyFields = (route: Operation.Route, shape: InputShape): ReadonlyArray<string> => {
   const elsewhere = new Set([...pathFields(route), ...Object.keys(route.query)])
   return Object.keys(shape.properties).filter((name) => !elsewhere.has(name))

@@ -1,22 +1,22 @@
 import { Predicate } from "effect"
 
-/** An object of a JSON document whose form is known only in part, such as an OpenAPI document. */
+/** An object of a JSON document whose structure is only partly known, such as an OpenAPI document. */
 export type Node = Readonly<Record<string, unknown>>
 
-/** The object at a name, or at a local reference that stands there; an empty one where nothing does. */
+/** The object under a name, or behind the local reference there; an empty one if there is none. */
 export const at = (root: Node, node: Node, name: string): Node => follow(root, node[name])
 
-/** The objects at a name that holds a list, references followed. */
+/** The objects of the list under a name, with references resolved. */
 export const list = (root: Node, node: Node, name: string): ReadonlyArray<Node> => {
   const items = node[name]
   return Array.isArray(items) ? items.map((item) => follow(root, item)) : []
 }
 
-/** The named objects at a name, references followed. */
+/** The named objects under a name, with references resolved. */
 export const entries = (root: Node, node: Node, name: string): ReadonlyArray<readonly [string, Node]> =>
   Object.entries(at(root, node, name)).map(([key, value]) => [key, follow(root, value)])
 
-/** The text at a name; empty where none stands there. */
+/** The text under a name; empty if there is none. */
 export const text = (node: Node, name: string): string => {
   const value = node[name]
   return typeof value === "string" ? value : ""

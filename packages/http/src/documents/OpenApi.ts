@@ -13,22 +13,22 @@ export type Document = Node
 
 export { type Example, type Examples, recorded_at } from "./OpenApiExamples.ts"
 
-/** What of a document depends on its host, beyond the address. */
+/** The parts of a document that depend on its host. */
 export interface Options {
-  /** Where the pages of the error codes stand; `{base_url}/docs` where it is left out. */
+  /** The address of the pages of the error codes; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** What the second set of webhook headers begins with; `quotewire-` where it is left out. */
+  /** The prefix of the second set of webhook headers; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
-  /** The revisions that are served, newest first; the document describes the newest. */
+  /** The served revisions, newest first. The document describes the newest. */
   readonly served?: Revision.Served
-  /** Examples by the names of operations; those that were recorded where they are left out. */
+  /** Examples by operation name; the recorded ones by default. */
   readonly examples?: OpenApiExamples.Examples
 }
 
 /**
- * Writes the OpenAPI document of operations (api.md, Endpoints) for a host that callers reach at `base_url`.
+ * Makes the OpenAPI document of operations (api.md, Endpoints) for a host with the address `base_url`.
  *
- * It is made from what runs: the schemas that read inputs and write answers, the routes, and the table of errors.
+ * It is derived from the running code: the schemas of inputs and answers, the routes, and the error table.
  */
 export const document = (
   operations: ReadonlyArray<OpenApiSchemas.Described>,

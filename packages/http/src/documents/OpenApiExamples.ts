@@ -2,25 +2,25 @@ import { type JsonSchema, Predicate } from "effect"
 import recorded from "./data/examples.json" with { type: "json" }
 import { at, list, type Node } from "./JsonNode.ts"
 
-/** What an operation was called with, and what it answered. */
+/** A recorded call of an operation: its input and its answer. */
 export interface Example {
   readonly input: Readonly<Record<string, unknown>>
   readonly answer: unknown
 }
 
-/** Examples by the names of operations. */
+/** Examples by operation name. */
 export type Examples = Readonly<Record<string, Example>>
 
-/** The address under which the examples were recorded. */
+/** The base address in the recorded examples. */
 export const recorded_at = "https://api.quotewire.example"
 
 /**
- * What the operations of a sandbox have really answered (`npm run docs:reference`), as a host at this address would.
+ * Recorded answers of a real sandbox (`npm run docs:reference`), with this host's address.
  */
 export const at_address = (base_url: string): Examples =>
   JSON.parse(JSON.stringify(recorded).replaceAll(recorded_at, base_url))
 
-/** An example of a schema, for an operation of which nothing was recorded: optional fields are left out. */
+/** An example made from a schema, for an operation without a recorded one. Optional fields are left out. */
 export const made = (schema: JsonSchema.JsonSchema, components: JsonSchema.Definitions): unknown =>
   valueOf(schema, { components: { schemas: components } })
 

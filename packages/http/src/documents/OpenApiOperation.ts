@@ -7,7 +7,7 @@ import * as OpenApiExamples from "./OpenApiExamples.ts"
 import * as OpenApiParts from "./OpenApiParts.ts"
 import type { Described, OperationSchemas, Schemas } from "./OpenApiSchemas.ts"
 
-/** The Operation Object of an operation, with an example: what was recorded, else what fits its schemas. */
+/** The Operation Object of an operation, with a recorded example or one made from its schemas. */
 export const of = (operation: Described, schemas: Schemas, recorded?: Example): JsonNode => {
   const { input, body, output } = schemasOf(operation, schemas)
   const { status, location } = operation.route
@@ -54,7 +54,7 @@ const json = (schema: JsonSchema.JsonSchema, value: unknown) => ({
 const pick = (fields: Example["input"], names: ReadonlyArray<string>) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
 
-/** What every operation can refuse with. */
+/** The refusals that every operation can give. */
 const always: ReadonlyArray<ApiError.ErrorCode> = [
   "invalid_version",
   "authentication_failed",
@@ -64,7 +64,7 @@ const always: ReadonlyArray<ApiError.ErrorCode> = [
   "service_unavailable"
 ]
 
-/** What an operation that reads a body can refuse with beyond that. */
+/** The further refusals of operations that read a body. */
 const withBody: ReadonlyArray<ApiError.ErrorCode> = ["invalid_json", "request_too_large"]
 
 /** The refusals of an operation by HTTP status, in the order of the table of errors. */
@@ -83,7 +83,7 @@ export const refusals = (operation: Described): ReadonlyMap<number, ReadonlyArra
   )
 }
 
-/** Whether no key lacks the authority. What a handle opens is not. */
+/** Whether every kind of key may call. A read handle that some need does not count. */
 const isForEveryKey = ({ callers, environment, by_handle }: Operation.Authority): boolean =>
   environment === undefined && by_handle !== true && Caller.KeyKind.literals.every((kind) => callers.includes(kind))
 

@@ -25,7 +25,7 @@ export const parameters = (served: Revision.Served) => ({
   }
 })
 
-/** How callers show who they are (api.md, Authentication; a read handle alone is no key). */
+/** The authentication schemes (api.md, Authentication). A read handle alone does not authenticate. */
 export const securitySchemes = {
   bearer: { type: "http", scheme: "bearer", description: "An API key; its prefix selects the environment." },
   read_handle: {
@@ -36,7 +36,7 @@ export const securitySchemes = {
   }
 } as const
 
-/** What the groups of operations are about. */
+/** The descriptions of the groups of operations. */
 const groups: Readonly<Record<string, string>> = {
   Quoting: "Capabilities, quote requests and quotes.",
   Events: "The pull feed: every event once, in one order, for 30 days.",
@@ -50,7 +50,7 @@ const groups: Readonly<Record<string, string>> = {
 export const tags = (names: ReadonlyArray<string>) =>
   [...new Set(names)].map((name) => ({ name, description: groups[name] ?? `${name}.` }))
 
-/** The headers of answers. */
+/** The answer headers. */
 export const headers = (
   served: Revision.Served
 ): Readonly<Record<string, { description: string; required: boolean; schema: object }>> => ({
@@ -86,14 +86,14 @@ export const headers = (
   }
 })
 
-/** Names headers of an answer. */
+/** References to answer headers. */
 export const headerReferences = (names: ReadonlyArray<string>): Readonly<Record<string, { $ref: string }>> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** The name of the response that refuses with one of these codes. */
+/** The name of the response for a refusal with one of these codes. */
 export const refusalName = (codes: ReadonlyArray<ApiError.ErrorCode>): string => codes.join("_or_")
 
-/** The response that refuses with one of these codes of the same HTTP status, with an example of each. */
+/** The response for a refusal with one of these codes, which share a status, with an example of each. */
 export const refusal = (
   codes: ReadonlyArray<ApiError.ErrorCode>,
   served: Revision.Served,

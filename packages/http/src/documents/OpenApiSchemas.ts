@@ -5,27 +5,27 @@ import * as InputShape from "./InputShape.ts"
 /** The JSON Schemas of one operation. */
 export interface OperationSchemas {
   readonly input: InputShape.InputShape
-  /** What travels in the body; null where nothing does. */
+  /** The body; null if there is none. */
   readonly body: { readonly schema: JsonSchema.JsonSchema; readonly isRequired: boolean } | null
   readonly output: JsonSchema.JsonSchema
 }
 
-/** The JSON Schemas of all operations: those with an identifier once, as components. */
+/** The JSON Schemas of all operations. Schemas with an identifier appear once, as components. */
 export interface Schemas {
   readonly operations: ReadonlyMap<string, OperationSchemas>
   readonly components: JsonSchema.Definitions
 }
 
-/** What a document tells of an operation. */
+/** The parts of an operation that a document describes. */
 export type Described = Pick<
   Operation.Operation,
   "name" | "summary" | "description" | "tag" | "route" | "authority" | "idempotent" | "errors" | "input" | "output"
 >
 
 /**
- * Derives the JSON Schemas of operations, with others that have an identifier as components.
+ * Derives the JSON Schemas of operations, and adds further schemas with an identifier as components.
  *
- * A field annotated with `jsonSchema` is shown as the annotation says.
+ * A field with a `jsonSchema` annotation is shown as annotated.
  */
 export const of = (operations: ReadonlyArray<Described>, others: ReadonlyArray<Schema.Constraint> = []): Schemas => {
   const inputs = operations.map(({ input }) => ast(input))
@@ -76,16 +76,16 @@ const bodyOf = (
   return { schema, isRequired: required.length > 0 || least > 0 }
 }
 
-/** How many fields an input has to have. Those that travel elsewhere than in the body are all among them. */
+/** The minimum number of fields in an input. Those outside the body are among them. */
 const leastOf = ({ minProperties }: JsonSchema.JsonSchema): number =>
   typeof minProperties === "number" ? minProperties : 0
 
-/** Whether an object may hold fields that its schema does not name: answers may, what a caller sends may not. */
+/** Whether an object may have fields that its schema does not name. Answers may, inputs may not. */
 type Openness = "open" | "closed"
 
 /**
- * A schema as the document shows it: what a `jsonSchema` annotation says stands in its place, a description stands
- * beside what it describes, and what every reader takes for granted is left out.
+ * A schema as the document shows it: `jsonSchema` annotations replace the schema, descriptions are next to what they
+ * describe, and redundant constraints are left out.
  */
 const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.JsonSchema => {
   const { conditions, notes } = sorted(schema.allOf)
@@ -103,7 +103,7 @@ const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.Js
   ])
 }
 
-/** Names the fields that a condition requires in the condition as well: tools look for them there. */
+/** Lists the fields that a condition requires also as its properties, because tools look for them there. */
 const named = (schema: object): object =>
   Object.fromEntries(
     Object.entries(schema).map(([key, value]) => {
@@ -128,7 +128,7 @@ const isTakenForGranted = (key: string, value: unknown): boolean =>
 const descriptionOf = ({ description }: JsonSchema.JsonSchema): JsonSchema.JsonSchema =>
   typeof description === "string" ? { description } : {}
 
-/** Tells the parts of an `allOf` that only describe from those that are conditions. */
+/** Separates the parts of an `allOf` that only describe from those that are conditions. */
 const sorted = (allOf: unknown): { conditions: ReadonlyArray<unknown>; notes: JsonSchema.JsonSchema } => {
   const parts: ReadonlyArray<unknown> = Array.isArray(allOf) ? allOf : []
   const isNote = (part: unknown): part is JsonSchema.JsonSchema =>

@@ -1,15 +1,15 @@
 import { Event, Resource, standardLines } from "@quotewire/core"
 
-/** The tag of what is sent to subscribers. */
+/** The tag of the webhooks. */
 export const tag = {
   name: "Webhook events",
   description: "What is sent to the URL of a subscription: signed POSTs, as Standard Webhooks has them."
 }
 
-/** The schemas of the bodies that are sent. */
+/** The schemas of webhook bodies. */
 export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
-/** The `webhooks` of the document: what is sent for every type of event, and which answers it expects. */
+/** The `webhooks` of the document: what is sent for each event type, and which answers are expected. */
 export const webhooks = (header_prefix: string, revision: string): Readonly<Record<string, object>> =>
   Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, header_prefix, revision) }]))
 
@@ -38,7 +38,7 @@ const answers = {
   "5XX": { description: "Not confirmed: it is sent again, as after a 4xx." }
 }
 
-/** The headers of a delivery: the standard's, and the same values under the provider's prefix. */
+/** The headers of a delivery: those of the standard, and the same values with the provider's prefix. */
 export const parameters = (header_prefix: string): Readonly<Record<string, object>> =>
   Object.fromEntries(
     ["webhook-", header_prefix].flatMap((prefix) =>
@@ -72,7 +72,7 @@ const bodyOf = (type: Type, schema_version: string): object => {
   if (type === "webhook.test")
     return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
   const schema = { $ref: "#/components/schemas/WebhookEvent" }
-  // Nobody has seen what does not fire yet.
+  // No example for event types that do not fire yet.
   return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type), schema_version }) }
 }
 
@@ -97,7 +97,7 @@ const eventOf = (type: Type) => ({
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }
 })
 
-/** The versions at which a request makes its first events. */
+/** The versions at which a request's first events are made. */
 const versions: { readonly [type in Type]?: number } = {
   "quote_request.queued": 1,
   "quote_request.updated": 2,

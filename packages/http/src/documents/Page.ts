@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import type { Answer } from "../host/Answer.ts"
 
-/** HTML that is safe to show: made by `html` alone, which escapes every text that it is given. */
+/** Safe HTML. Only `html` makes it, which escapes every value. */
 export interface Html {
   readonly html: string
 }
 
-/** Writes HTML; every value in the template is escaped, unless it is `Html` itself. */
+/** Makes HTML. Every value in the template is escaped unless it is `Html`. */
 export const html = (
   parts: TemplateStringsArray,
   ...values: ReadonlyArray<string | number | Html | ReadonlyArray<Html>>
@@ -30,7 +30,7 @@ summary{cursor:pointer;font-weight:600;margin:.5rem 0}
 pre{overflow:auto;max-height:28rem;padding:.75rem;border-radius:.4rem;background:#8881;font-size:.85rem;line-height:1.45}
 @media(prefers-color-scheme:dark){a{color:#93b4ff}}`
 
-/** A page runs nothing and loads nothing; only its own style is let through. */
+/** The content security policy of a page: no scripts, nothing loaded, only its own style. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
@@ -39,7 +39,7 @@ const policy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** What the answer with a page says, beside its type and how long it may be kept. */
+/** The headers of a page, besides its type and cache time. */
 export const headers = {
   "content-security-policy": policy,
   "referrer-policy": "no-referrer",
@@ -49,14 +49,14 @@ export const headers = {
 /** The media type of a page. */
 export const type = "text/html; charset=utf-8"
 
-/** A self-contained page that is not cached. */
+/** A self-contained page, not cached. */
 export const page = (status: number, title: string, content: Html): Answer => ({
   status,
   headers: { ...headers, "content-type": type, "cache-control": "no-store" },
   body: document(title, content).html
 })
 
-/** The text of a self-contained page. */
+/** The HTML of a self-contained page. */
 export const document = (title: string, content: Html): Html => html`<!doctype html>
 <html lang="en">
 <head>

@@ -6,9 +6,9 @@ import * as ReferencePage from "./ReferencePage.ts"
 import * as Scalar from "./Scalar.ts"
 
 /**
- * `GET /docs`: the API reference, drawn in the browser by Scalar, or a page that runs nothing where its script is missing.
+ * `GET /docs`: the API reference, rendered in the browser by Scalar, or a static page if its script is missing.
  *
- * Everything comes from this host. Addresses are relative, so that the page is right wherever the host is mounted.
+ * Everything comes from this host. Links are relative, so that the page works wherever the host is mounted.
  */
 export const routes = (
   document: () => Node,
@@ -31,7 +31,7 @@ export const routes = (
   })
   const script = Asset.make({
     type: "text/javascript; charset=utf-8",
-    // Its address names its version: what stands there never changes.
+    // The path contains the version, so its content never changes.
     cache: "public, max-age=31536000, immutable",
     read: scalar.read
   })

@@ -1,7 +1,7 @@
 import * as JsonNode from "./JsonNode.ts"
 import { type Html, html } from "./Page.ts"
 
-/** The whole reference as one page: every operation and webhook of an OpenAPI document, with its fields and examples. */
+/** The whole reference as one page: every operation and webhook of an OpenAPI document, with fields and examples. */
 export const content = (document: JsonNode.Node): Html => {
   const sections = JsonNode.list(document, document, "tags").map((tag) => ({
     name: JsonNode.text(tag, "name"),
@@ -23,7 +23,7 @@ ${sections.map(
 ${callsOf(document, "webhooks").map((one) => section(document, one))}`
 }
 
-/** One method of one path, or the webhook of one type of event. */
+/** One method of one path, or the webhook of one event type. */
 interface Call {
   readonly title: string
   readonly call: JsonNode.Node
@@ -71,7 +71,7 @@ ${all.map(
 )}
 </table>`
 
-/** The fields of a body, and the first of its examples. */
+/** The fields of a body, and its first example. */
 const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Html => {
   const json = JsonNode.at(document, JsonNode.at(document, owner, "content"), "application/json")
   const fields = JsonNode.entries(document, JsonNode.at(document, json, "schema"), "properties")

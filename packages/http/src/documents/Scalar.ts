@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { Option, Schema } from "effect"
 
-/** The script of Scalar that draws an API reference in a browser. */
+/** The script of Scalar, which renders an API reference in the browser. */
 export interface Scalar {
   readonly version: string
   readonly read: () => Promise<Uint8Array>
@@ -10,10 +10,10 @@ export interface Scalar {
 
 const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 
-/** Where the build puts the script: seen from the sources as from what is built of them. */
+/** The folder of the script, the same from the sources and from the build. */
 const folder = new URL("../../vendor/scalar/", import.meta.url)
 
-/** Finds the script in this package; null where it is not beside the code, as in a program bundled into one file. */
+/** Finds the script in this package; null if it is missing, as in a program that was bundled into one file. */
 export const find = (from: URL = folder): Scalar | null => {
   try {
     const manifest = readFileSync(new URL("version.json", from), "utf8")
@@ -24,7 +24,7 @@ export const find = (from: URL = folder): Scalar | null => {
   }
 }
 
-/** All that could call another address, or stores a key in the browser, is off. */
+/** Turns off everything that could call other hosts or store a key in the browser. */
 export const configuration = {
   telemetry: false,
   withDefaultFonts: false,
@@ -40,13 +40,13 @@ export const configuration = {
 }
 
 /**
- * What the page of the reference may do: run its script, and call the service that it came from. Nothing else is let
- * through, so that an address that the script knows and no setting turns off stays unasked.
+ * The content security policy of the reference page: its script may run and may call its own host. Nothing else is allowed,
+ * so that a request to an address in the script that no setting turns off fails.
  */
 export const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // The script writes the styles of its parts into the page.
+  // The script adds its styles to the page.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",

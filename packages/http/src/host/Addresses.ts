@@ -1,7 +1,7 @@
 import { HttpAddress } from "@quotewire/core"
 import { Effect, Result } from "effect"
 
-/** The addresses among the settings of a host. */
+/** The settings that are addresses. */
 export interface Addresses {
   readonly base_url: string
   readonly docs_url?: string
@@ -10,9 +10,9 @@ export interface Addresses {
 }
 
 /**
- * Gives the settings with their addresses as they are used: without a slash at the end, and as browsers write origins.
+ * Checks and normalizes the addresses in the settings: no trailing slash, and origins as browsers write them.
  *
- * A wrong one is a mistake of the program: it dies with a sentence that names the setting and the rule.
+ * A wrong address is a bug of the program, so it dies with a sentence that names the setting and the rule.
  */
 export const checked = <S extends Addresses>(settings: S): Effect.Effect<S & Addresses> =>
   Effect.suspend(() => {

@@ -1,16 +1,16 @@
 import { ApiError } from "@quotewire/core"
 
-/** An HTTP answer before it is sent: a status, headers with lower-case names, and a body or none. */
+/** An HTTP answer: a status, headers with lower-case names, and an optional body. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
 }
 
-/** What every answer of the API says of itself: answers belong to one caller and are never cached. */
+/** The headers of every answer of the API. Answers belong to one caller and are never cached. */
 const apiHeaders = { "content-type": "application/json", "cache-control": "no-store" } as const
 
-/** An answer of the API from JSON text that is encoded already, with the revision that it is written in. */
+/** An answer of the API from encoded JSON text, with its revision. */
 export const json = (
   status: number,
   text: string,
@@ -18,18 +18,18 @@ export const json = (
   headers: Readonly<Record<string, string>> = {}
 ): Answer => ({ status, headers: { ...apiHeaders, "service-version": revision, ...headers }, body: text })
 
-/** What the refusals of a host have in common. */
+/** Settings of a host's refusals. */
 export interface Refusals {
-  /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
+  /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** The newest revision: what is refused before another was chosen is told in it. */
+  /** The newest revision. Refusals before the choice of a revision use it. */
   readonly revision: string
 }
 
 /**
- * The answer of a refusal: the whole envelope (api.md, Error envelope), in the revision that the refusal names.
+ * The answer of a refusal: the full envelope (api.md, Error envelope), in the revision of the refusal.
  *
- * It carries `Retry-After` (seconds) where the refusal names a time, and `WWW-Authenticate` with a 401.
+ * It has `Retry-After` (seconds) if the refusal has a time, and `WWW-Authenticate` with a 401.
  */
 export const refusal = (error: ApiError.ApiError, request_id: string, { docs_url, revision }: Refusals): Answer => {
   const headers: Record<string, string> = { ...apiHeaders, "service-version": error.revision ?? revision }

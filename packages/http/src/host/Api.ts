@@ -7,32 +7,32 @@ import * as Health from "./Health.ts"
 import * as OperationRoute from "./OperationRoute.ts"
 import type * as Route from "./Route.ts"
 
-/** What the API consists of. */
+/** Settings of the API. */
 export interface Settings<R> {
   /** The operations of the core. */
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
   /** Routes beside the operations: `Go.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
-  /** Whether storage can be reached and its migrations are current; always so where it is left out. */
+  /** Whether storage can be reached and its migrations are current; by default always. */
   readonly ready?: Effect.Effect<boolean | string, never, R>
-  /** The environments in which carriers can be asked, such as `Quotewire.environments`; not told where it is left out. */
+  /** The environments with carriers to ask, such as `Quotewire.environments`; by default `/health/ready` does not list them. */
   readonly environments?: Effect.Effect<ReadonlyArray<string>, never, R>
   /** The address that callers use: http or https, without query, user and password. It may have a path. */
   readonly base_url: string
-  /** Where the documentation stands; `{base_url}/docs` where it is left out. */
+  /** The address of the documentation; `{base_url}/docs` by default. */
   readonly docs_url?: string
-  /** The revisions that are served, for the document. */
+  /** The served revisions, for the OpenAPI document. */
   readonly served?: Revision.Served
-  /** What the second set of webhook headers begins with, for the document; `quotewire-` where it is left out. */
+  /** The prefix of the second set of webhook headers, for the OpenAPI document; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
 }
 
-/** The services that the API needs: those of the operations and of the pipeline that calls them. */
+/** The services that the API needs: those of its operations, and those of the pipeline. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
-/** Every route of the host: operations, health, documentation, and those that were added. */
+/** Every route of the host: operations, health, documentation, and additional routes. */
 export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
-  // It costs a few milliseconds, which a host that nobody asks for it need not spend.
+  // Made when it is first requested, because it takes a few milliseconds.
   let made: OpenApi.Document | undefined
   const document = () => {
     made ??= OpenApi.document(settings.operations, settings.base_url, settings)
@@ -49,5 +49,5 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
   ]
 }
 
-/** Where an address stands below its host: `/insurance`, or nothing. */
+/** The path of an address: `/insurance`, or an empty text. */
 const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")

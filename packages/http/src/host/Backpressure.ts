@@ -5,53 +5,53 @@ import { performance } from "node:perf_hooks"
 /** How much callers may leave unread, and for how long. */
 export interface Limits {
   /**
-   * Time in milliseconds in which a caller must take the next 64 KiB of its answer, or what is left of it. A connection
-   * that takes longer is closed. 30,000 by default.
+   * How long a caller may take to read the next 64 KiB of its answer, or the rest of it, in milliseconds. A slower
+   * connection is closed. 30,000 by default.
    */
   readonly answer_timeout_ms?: number
   /**
-   * Bytes that all callers together may be owed: answers that they have not taken, and requests that wait for them to do
-   * so. Above it, the connections that are owed the most are closed. 256 MiB by default.
+   * How many bytes all callers together may leave unread: answers that they have not taken, and requests that wait for
+   * that. Above it, the connections with the most unread bytes are closed. 256 MiB by default.
    */
   readonly max_owed_bytes?: number
 }
 
-/** So many requests of one connection are answered at a time. The next one starts when an answer has been taken. */
+/** How many requests of one connection are answered at a time. The next starts when an answer was taken. */
 const most_at_once = 16
 
-/** About what a request costs while it waits: what `node:http` makes of it. */
+/** The approximate size of a waiting request in `node:http`. */
 const waiting_bytes = 4 * 1024
 
-/** A request and its answer, from its arrival until the caller has taken the answer or is gone. */
+/** A request and its answer, from its arrival until the caller has taken the answer or disconnected. */
 export interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Answers the request. */
   readonly start: (turn: Turn) => void
-  /** Runs where the caller hangs up before the answer was sent. */
+  /** Called if the caller disconnects before the answer was sent. */
   onHangUp: (() => void) | null
-  /** What the caller is owed. */
+  /** How many bytes the caller has not taken. */
   bytes: number
-  /** When the caller could last begin to take something, on the clock of `performance`; null before the answer. */
+  /** Since when the caller can take something, on the clock of `performance`; null before the answer. */
   given_ms: number | null
 }
 
-/** The turns of a connection, oldest first, as its caller takes the answers. */
+/** The turns of a connection, oldest first, in the order in which its caller takes the answers. */
 interface Connection {
   readonly socket: Socket
   readonly started: Array<Turn>
   readonly waiting: Array<Turn>
   owed_bytes: number
   isPaused: boolean
-  /** Runs when every request that has arrived as a whole has been answered. */
+  /** Called when every request that has fully arrived was answered. */
   onAnswered: (() => void) | null
 }
 
 /**
- * Bounds what callers are owed who send requests and do not read the answers.
+ * Backpressure for callers that send requests and do not read the answers.
  *
- * A connection with 16 unread answers is not read from, and requests that have arrived on it already wait. One that
- * takes nothing, or next to nothing, is closed.
+ * A connection with 16 unread answers is not read, and requests that have arrived on it wait. A connection whose caller
+ * takes nothing, or almost nothing, is closed.
  */
 export class Backpressure {
   private readonly connections = new Map<Socket, Connection>()
@@ -73,7 +73,7 @@ export class Backpressure {
   admit(request: IncomingMessage, response: ServerResponse, start: (turn: Turn) => void): void {
     if (request.socket.destroyed) return
     const turn: Turn = { request, response, start, onHangUp: null, bytes: 0, given_ms: null }
-    // HTTP/2 has backpressure for each of its streams, whose socket nobody else may pause.
+    // HTTP/2 has its own backpressure for each stream, and its socket must not be paused.
     if (request.httpVersionMajor !== 1) {
       response.once("close", () => hangUp(turn))
       start(turn)
@@ -84,7 +84,7 @@ export class Backpressure {
     else this.hold(connection, turn)
   }
 
-  /** Notes that the caller can take something, and is owed so many more bytes. */
+  /** Records that the caller can take something, and how many more bytes. */
   give(turn: Turn, bytes: number): void {
     turn.given_ms = performance.now()
     if (bytes === 0) return
@@ -92,7 +92,7 @@ export class Backpressure {
     if (connection !== undefined) this.owe(connection, turn, bytes)
   }
 
-  /** Does something when every request that has arrived on this connection as a whole has been answered. */
+  /** Runs an action when every request that has fully arrived on this connection was answered. */
   whenAnswered(socket: Socket, act: () => void): void {
     const connection = this.connections.get(socket)
     if (connection === undefined || !owesAnswer(connection)) act()
@@ -141,7 +141,7 @@ export class Backpressure {
     this.owe(connection, turn, waiting_bytes)
   }
 
-  /** The caller has taken an answer, and is owed one less. */
+  /** Records that the caller has taken an answer. */
   private end(connection: Connection, turn: Turn): void {
     const { socket, started, waiting } = connection
     const index = started.indexOf(turn)
@@ -149,7 +149,7 @@ export class Backpressure {
     started.splice(index, 1)
     this.owe(connection, turn, -turn.bytes)
     hangUp(turn)
-    // Only now can the caller take what comes next.
+    // Only now can the caller take the next answer.
     const [first] = started
     if (first !== undefined && first.given_ms !== null) first.given_ms = performance.now()
     const next = waiting.shift()
@@ -170,7 +170,7 @@ export class Backpressure {
     this.connections.delete(connection.socket)
     this.owed_bytes -= connection.owed_bytes
     connection.waiting.length = 0
-    // Node says nothing to answers that stand behind another.
+    // Node does not close answers that are queued behind another one.
     for (const turn of connection.started.splice(0)) hangUp(turn)
   }
 
@@ -181,7 +181,7 @@ export class Backpressure {
     if (this.owed_bytes > this.max_owed_bytes) this.closeLargest()
   }
 
-  /** Closes connections until a tenth is free, so that the next request does not have to look for more. */
+  /** Closes connections until a tenth of the limit is free, so that the next request need not search again. */
   private closeLargest(): void {
     const largest = Array.from(this.connections.values()).sort((a, b) => b.owed_bytes - a.owed_bytes)
     for (const connection of largest) {
@@ -195,7 +195,7 @@ export class Backpressure {
 const owesAnswer = ({ started, waiting }: Connection): boolean =>
   waiting.length > 0 || started.some(({ request, response }) => request.complete && !response.writableFinished)
 
-/** Whether a caller has had its time to take something. Behind an answer of somebody else's there is nothing to take. */
+/** Whether a caller's time is over. Behind another answer there is nothing to take yet. */
 const isOverdue = ({ given_ms, response }: Turn, latest_ms: number): boolean =>
   given_ms !== null && given_ms < latest_ms && response.socket !== null
 

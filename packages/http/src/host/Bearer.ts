@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 
 /**
- * A request's headers, in which an `Authorization` that was repeated is none that the service takes.
+ * A request's headers, with repeated `Authorization` headers joined, so that they are never valid.
  *
- * Node keeps the first one; whoever stands before the host may have looked at the last one. So they are joined by commas,
- * as other repeated headers are.
+ * Node would keep only the first one, but a proxy before the host may have checked the last one. Other repeated headers are
+ * joined by commas in the same way.
  */
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders => {
   let sent = 0
@@ -21,9 +21,9 @@ const repeated = (rawHeaders: ReadonlyArray<string>): string =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === header).join(", ")
 
 /**
- * Takes the key out of an `Authorization` header (api.md, Authentication 1).
+ * The key in an `Authorization` header (api.md, Authentication 1).
  *
- * Null where no header was sent. Another scheme, or a header without a key, gives the empty text: a key that is wrong.
+ * Null if the header was not sent. An empty text, which is a wrong key, for another scheme or a header without a key.
  */
 export const key = (authorization: string | undefined): string | null => {
   if (authorization === undefined) return null

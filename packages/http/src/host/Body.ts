@@ -5,23 +5,23 @@ import { Effect, Predicate, Result } from "effect"
 /** The largest body of an operation or a message, in bytes (api.md, Errors: `request_too_large`). */
 export const max_bytes = 256 * 1024
 
-/** Whether a request announces a body, empty ones excepted. */
+/** Whether a request announces a body that is not empty. */
 export const isAnnounced = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > 0
 
-/** How many bytes a request announces; 0 where it says nothing, as with a chunked body. */
+/** How many bytes a request announces; 0 if it does not say, as with a chunked body. */
 export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
 
 /**
  * Reads a body of at most `limit` bytes.
  *
- * A larger one is refused with `request_too_large`: at once where its length was announced, else as soon as the limit
- * is passed. A caller that hangs up interrupts. Where a body parser came first, its `request.body` is the body; where it
- * left none, the call dies, since the caller has done nothing wrong.
+ * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
+ * exceeded. If the caller disconnects, it is interrupted. If a body parser ran before, its `request.body` is used; if the
+ * parser left none, that is a defect, because the caller did nothing wrong.
  */
 export const read = (request: IncomingMessage, limit: number): Read => from(request, limit, bytesOf, parsedAway)
 
-/** Reads a body as `read` does, but byte for byte, as signatures need it: what was parsed will not do. */
+/** Like `read`, but returns the exact bytes, which signatures need. A parsed body does not do. */
 export const readRaw = (request: IncomingMessage, limit: number): Read =>
   from(request, limit, rawBytesOf, rawParsedAway)
 
@@ -44,7 +44,7 @@ const rawBytesOf = (body: unknown): Uint8Array | null => {
   return typeof body === "string" ? Buffer.from(body) : null
 }
 
-/** JSON that was parsed is written once more, so that there is one way to read a body. */
+/** Parsed JSON is serialized again, so that there is only one way to read a body. */
 const bytesOf = (body: unknown): Uint8Array | null => {
   const raw = rawBytesOf(body)
   if (raw !== null || body === undefined) return raw
@@ -67,7 +67,7 @@ const rawParsedAway = Effect.die(
   )
 )
 
-/** Whether all of a body has arrived, and nobody has begun to read it. */
+/** Whether the whole body has arrived and nobody has begun to read it. */
 const isHere = (request: IncomingMessage): boolean => request.complete && request.readableFlowing === null
 
 type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
@@ -103,7 +103,7 @@ const arriving = (request: IncomingMessage, limit: number): Read =>
 
 const nothing = new Uint8Array(0)
 
-/** Most bodies come in one piece, which is not copied. */
+/** Most bodies arrive in one chunk, which is not copied. */
 const joined = ([first = nothing, ...rest]: ReadonlyArray<Uint8Array>): Uint8Array =>
   rest.length === 0 ? first : Buffer.concat([first, ...rest])
 
@@ -112,14 +112,14 @@ const tooLarge = (limit: number) =>
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Reads bytes as one JSON value; what is not UTF-8 or not JSON is refused with `invalid_json`. */
+/** Parses bytes as JSON. Bytes that are not UTF-8 or not JSON are refused with `invalid_json`. */
 export const parse = (bytes: Uint8Array): Result.Result<unknown, ApiError.ApiError<"invalid_json">> =>
   Result.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: () => ApiError.make("invalid_json") })
 
 /**
- * Whether the headers of a body say JSON in UTF-8, uncompressed.
+ * Whether the headers of a body say that it is uncompressed JSON in UTF-8.
  *
- * A body without a content type is taken for JSON, since the API knows nothing else.
+ * A body without a content type counts as JSON, because the API accepts nothing else.
  */
 export const isJson = (headers: IncomingMessage["headers"]): boolean => {
   const encoding = headers["content-encoding"]

@@ -3,14 +3,14 @@ import { ApiError } from "@quotewire/core"
 import { Predicate } from "effect"
 import type { Answer } from "./Answer.ts"
 
-/** Gives the answer of a refusal. */
+/** Makes the answer of a refusal. */
 type Refuse = (error: ApiError.ApiError) => Answer
 
 /**
- * Answers what is not HTTP, is too long or never arrives, with the envelope, and ends the connection.
+ * Answers a request that is not HTTP, is too long or never arrives with the envelope, and ends the connection.
  *
- * The table of errors has no code of its own for these: an address or headers over Node's limit of 16 KiB are
- * `request_too_large`, everything else is `invalid_json`.
+ * The error table has no codes for these: a URL or headers above Node's limit of 16 KiB are `request_too_large`, everything
+ * else is `invalid_json`.
  */
 export const answer = (error: Error, socket: Duplex, refusal: Refuse): void => {
   const code = Predicate.hasProperty(error, "code") ? error.code : undefined
@@ -26,7 +26,7 @@ const reasons: Readonly<Record<number, string>> = { 400: "Bad Request", 404: "No
 /** How long the caller may take to close its side, in milliseconds. */
 const linger_ms = 1_000
 
-/** Writes the answer of a refusal on a bare socket, and ends the connection, also where the caller keeps its side open. */
+/** Writes a refusal to a bare socket and ends the connection, even if the caller keeps its side open. */
 export const refuse = ({ status, headers, body }: Answer, socket: Duplex): void => {
   const text = String(body)
   const timer = setTimeout(() => socket.destroy(), linger_ms)

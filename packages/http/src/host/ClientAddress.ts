@@ -3,21 +3,21 @@ import { WebhookAddress } from "@quotewire/core"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Which proxies in front of the host are believed: so many in a row, or those in these networks. */
+/** The proxies in front of the host that are trusted: a number of them in a row, or those in these networks. */
 export type TrustedProxies = { readonly hops: number } | { readonly networks: ReadonlyArray<IpNetwork.IpNetwork> }
 
-/** The headers in which proxies tell whose request they pass on. */
+/** The headers in which proxies tell the address of their client. */
 export const proxyHeaders = ["x-forwarded-for", "forwarded"] as const
 export type ProxyHeader = (typeof proxyHeaders)[number]
 
-/** What is believed of requests that come through proxies. */
+/** The trusted proxies and their header. */
 export interface Proxies {
   readonly trusted: TrustedProxies
-  /** The header that the proxies write; the other one may come from anybody, and is never looked at. */
+  /** The header that the proxies write. The other one is ignored, because any client can send it. */
   readonly header: ProxyHeader
 }
 
-/** What is looked at of a request. */
+/** The parts of a request that matter here. */
 interface Request {
   readonly headers: IncomingHttpHeaders
   readonly socket: { readonly remoteAddress?: string | undefined }
@@ -25,7 +25,7 @@ interface Request {
 
 const max_hops = 16
 
-/** Reads a number of proxies, or networks such as `10.0.0.0/8,fd00::/8`; null where it is neither. */
+/** Parses a number of proxies, or networks such as `10.0.0.0/8,fd00::/8`; null if it is neither. */
 export const readTrusted = (text: string): TrustedProxies | null => {
   if (/^[0-9]{1,2}$/.test(text)) {
     const hops = Number(text)
@@ -36,10 +36,10 @@ export const readTrusted = (text: string): TrustedProxies | null => {
 }
 
 /**
- * The address that a request's caller is counted by: of IPv6 the network of 64 bits, since that is what one caller has.
+ * The address by which a request's caller is counted. Of an IPv6 address it is the 64-bit network, which one caller owns.
  *
- * Without proxies it is the other side of the connection, whatever the headers say. With them it is the last address in
- * the header that no trusted proxy has: what stands in front of it may be made up.
+ * Without proxies it is the address of the connection, whatever the headers say. With proxies it is the last address in the
+ * header that is not a trusted proxy's. Earlier entries may be forged.
  */
 export const of = (proxies: Proxies | null): ((request: Request) => string) =>
   proxies === null
@@ -68,10 +68,10 @@ const isTrusted = (trusted: TrustedProxies, address: string, hop: number): boole
   return trusted.networks.some((network) => IpNetwork.contains(network, ip))
 }
 
-/** What `for` says in one element of a Forwarded header (RFC 7239). */
+/** The value of `for` in one element of a Forwarded header (RFC 7239). */
 const forOf = (element: string): string => /(?:^|;)\s*for=("?)([^";]*)\1\s*(?:;|$)/i.exec(element)?.[2] ?? ""
 
-/** The address in an entry, which may come with a port, and with brackets. */
+/** The address in an entry, without port and brackets. */
 const addressIn = (entry: string): string | null => {
   const text = entry.trim()
   const [, bracketed] = /^\[([^\]]*)\](?::[0-9]*)?$/.exec(text) ?? []

@@ -3,11 +3,11 @@ import * as Answer from "./Answer.ts"
 import type { Paths } from "./Paths.ts"
 import type { Route } from "./Route.ts"
 
-/** The web pages that may call: browsers send their origin, other programs send none. */
+/** The origins of web pages that may call. Browsers send an origin, other programs send none. */
 export interface Origins {
   /** Origins such as `https://agent.example`. */
   readonly allowed: ReadonlyArray<string>
-  /** Whether pages of this machine may call, at any port: for a sandbox that listens at the loopback address. */
+  /** Whether pages of this machine may call, on any port: for a sandbox on the loopback address. */
   readonly loopback: boolean
 }
 
@@ -18,13 +18,13 @@ export const isAllowed = ({ allowed, loopback }: Origins, origin: string): boole
 const isLoopback = (origin: string): boolean =>
   /^https?:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(origin)
 
-/** The headers that let a page of this origin read an answer; `exposed` are the headers of it that it may read. */
+/** The headers that let a page of this origin read an answer. `exposed` lists the answer headers that it may read. */
 export const readableBy = (origin: string, exposed: string): Readonly<Record<string, string>> => ({
   ...allowing(origin),
   "access-control-expose-headers": exposed
 })
 
-/** What a browser is told before it lets a page call: the methods, and the headers that the page may send. */
+/** The headers of a preflight's answer: the allowed methods and request headers. */
 export const permitting = (methods: string, headers: string): Readonly<Record<string, string>> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers": headers,
@@ -33,19 +33,19 @@ export const permitting = (methods: string, headers: string): Readonly<Record<st
 
 const allowing = (origin: string) => ({ vary: "Origin", "access-control-allow-origin": origin })
 
-/** What a page of another origin may read of an operation's answer, and what it may send. */
+/** The headers that pages of other origins may read and send. */
 const exposed_headers = "Request-Id, Service-Version, Location, Retry-After, Idempotent-Replayed"
 const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Handle, Service-Version"
 
-/** Lets pages of the allowed origins call those routes that are made for browsers (a setting; no origin by default). */
+/** Lets web pages of the allowed origins call the routes that are made for browsers. By default no origin is allowed. */
 export interface Cors {
-  /** The headers that an answer of this route needs. */
+  /** The CORS headers for an answer of this route. */
   readonly headers: (request: IncomingMessage, isOpen: boolean) => Readonly<Record<string, string>>
-  /** Answers a preflight; null where it is none, or its origin or route is not open. */
+  /** Answers a preflight; null if the request is not one, or if its origin or route is not allowed. */
   readonly preflight: (request: IncomingMessage, path: string) => Answer.Answer | null
 }
 
-/** Allows these origins, as browsers write them; `*` allows every origin. */
+/** Allows these origins, spelled as browsers spell them. `*` allows every origin. */
 export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>): Cors => {
   const isOpenTo = (origin: string | undefined): origin is string =>
     origin !== undefined && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))

@@ -15,21 +15,21 @@ import * as Paths from "./Paths.ts"
 import type { Incoming, Route } from "./Route.ts"
 import { send } from "./Send.ts"
 
-/** What a handler needs to know beyond its routes. */
+/** Settings of a handler besides its routes. */
 export interface Settings extends Backpressure.Limits {
-  /** Where the documentation stands, without a slash at the end: `doc_url` of every refusal begins with it. */
+  /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
-  /** Origins whose pages may call what a widget key can call, such as `https://shop.example`. */
+  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
-  /** The proxies whose word is taken for a caller's address; nobody's where this is left out. */
+  /** The proxies that are trusted to tell a caller's address; none by default. */
   readonly proxies?: ClientAddress.Proxies
-  /** Takes note of every answer that was sent; it must not throw and must not wait. Where it throws that is logged. */
+  /** Called after every answer. It must neither throw nor block. If it throws, that is logged. */
   readonly onAnswered?: (answered: Answered) => void
 }
 
-/** A request that was answered, as metrics count it. */
+/** An answered request, for metrics. */
 export interface Answered {
-  /** The route's name; `*` where no path was matched. */
+  /** The route's name; `*` if no path matched. */
   readonly name: string
   readonly status: number
   readonly duration_ms: number
@@ -40,31 +40,31 @@ export interface Handler {
   /**
    * Answers one request.
    *
-   * Where `next` is given, as Express does, a path that the handler does not know is left to it.
+   * With `next`, as in Express, requests to unknown paths are passed on to it.
    */
   readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
-  /** The answer to a request that never became one, with its identifier as `request-id`. */
+  /** The answer to a request that could not be parsed, with an identifier as `request-id`. */
   readonly refusal: (error: ApiError.ApiError) => Answer.Answer
-  /** Does something when every request that has arrived on this connection as a whole has been answered. */
+  /** Runs an action when every request that has fully arrived on this connection was answered. */
   readonly whenAnswered: (socket: Socket, act: () => void) => void
   /** From now on every answer ends its connection. */
   readonly close: Effect.Effect<void>
-  /** Waits until every request that was taken has been answered. */
+  /** Waits until every accepted request was answered. */
   readonly idle: Effect.Effect<void>
-  /** Breaks off what still runs; it is answered with `service_unavailable`. What does not end in a moment is left. */
+  /** Interrupts running requests and answers them with `service_unavailable`. Does not wait long for those that do not end. */
   readonly breakOff: Effect.Effect<void>
 }
 
-/** What the routes need, and what takes note of the requests that fit none. */
+/** The services of the routes, and those that log requests without a route. */
 type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
 
-/** A handler whose requests run in this scope and with these services. */
+/** Makes a handler whose requests run in this scope with these services. */
 export const make = Effect.fnUntraced(function* <R>(
   routes: ReadonlyArray<Route<R>>,
   settings: Settings
 ): Effect.fn.Return<Handler, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
-  // The end of the scope waits for what it breaks off no longer than `breakOff` does.
+  // Closing the scope waits no longer for interrupted requests than `breakOff` does.
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => briefly(Scope.close(scope, Exit.void)))
   const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* ServedRevisions.ServedRevisions
@@ -74,15 +74,15 @@ export const make = Effect.fnUntraced(function* <R>(
   return makeUnsafe(routes, { ...settings, revision: newest.date }, context, fibers, backpressure)
 })
 
-/** The end of this turn of the process: what has come in it has begun by then, and what was ready in it is written. */
+/** The end of this turn of the event loop: by then its requests have begun and its ready answers are written. */
 const turnEnds = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-/** How long what is broken off may take to end, in milliseconds. */
+/** How long interrupted requests may take to end, in milliseconds. */
 const last_calls_ms = 250
 
-/** Does something, and waits a moment for its end: it goes on by itself where it cannot be interrupted. */
+/** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues on its own. */
 const briefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
     Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
@@ -109,7 +109,7 @@ const makeUnsafe = <R>(
   const refused = (exchange: Exchange, error: ApiError.ApiError): Answer.Answer =>
     Answer.refusal(error, exchange.request_id, settings)
 
-  /** What a caller is told of a failure: the refusal, that the host is closing, or nothing of what is inside. */
+  /** The answer to a failure: its refusal, that the host is closing, or `internal_error` without details. */
   const failed = (exchange: Exchange, cause: Cause.Cause<ApiError.ApiError>): Answer.Answer => {
     const error = Cause.findErrorOption(cause)
     if (Option.isSome(error)) return refused(exchange, error.value)
@@ -126,14 +126,14 @@ const makeUnsafe = <R>(
     try {
       send(request, response, answer, extra, give)
     } catch (defect) {
-      // Node refuses headers that cannot be written, before it has written anything.
+      // Node refuses invalid headers before it has written anything.
       send(request, response, failed(exchange, Cause.die(defect)), extra, give)
     }
   }
 
   const finish = atEndOfTurn(({ exchange, exit }: Finished): void => {
     const { response } = exchange.turn
-    // Somebody around the handler may have answered already, such as one that gives up on slow calls.
+    // A middleware around the handler, such as one with a time-out, may have answered already.
     if (response.destroyed || response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
     sendTo(exchange, answer)
@@ -156,7 +156,7 @@ const makeUnsafe = <R>(
   ): void => {
     const { request } = turn
     const request_id = ids.request()
-    // An answer that is told in another revision than the newest says so itself (api.md, Versioning 2).
+    // An answer in an older revision sets this header itself (api.md, Versioning 2).
     const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
     const headers = { ...version, ...cors.headers(request, route.cors) }
     const began_ms = onAnswered === undefined ? 0 : performance.now()
@@ -165,7 +165,7 @@ const makeUnsafe = <R>(
     if (preflight !== null) return void sendTo(exchange, preflight)
     const { docs_url } = settings
     const incoming: Incoming = { request_id, params, query, docs_url, address: addressOf(request), ...partsOf(request) }
-    // A small body arrives with its headers: in a moment it is there, and need not be waited for.
+    // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
     if (Body.isAnnounced(request)) setImmediate(run, exchange, route, incoming)
     else run(exchange, route, incoming)
   }
@@ -194,24 +194,24 @@ const makeUnsafe = <R>(
   }
 }
 
-/** One request and its answer to be. */
+/** One request and its pending answer. */
 interface Exchange {
   readonly turn: Backpressure.Turn
   readonly request_id: Ids.RequestId
-  /** What its answer carries, whoever gives it. */
+  /** Headers of its answer, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>
   readonly name: string
-  /** When it arrived, on the clock of `performance`; 0 where nobody asks. */
+  /** When it arrived, on the clock of `performance`; 0 if it is not measured. */
   readonly began_ms: number
 }
 
-/** An exchange whose answer is there to be sent. */
+/** An exchange whose answer is ready to be sent. */
 interface Finished {
   readonly exchange: Exchange
   readonly exit: Exit.Exit<Answer.Answer, ApiError.ApiError>
 }
 
-/** Tells the hook of an answer. One that throws is logged: it must not take the answers of others with it. */
+/** Calls `onAnswered`. If it throws, that is logged, so that it cannot break other answers. */
 const tell = (
   onAnswered: Settings["onAnswered"],
   answered: Answered,
@@ -232,15 +232,15 @@ const answeredOf = ({ name, began_ms }: Exchange, status: number): Answered => (
 
 const closing = { connection: "close" }
 
-/** Whether the host has a tracer of its own. */
+/** Whether the host has its own tracer. */
 const isTraced = (context: Context.Context<never>): boolean =>
   Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
-/** Without a tracer of the host's own, spans would be made and thrown away on every request. */
+/** Disables tracing if the host has no tracer, because spans would be made and discarded for every request. */
 const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
   isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
 
-/** What answers a request. Where it is traced, its span says which one it is, and nothing of what was sent. */
+/** Runs a route. With a tracer, its span names the request but holds nothing that was sent. */
 const handledIn = <R>(context: Context.Context<R>) => {
   const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) =>
     Effect.suspend(() => route.handle(incoming))
@@ -252,7 +252,7 @@ const handledIn = <R>(context: Context.Context<R>) => {
   }
 }
 
-/** What a route reads of a request itself. */
+/** The parts that a route reads from the request directly. */
 const partsOf = (request: IncomingMessage): Pick<Incoming, "method" | "headers" | "read" | "readRaw"> => ({
   method: request.method ?? "",
   headers: Bearer.headersOf(request),
@@ -260,17 +260,17 @@ const partsOf = (request: IncomingMessage): Pick<Incoming, "method" | "headers" 
   readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
 })
 
-/** Where a request is sent. */
+/** The target of a request. */
 interface Target {
   readonly path: string
-  /** The text behind the `?`, still encoded. */
+  /** The text after the `?`, still encoded. */
   readonly query: string
 }
 
-/** What answers a request, with the parameters of its path. */
+/** The matched route, with the parameters of its path. */
 type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
 
-/** Splits a request's target; one that names the whole address, as proxies send it, counts by its path. */
+/** Splits a request's target. Of a full address, as proxies send it, only path and query count. */
 const targetOf = (url: string): Target => {
   const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "")
   const mark = target.indexOf("?")

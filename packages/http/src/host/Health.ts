@@ -4,10 +4,10 @@ import type { Answer } from "./Answer.ts"
 import * as Route from "./Route.ts"
 
 /**
- * What a process supervisor and a load balancer ask.
+ * Health checks for process supervisors and load balancers.
  *
- * `/health/live` answers as long as the process does; `/health/ready` asks `ready`, and refuses with
- * `service_unavailable` unless it says true: a sentence that says why not becomes the message. `environments` are those in which carriers can be asked: without `live` in them, live calls get no quotes.
+ * `/health/live` answers as long as the process does. `/health/ready` asks `ready` and refuses with `service_unavailable`
+ * unless it is true; a sentence becomes the message. `environments` lists where carriers can be asked: without `live` in it, live calls get no quotes.
  */
 export const routes = <R>(
   ready: Effect.Effect<boolean | string, never, R>,

@@ -13,16 +13,15 @@ const requests = Metric.counter("quotewire_requests_total", {
 })
 
 const durations = Metric.histogram("quotewire_request_duration_seconds", {
-  description:
-    "Time from a request's arrival to its answer, by operation. Reads that wait for a change take their time.",
+  description: "Time from a request's arrival to its answer, by operation. It includes the wait of long polls.",
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 })
 
-/** Counts and times the answers of a host: what `onAnswered` of its settings is to be. */
+/** Counts and times the answers of a host. Use it as the setting `onAnswered`. */
 export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = Effect.map(
   Effect.context<never>(),
   (context) => {
-    // Operations and statuses are few, so what was made for one of them is kept.
+    // There are few operations and statuses, so their metrics are cached.
     const counters = new Map<string, typeof requests>()
     const timers = new Map<string, typeof durations>()
     return ({ name, status, duration_ms }) => {
@@ -37,7 +36,7 @@ export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = E
   }
 )
 
-/** What this process is doing, in the names that every exporter of process metrics uses. */
+/** The metrics of this process, under the names that exporters of process metrics use. */
 const processLines = (): string => {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -52,7 +51,7 @@ const processLines = (): string => {
     .join("")
 }
 
-/** `GET /metrics`: everything that is measured in this process, in the text form of Prometheus. */
+/** `GET /metrics`: all metrics of this process, in the text format of Prometheus. */
 export const route: Route.Route = Route.make("GET", "/metrics", () =>
   Effect.map(
     PrometheusMetrics.format(),
@@ -64,10 +63,10 @@ export const route: Route.Route = Route.make("GET", "/metrics", () =>
   )
 )
 
-/** Where metrics are served: a port of their own, since they are nobody's business but the operator's. */
+/** The port of the metrics. It is separate, because metrics are only for the operator. */
 export type Settings = Pick<Server.Settings, "host" | "port">
 
-/** Serves `/metrics`, and nothing else, until its scope ends. */
+/** Serves `/metrics`, and nothing else, until its scope closes. */
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
 ): Effect.fn.Return<Host["Service"], Server.CannotListen, Api.Services<never> | Scope.Scope> {

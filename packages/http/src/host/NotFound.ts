@@ -3,12 +3,12 @@ import type { Match, Paths } from "./Paths.ts"
 import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
 
-/** The route of the request log where no path was matched: what was sent may carry anything, so it is not repeated. */
+/** The route in the request log if no path matched. What was sent is not repeated, because it may hold anything. */
 const unknown_route = "*"
 
 const methods = ["GET", "POST", "PATCH", "DELETE", "PUT"]
 
-/** Refuses a request that fits no route; one with a valid key pays and is noted, under the path that it fits but for its method. */
+/** Refuses a request without a route. With a valid key it costs an allowance and is logged, under its path if only the method is wrong. */
 export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> => {
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
   const route = other === undefined ? unknown_route : Pipeline.loggedPath(other.value.path)

@@ -7,19 +7,19 @@ import * as Query from "./Query.ts"
 import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
 
-/** Where the fields of an operation's input travel. */
+/** Where the fields of an operation's input are sent. */
 interface Places {
   readonly path: ReadonlySet<string>
   readonly body: ReadonlySet<string>
   readonly isBodyRequired: boolean
-  /** Whether no field travels elsewhere. */
+  /** Whether all fields are in the body. */
   readonly isBodyAll: boolean
 }
 
 /**
- * Projects an operation onto its route: one input from path, query and body, one call, one answer.
+ * Makes the route of an operation: one input from path, query and body, one call, one answer.
  *
- * `base_path` is what stands before the route's path for callers, such as `/insurance`: a `Location` begins with it.
+ * `base_path` comes before the route's path for callers, such as `/insurance`. A `Location` begins with it.
  */
 export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
@@ -32,7 +32,7 @@ export const make = <R>(
     name: operation.name,
     method: operation.route.method,
     path: operation.route.path,
-    // Only a widget key is made to be used from a page.
+    // Only widget keys are made for use in web pages.
     cors: operation.authority.callers.includes("widget"),
     handle: (incoming) => {
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
@@ -69,7 +69,7 @@ const headersOf = (route: Operation.Route, base_path: string, reply: Pipeline.Re
   return headers
 }
 
-/** An empty body stands for no fields where none is required; everything else must be a JSON object. */
+/** Parses the body as a JSON object. An empty body means no fields, if none is required. */
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
@@ -86,9 +86,9 @@ const asObject = (value: unknown): Result.Result<Fields, ApiError.ApiError> =>
     : Result.fail(ApiError.invalidInput([{ path: "", message: "Must be an object." }]))
 
 /**
- * Puts the parts of a call together to one input.
+ * Joins the parts of a call into one input.
  *
- * A field counts only where it belongs: in another place it is not known, even if the input has one of that name.
+ * A field is only accepted in its own place. In another place it is unknown, even if the input has a field of that name.
  */
 const assemble = (
   route: Operation.Route,

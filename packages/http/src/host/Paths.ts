@@ -1,4 +1,4 @@
-/** A place in the tree of paths: literal segments go before a parameter. */
+/** A node in the tree of paths. Literal segments have precedence over a parameter. */
 interface Branch<A> {
   readonly literals: Map<string, Branch<A>>
   parameter: Branch<A> | null
@@ -10,7 +10,7 @@ interface Leaf<A> {
   readonly value: A
 }
 
-/** What was found at a path, and the text that stands in it in place of each parameter. */
+/** The value at a path, and the texts of the path's parameters. */
 export interface Match<A> {
   readonly value: A
   readonly params: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface Match<A> {
 
 /** Finds values by method and path. */
 export interface Paths<A> {
-  /** Null where nothing stands at the path for this method, or where its percent encoding is broken. */
+  /** Null if the path has no value for this method, or if its percent encoding is broken. */
   readonly find: (method: string, path: string) => Match<A> | null
 }
 
@@ -27,7 +27,7 @@ const isParameter = (segment: string): boolean => segment.startsWith("{") && seg
 /**
  * Builds the tree of paths.
  *
- * Paths are compared exactly: capital letters, doubled and trailing slashes matter, as they do in `api.md`.
+ * Paths must match exactly, including case, double slashes and trailing slashes, as in `api.md`.
  */
 export const make = <A>(entries: ReadonlyArray<{ method: string; path: string; value: A }>): Paths<A> => {
   const root = branch<A>()
@@ -64,7 +64,7 @@ const grow = <A>(from: Branch<A>, segment: string): Branch<A> => {
 }
 
 interface Found<A> extends Leaf<A> {
-  /** What stands in the path in place of each name, still encoded. */
+  /** The text of each parameter, still encoded. */
   readonly texts: Array<string>
 }
 

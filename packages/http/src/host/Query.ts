@@ -1,16 +1,16 @@
 import type { ApiError, Operation } from "@quotewire/core"
 
-/** A query that has been read: the value of each parameter, and what is wrong with those that have none. */
+/** A parsed query: the value of each parameter, and the errors of those without a value. */
 export interface Query {
   readonly values: ReadonlyMap<string, string | number>
   readonly refused: ReadonlyArray<ApiError.FieldError>
 }
 
 /**
- * Reads a query, each parameter by its type.
+ * Parses a query, each parameter by its type.
  *
- * What is written unlike its type, and what is not known, stays text: the operation's schema refuses it at its path. A
- * parameter that is sent twice, or whose percent encoding is broken, is refused here: it has no one value.
+ * A value that does not match its type, and an unknown parameter, stay text; the operation's schema refuses them at their
+ * paths. A repeated parameter, or one with broken percent encoding, is refused here, because it has no single value.
  */
 export const read = (query: string, types: Readonly<Record<string, Operation.QueryType>>): Query => {
   const values = new Map<string, string | number>()
@@ -41,5 +41,5 @@ const valueOf = (text: string, type: Operation.QueryType | undefined): string | 
 
 const wholeNumber = /^-?\d+$/
 
-/** Beyond the exact numbers all mean the same: more than there is of anything. */
+/** Clamps to exact numbers. Numbers beyond them all mean the same: more than there is of anything. */
 const exact = (number: number): number => Math.min(Math.max(number, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)

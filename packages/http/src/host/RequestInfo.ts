@@ -3,7 +3,7 @@ import type { FinishedCall, Pipeline } from "@quotewire/core"
 import * as Bearer from "./Bearer.ts"
 import type { Incoming } from "./Route.ts"
 
-/** What a request says before its body: who calls, how, and which revision is asked for. */
+/** The parts of a request that are known before its body: the caller, the transport, and the revision. */
 export const of = (incoming: Incoming, via: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
@@ -17,7 +17,7 @@ export const of = (incoming: Incoming, via: FinishedCall.Transport): Omit<Pipeli
   via
 })
 
-/** How a request came to a route: the pattern of its path, with `{id}` in place of each identifier, never the path. */
+/** How a request reached a route: the pattern of its path with `{id}` in place of each identifier, never the path. */
 export const via = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
   route,
@@ -28,9 +28,9 @@ export const via = (incoming: Incoming, route: string): FinishedCall.Transport =
 })
 
 /**
- * Notes of how requests came to one route.
+ * Transports of requests to one route, cached.
  *
- * Programs call again and again: who calls as the one before did shares its note, which the request log holds on to.
+ * Programs call repeatedly. A call that looks like the one before shares its object, which the request log keeps.
  */
 export const vias = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
@@ -41,7 +41,7 @@ export const vias = (route: string): ((incoming: Incoming) => FinishedCall.Trans
   }
 }
 
-/** A header's text; one that was repeated comes joined by commas, and so is none that the service takes. */
+/** The text of a header. A repeated header is joined by commas, and so is not valid. */
 export const header = (headers: IncomingHttpHeaders, name: string): string | null => {
   const value = headers[name]
   return typeof value === "string" ? value : null

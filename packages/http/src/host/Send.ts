@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "./Answer.ts"
 import * as Body from "./Body.ts"
 
-/** So much of a large answer is written at a time; the next piece when the caller has taken this one. */
+/** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
 const piece_bytes = 64 * 1024
 
 /**
- * Sends an answer with its exact length: in one write, or piece by piece where it is large.
+ * Sends an answer with its exact length: in one write, or in pieces if it is large.
  *
- * `give` hears when the caller can take something: with the length of the answer at first, with 0 for each further piece.
+ * `give` is called when the caller can take something: first with the length of the answer, then with 0 for each piece.
  *
- * A body that was not read is thrown away where it is small. Otherwise the connection ends: the answer goes out at
- * once, and what the caller still sends is dropped for a moment, since a connection that is reset would take the answer
- * with it.
+ * If the request's body was not read, it is discarded if it is small. Otherwise the connection ends after the answer. Then
+ * what the caller still sends is dropped for a moment first, because resetting the connection at once could destroy the
+ * answer.
  */
 export const send = (
   request: IncomingMessage,
@@ -27,7 +27,7 @@ export const send = (
   if (!isUnreadAndLarge(request)) {
     response.writeHead(answer.status, headers)
     give(length)
-    // As many bytes as characters: plain ASCII, for which Node needs a third of the room and no encoding.
+    // As many bytes as characters means ASCII, which Node stores in a third of the memory and need not encode.
     if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
     else if (length === answer.body?.length) response.end(answer.body, "latin1")
     else response.end(answer.body)
@@ -59,7 +59,7 @@ const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: 
   writeFrom(0)
 }
 
-/** Up to here reading the rest costs less than a new connection. */
+/** Up to this size, reading the rest costs less than a new connection. */
 const small_bytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
@@ -67,7 +67,7 @@ const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   return request.headers["transfer-encoding"] !== undefined || Body.announcedBytes(request) > small_bytes
 }
 
-/** How long what is still sent is dropped before the connection ends. */
+/** How long the rest of a body is dropped before the connection ends. */
 const linger_ms = 1_000
 
 const linger = (request: IncomingMessage, end: () => void): void => {

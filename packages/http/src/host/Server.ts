@@ -9,24 +9,24 @@ import type { Handler } from "./Handler.ts"
 
 /** How the host listens and stops. */
 export interface Settings {
-  /** Address to listen at; the loopback address where it is left out. */
+  /** The address to listen on; the loopback address by default. */
   readonly host?: string
-  /** Port to listen at; 0 takes a free one. */
+  /** The port to listen on; 0 for any free port. */
   readonly port: number
-  /** Wakes the waiting reads when the host stops, so that they answer at once. */
+  /** Returns pending long polls when the host stops. */
   readonly wake?: Effect.Effect<void>
-  /** Time in milliseconds to finish what runs when the host stops; 8,000 where it is left out. */
+  /** How long running requests may take to finish when the host stops, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
   /**
-   * Time in milliseconds in which a connection that is open when the host stops may still bring a request: it is
-   * answered, and its connection ends with the answer; 1,000 where it is left out.
+   * How long connections that are open when the host stops may still send a request, in milliseconds. It is answered, and
+   * the connection ends with the answer. 1,000 by default.
    */
   readonly drain_ms?: number
-  /** Time in milliseconds within which a request must have arrived; 30,000 where it is left out. */
+  /** How long a request may take to arrive, in milliseconds; 30,000 by default. */
   readonly request_timeout_ms?: number
   /**
-   * The most connections that callers may hold at once; one more is closed unanswered. 10,000 where it is left out. One
-   * that is idle is closed after 75 seconds.
+   * The most connections at once; 10,000 by default. Further ones are closed without an answer. Idle connections are closed
+   * after 75 seconds.
    */
   readonly connections?: number
 }
@@ -35,31 +35,31 @@ export interface Settings {
 export interface Server {
   readonly host: string
   readonly port: number
-  /** The bound address as callers on this machine write it. */
+  /** The bound address, as callers on this machine write it. */
   readonly url: string
-  /** Lets a handler answer until the scope ends; then the server stops. */
+  /** Lets a handler answer requests until the scope closes. Then the server stops. */
   readonly attach: (handler: Handler) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The host cannot listen at the address that it was given. */
+/** The host cannot listen on the given address. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
 
-/** Why a server cannot listen, without the host that it was given. */
+/** Why a server cannot listen. The message does not repeat the given host. */
 const refusalOf = (port: number, error: Error): CannotListen => {
   const code = Predicate.hasProperty(error, "code") ? String(error.code) : error.name
   const reason = reasons[code] ?? "the system refuses it"
-  return new CannotListen({ message: `Cannot listen at port ${port}: ${reason} (${code}).` })
+  return new CannotListen({ message: `Cannot listen on port ${port}: ${reason} (${code}).` })
 }
 
 const reasons: { readonly [code: string]: string } = {
   EADDRINUSE: "the port is in use",
-  EACCES: "this program may not listen there",
-  EADDRNOTAVAIL: "the host is no address of this machine",
-  ENOTFOUND: "there is no host of this name",
-  EAI_AGAIN: "the name of the host cannot be looked up now"
+  EACCES: "permission denied",
+  EADDRNOTAVAIL: "the host is not an address of this machine",
+  ENOTFOUND: "the host name does not exist",
+  EAI_AGAIN: "the host name cannot be looked up now"
 }
 
-/** Binds a server to its address until the scope ends; it answers nothing before a handler is attached. */
+/** Binds a server to its address until the scope closes. It answers nothing until a handler is attached. */
 export const listen = (settings: Settings): Effect.Effect<Server, CannotListen, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -84,9 +84,9 @@ const bind = (settings: Settings) =>
       requestTimeout: request_timeout_ms,
       headersTimeout: Math.min(request_timeout_ms, 15_000),
       connectionsCheckingInterval: 1_000,
-      // A request without a host is answered like any other: Node's own refusal would have no envelope.
+      // A request without a Host header is handled like any other, because Node's own refusal has no envelope.
       requireHostHeader: false,
-      // Longer than a load balancer keeps an idle connection: it must be the one that closes.
+      // Longer than load balancers keep idle connections, so that they are the ones to close.
       keepAliveTimeout: 75_000
     })
     server.maxConnections = settings.connections ?? 10_000
@@ -100,7 +100,7 @@ const bind = (settings: Settings) =>
     })
   })
 
-/** Gives the port back at once; a server that has stopped has done so already. */
+/** Frees the port at once. Does nothing if the server has stopped. */
 const unbind = (server: Http.Server): void => {
   server.close()
   server.closeAllConnections()
@@ -116,17 +116,17 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
       )
       const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-        // Who asks before sending too much is told so before sending it.
+        // A caller that asks first is told before it sends too much.
         if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {
         const refuse = () => {
-          // Its request has its answer: a second one would be taken for that of the next request.
+          // The request was answered already. A second answer would be taken for that of the next request.
           if (isAnsweredEarly(newest.get(socket))) socket.destroy()
           else BrokenRequest.answer(error, socket, handler.refusal)
         }
-        // Before that, a refusal would be taken for the answer to an earlier request.
+        // Wait for earlier answers. Otherwise the refusal would be taken for one of them.
         if (socket instanceof Socket) handler.whenAnswered(socket, refuse)
         else refuse()
       })
@@ -143,11 +143,11 @@ const newestAnswers = (server: Http.Server): WeakMap<Duplex, Http.ServerResponse
   return answers
 }
 
-/** Whether a request was answered before all of it was there. */
+/** Whether a request was answered before it had fully arrived. */
 const isAnsweredEarly = (answer: Http.ServerResponse | undefined): boolean =>
   answer?.writableFinished === true && !answer.req.complete
 
-/** How long the connections may take to end after the last answer, in milliseconds. */
+/** How long connections may take to end after the last answer, in milliseconds. */
 const last_writes_ms = 1_000
 
 const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler, settings: Settings) {
@@ -167,19 +167,19 @@ const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler,
 })
 
 /**
- * Takes no new connections, and leaves those that there are: a request may be on its way on any of them, also on one that
- * has been idle, and a connection that is closed under it is a failed request.
+ * Accepts no new connections, and keeps the existing ones, also idle ones: a request may be on its way, and would fail if its
+ * connection were closed.
  */
 const stopListening = (server: Http.Server, closed: () => void): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    // The turn of the process is over then: whoever has knocked was let in.
+    // After this turn of the event loop, so that connections that have arrived in it are accepted.
     setImmediate(() => {
-      // The close of an HTTP server would end idle connections, too.
+      // Closing the HTTP server would also end idle connections.
       Listener.prototype.close.call(server, closed)
       resume(Effect.void)
     })
   })
 
-/** Waits for an effect, but not longer than this; a finalizer is uninterruptible unless it says otherwise. */
+/** Waits for an effect, up to a limit. Interruptible, although it runs in a finalizer. */
 const within = (limit_ms: number, effect: Effect.Effect<void>) =>
   Effect.timeoutOption(Effect.interruptible(effect), limit_ms)

@@ -9,51 +9,51 @@ import type { Incoming, Route } from "../host/Route.ts"
 
 export type { Origins } from "../host/Cors.ts"
 
-/** A message as the host hands it over: the body of a `POST`, and who sends it. */
+/** A message as the host passes it on: the body of a `POST`, and its sender. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
-  /** Where the documentation stands, without a slash at the end. */
+  /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request came in, for the request log. */
   readonly via: FinishedCall.Transport
-  /** The `request_headers` of the endpoint, by their names in lower case; null where one was not sent. */
+  /** The `request_headers` of the endpoint, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
-  /** The body as JSON. The endpoint answers a body that is not JSON, in the form of its protocol. */
+  /** The body as JSON. If it is not JSON, the endpoint answers that in the form of its protocol. */
   readonly body: Result.Result<unknown, ApiError.ApiError<"invalid_json">>
 }
 
 /** The answer to a message. */
 export interface Reply {
   readonly status: number
-  /** The `answer_headers` of the endpoint, by their names in lower case. */
+  /** The `answer_headers` of the endpoint, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** JSON that is encoded already; null for an answer without a body. */
+  /** Encoded JSON; null for an answer without a body. */
   readonly text: string | null
 }
 
-/** A protocol of messages over `POST`, such as JSON-RPC. It knows messages; the host knows HTTP. */
+/** A protocol of messages over `POST`, such as JSON-RPC. The endpoint knows messages; the host knows HTTP. */
 export interface MessageEndpoint<out R = never> {
-  /** The paths that it is served at; the first one names it in metrics, traces and the request log. */
+  /** The paths of the endpoint. The first one names it in metrics, traces and the request log. */
   readonly paths: readonly [string, ...ReadonlyArray<string>]
-  /** The headers of its protocol that it reads. */
+  /** The request headers of its protocol. */
   readonly request_headers: ReadonlyArray<string>
-  /** The headers of its protocol that it sends. */
+  /** The answer headers of its protocol. */
   readonly answer_headers: ReadonlyArray<string>
-  /** JSON text that answers other methods than `POST`, with 405. */
+  /** The JSON text that answers other methods than `POST`, with 405. */
   readonly only_post: string
   /**
-   * Answers the body of one request, and takes note of it. To interrupt it cancels the call.
+   * Answers the body of one request, and logs the request. Interrupting it cancels the call.
    *
-   * It fails where the caller is not let in after all: the host sends the envelope and takes note of that.
+   * It fails if the caller is not admitted after all. The host then sends the envelope and logs the request.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R>
 }
 
 /**
- * Serves an endpoint of messages to callers with a key or without one, and to pages of these origins.
+ * Serves a message endpoint to callers with or without a key, and to web pages of these origins.
  *
- * Before a message is looked at, a request is refused with the envelope: `forbidden` for the page of another origin, what
- * `Pipeline.identify` says of its caller, and `request_too_large` above 256 KiB.
+ * Before it reads a message, it refuses with the envelope: `forbidden` for pages of other origins, the refusals of
+ * `Pipeline.identify`, and `request_too_large` above 256 KiB.
  */
 export const make = <R>(
   endpoint: MessageEndpoint<R>,
@@ -86,7 +86,7 @@ export const make = <R>(
       name,
       method,
       path,
-      // Its origins are not those of the operations.
+      // Its allowed origins differ from those of the operations.
       cors: false,
       handle: (incoming: Incoming) => handle(method, incoming)
     }))
@@ -97,7 +97,7 @@ type Method = "POST" | "GET" | "DELETE" | "OPTIONS"
 
 type Answers<R> = (request: Request) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices>
 
-/** A request on its way to the endpoint. */
+/** A request to the endpoint, in progress. */
 interface Request extends Pipeline.RequestHead {
   readonly incoming: Incoming
   readonly origin: string | null
@@ -111,7 +111,7 @@ const requestOf = (incoming: Incoming, via: FinishedCall.Transport): Request => 
   return { incoming, request_id, credentials, via, origin: RequestInfo.header(headers, "origin") }
 }
 
-/** Lets the caller in, reads the body, and has it answered. */
+/** Identifies the caller, reads the body, and lets the endpoint answer it. */
 const poster = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* ({ credentials, incoming, request_id, via }: Request) {
@@ -138,7 +138,7 @@ const forbiddenOrigin = Effect.fail(
 
 const none: Readonly<Record<string, string>> = {}
 
-/** Every answer is in the current revision (api.md, Versioning 6). */
+/** All answers are in the current revision (api.md, Versioning 6). */
 const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<string, string>>) => {
   const all = { ...headers, ...readable }
   return text === null
@@ -146,9 +146,9 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
     : Effect.map(ServedRevisions.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
-/** Whether a refusal is that of a caller whose key was refused, and counted: it must not be looked up once more. */
+/** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */
 const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
-/** Takes note of a request that reached no message; of a key that is not valid nothing is noted. */
+/** Logs a request that reached no message. Requests without a valid key are not logged. */
 const note = ({ credentials, request_id, via }: Request, status: number, error_code: ApiError.ErrorCode) =>
   Pipeline.note({ request_id, credentials, via: { ...via, status }, error_code })

@@ -3,22 +3,22 @@ import { buffer } from "node:stream/consumers"
 import { Receiver } from "@quotewire/core/testing"
 import { Effect, type Scope } from "effect"
 
-/** A receiver on a server of its own. */
+/** A receiver with its own server. */
 export interface NodeReceiver extends Receiver.Receiver {
-  /** Where deliveries go. */
+  /** The URL for deliveries. */
   readonly url: string
 }
 
-/** Where a receiver listens. */
+/** The address of a receiver. */
 export interface Place {
   /** A free port by default. */
   readonly port?: number
 }
 
 /**
- * Puts a receiver on a server on 127.0.0.1, and plays what its script says, down to broken connections.
+ * Puts a receiver on a server on 127.0.0.1. It plays every response of the script, including broken connections.
  *
- * The sender must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")` in its policy.
+ * The sender's policy must allow that network: `WebhookAddress.readNetworks("127.0.0.0/8")`.
  *
  * @example
  * const receiver = Receiver.make()
@@ -27,7 +27,7 @@ export interface Place {
 export const open = (receiver: Receiver.Receiver, { port = 0 }: Place = {}) =>
   new Promise<{ readonly url: string; readonly close: () => Promise<void> }>((resolve, reject) => {
     const server = createServer((request, response) => {
-      // Whoever hangs up in the middle of a request delivers nothing.
+      // A request that is aborted before its end delivers nothing.
       take(receiver, request, response).catch(() => response.destroy())
     })
     const close = () =>
@@ -43,7 +43,7 @@ export const open = (receiver: Receiver.Receiver, { port = 0 }: Place = {}) =>
     })
   })
 
-/** A receiver on a server, for as long as its scope. */
+/** A receiver on a server, until the scope closes. */
 export const start = (options: Receiver.Options & Place = {}): Effect.Effect<NodeReceiver, never, Scope.Scope> =>
   Effect.suspend(() => {
     const receiver = Receiver.make(options)

@@ -3,12 +3,12 @@ import { Client } from "undici"
 import type { Dial } from "./Dial.ts"
 import { StatusLine } from "./StatusLine.ts"
 
-/** Where a connection is wanted. */
+/** The destination of a connection. */
 export interface Place {
   readonly origin: string
-  /** An address of the host that was found fit. */
+  /** An address of the host that was checked. */
   readonly address: string
-  /** Whether no connection will do that has carried anything before. */
+  /** Whether the connection must be new. */
   readonly fresh: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Connection {
   /** Whether it has carried an answer. */
   isUsed: boolean
   isBusy: boolean
-  /** Whether it was handed over for an origin that was known to hang. */
+  /** Whether it was given out while its origin was known to hang. */
   isTrial: boolean
   socket: Socket | null
 }
@@ -30,7 +30,7 @@ export interface Connection {
 interface Peer {
   readonly origin: string
   busy: number
-  /** Those that wait for work, the longest waiting first. */
+  /** Idle connections, longest idle first. */
   readonly idle: Array<Connection>
   readonly waiting: Set<Waiter>
 }
@@ -40,36 +40,36 @@ interface Waiter {
   readonly use: (connection: Connection) => void
 }
 
-/** How a POST has left its connection: fit for another, not fit, or waiting for an answer until the deadline. */
+/** The state in which a POST leaves its connection: reusable, broken, or waiting for an answer until the deadline. */
 export type Left = "sound" | "broken" | "hung"
 
-/** How many connections there may be. */
+/** The limits of connections. */
 export interface Bounds {
   readonly per_host: number
   readonly total: number
-  /** How long one is kept without work, in milliseconds, where the endpoint does not ask for less. */
+  /** How long an idle connection is kept, in milliseconds, unless the endpoint asks for less. */
   readonly idle_ms: number
 }
 
 /**
- * Connections that are kept alive, never more than the bounds say: who comes when all are taken waits, first come first
- * served within a host, and host by host.
+ * A bounded pool of keep-alive connections. When all are in use, requests wait: first come first served within a host, and
+ * host by host.
  *
- * A connection belongs to an origin and to an address that was judged, so a name that has moved finds none of the old.
+ * A connection belongs to an origin and to a checked address. If a name moves to another address, its old ones are not used.
  */
 export class Connections {
   private readonly bounds: Bounds
   private readonly dial: Dial
   private readonly peers = new Map<string, Peer>()
-  /** Peers with somebody waiting, and room for another connection. */
+  /** Peers that have a waiting request and room for another connection. */
   private readonly ready = new Set<Peer>()
   private readonly open = new Set<Connection>()
-  /** The longest waiting first. */
+  /** Longest idle first. */
   private readonly idle = new Set<Connection>()
-  /** Origins whose newest POST has hung: they share half of the connections, so that the others always find some. */
+  /** Origins whose newest POST has hung. They share half of the connections, so that others always find one. */
   private readonly hanging = new Set<string>()
   private trials = 0
-  /** Peers that wait for one of that half. */
+  /** Peers that wait for a connection of that half. */
   private readonly held = new Set<Peer>()
   private isClosed = false
 
@@ -83,7 +83,7 @@ export class Connections {
     return this.open.size
   }
 
-  /** Hands over a connection, at once or later; the answer takes the wish back. */
+  /** Gives out a connection, now or later. The returned function cancels the request. */
   take(place: Place, use: (connection: Connection) => void): () => void {
     const peer = this.peerOf(place.origin)
     const waiter: Waiter = { place, use }
@@ -94,7 +94,7 @@ export class Connections {
     }
   }
 
-  /** Takes a connection back; one that is not sound is closed. */
+  /** Returns a connection to the pool. One that is not sound is closed. */
   giveBack(connection: Connection, left: Left): void {
     const { peer } = connection
     peer.busy--
@@ -112,7 +112,7 @@ export class Connections {
     this.tidy(peer)
   }
 
-  /** Closes every connection, with what runs on it. */
+  /** Closes every connection, and aborts what runs on it. */
   close(): void {
     this.isClosed = true
     for (const connection of this.open) this.drop(connection)
@@ -140,7 +140,7 @@ export class Connections {
     this.hanging.add(origin)
   }
 
-  /** Serves those who wait, after something has changed for a peer. */
+  /** Serves waiting requests after something has changed for a peer. */
   private serve(changed: Peer): void {
     this.note(changed)
     for (const peer of this.ready) {
@@ -159,7 +159,7 @@ export class Connections {
       connection.isBusy = true
       connection.isTrial = isTrial
       if (isTrial) this.trials++
-      // To the end of the round, if there is more to do for it.
+      // If the peer has more requests, it goes to the end of the round.
       this.note(peer)
       waiter.use(connection)
     }
@@ -169,7 +169,7 @@ export class Connections {
     if (peer.waiting.size > 0 && peer.busy < this.bounds.per_host) this.ready.add(peer)
   }
 
-  /** The idle connection that was used last: it is the likeliest to be alive. */
+  /** The idle connection that was used last, because it is the most likely to be alive. */
   private find(peer: Peer, place: Place): Connection | null {
     const at = place.fresh ? -1 : peer.idle.findLastIndex(({ address }) => address === place.address)
     const [connection] = at === -1 ? [] : peer.idle.splice(at, 1)
@@ -194,7 +194,7 @@ export class Connections {
       maxHeaderSize: max_header_bytes,
       keepAliveTimeout: this.bounds.idle_ms,
       keepAliveMaxTimeout: this.bounds.idle_ms,
-      // The POST has a deadline of its own, over all of it.
+      // The POST has its own deadline.
       headersTimeout: 0,
       bodyTimeout: 0
     })
@@ -222,7 +222,7 @@ export class Connections {
     const at = peer.idle.indexOf(connection)
     if (at !== -1) peer.idle.splice(at, 1)
     void client.destroy()
-    // A client that is not connected yet knows nothing of its socket.
+    // A client that is still connecting does not know its socket.
     socket?.destroy()
     this.tidy(peer)
   }
@@ -235,5 +235,5 @@ export class Connections {
 /** How many hanging origins are remembered. */
 const max_hanging = 10_000
 
-/** Larger headers of an answer break the connection off. */
+/** The largest headers of an answer. Larger ones break the connection. */
 const max_header_bytes = 16 * 1_024

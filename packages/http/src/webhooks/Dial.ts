@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net"
 import type { WebhookSender } from "@quotewire/core"
 import { buildConnector } from "undici"
 
-/** Why no connection came about. */
+/** The error of a connection that could not be opened. */
 export class DialError extends Error {
   readonly failure: WebhookSender.SendFailure
 
@@ -12,7 +12,7 @@ export class DialError extends Error {
   }
 }
 
-/** Opens a socket to an address, without asking any name server. */
+/** Opens a socket to an address, without a name look-up. */
 export type Connect = (address: string, port: number) => Socket
 
 /** Opens a TCP socket. */
@@ -23,7 +23,7 @@ const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildC
   buildConnector({
     allowH2: false,
     rejectUnauthorized: true,
-    // The deadline of the POST is the only one.
+    // The POST has its own deadline.
     timeout: 0,
     ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] })
   })
@@ -38,7 +38,7 @@ export interface Settings {
 }
 
 /**
- * Makes undici's connections to a host go to one address of it, whatever its name means by now.
+ * A connector for undici that always dials this address, whatever the host's name resolves to by now.
  *
  * `opened` is told of the socket at once, `ready` of the one that HTTP goes over, TLS included, before anything does.
  */

@@ -1,27 +1,27 @@
 import { WebhookAddress } from "@quotewire/core"
 
-/** Asks name servers for the addresses of a whole name: a `Resolver` of `node:dns/promises`, or what stands in for it. */
+/** Resolves full names to addresses: a `Resolver` of `node:dns/promises`, or a replacement. */
 export interface Resolver {
   readonly resolve4: (name: string) => Promise<ReadonlyArray<string>>
   readonly resolve6: (name: string) => Promise<ReadonlyArray<string>>
 }
 
-/** The most answers that a name may have: nobody's endpoint needs more. */
+/** The most addresses that a name may have. No endpoint needs more. */
 const max_answers = 32
 /** How long name servers may take, in milliseconds. */
 const default_limit_ms = 5_000
 
 /**
- * What a host's name comes to: the addresses to dial, every one of them public; or why there are none. `none` is a name
- * without addresses, `unavailable` is worth another try.
+ * The result of a look-up: the addresses to dial, all of them public, or the reason why there are none. `none`: the name has
+ * no addresses. `unavailable`: try again later.
  */
 export type Found = ReadonlyArray<string> | "refused" | "none" | "unavailable"
 
 /**
- * Makes a look-up of names, each asked for anew every time; who asks for one that is being asked for joins in.
+ * Makes a look-up of names without a cache. Concurrent look-ups of the same name share one query.
  *
- * One refused address refuses the name. A family that does not answer in time is done without where the other one has
- * answered: nothing is dialed but what was judged.
+ * If one address is refused, the name is refused. If one address family does not answer in time, the answer of the other
+ * is used: only checked addresses are dialed.
  */
 export const make = (
   resolver: Resolver,
@@ -41,7 +41,7 @@ export const make = (
   }
 }
 
-/** What one family came to; null where it did not answer. */
+/** The addresses of one family; null if it did not answer. */
 type Answer = ReadonlyArray<string> | null
 
 const ask = (resolver: Resolver, name: string, limit_ms: number): Promise<ReadonlyArray<Answer>> =>
@@ -55,7 +55,7 @@ const ask = (resolver: Resolver, name: string, limit_ms: number): Promise<Readon
       clearTimeout(timer)
       resolve(answers)
     }
-    // IPv4 first: it is what reaches most hosts.
+    // IPv4 first, because it reaches most hosts.
     answerOf(() => resolver.resolve4(name)).then(note(0))
     answerOf(() => resolver.resolve6(name)).then(note(1))
   })
@@ -68,7 +68,7 @@ const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<An
   }
 }
 
-/** Whether name servers say that there is nothing, which is an answer too. */
+/** Whether name servers say that there is nothing. That is an answer too. */
 const isWithout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOTFOUND" || error.code === "ENODATA")
 

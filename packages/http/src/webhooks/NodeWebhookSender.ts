@@ -9,32 +9,32 @@ import * as Dial from "./Dial.ts"
 import type * as HostLookUp from "./HostLookUp.ts"
 import { type Message, Post } from "./Post.ts"
 
-/** What a host can set. */
+/** Settings of the sender. */
 export interface Settings {
-  /** Where webhooks may go; public addresses other than this machine's own where it is left out. */
+  /** Where webhooks may go; by default to public addresses other than this machine's own. */
   readonly policy?: WebhookAddress.Policy
-  /** Who asks the name servers; the machine's own settings where it is left out. Its search domains are never used. */
+  /** Resolves names; by default with the machine's settings. Search domains are never used. */
   readonly resolver?: HostLookUp.Resolver
-  /** How long a look-up may take in milliseconds; 5,000 where it is left out. */
+  /** How long a look-up may take, in milliseconds; 5,000 by default. */
   readonly look_up_limit_ms?: number
-  /** The most connections to one origin, which many subscriptions can share; 256 where it is left out. */
+  /** The most connections to one origin, which many subscriptions can share; 256 by default. */
   readonly connections_per_host?: number
-  /** The most connections in all; 4,096 where it is left out. */
+  /** The most connections in all; 4,096 by default. */
   readonly connections?: number
-  /** How long a connection is kept without work in milliseconds; 10,000 where it is left out. */
+  /** How long an idle connection is kept, in milliseconds; 10,000 by default. */
   readonly idle_ms?: number
-  /** Certificates to trust in place of the runtime's, in PEM. */
+  /** Certificates to trust instead of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string>
-  /** How the sender names itself. */
+  /** The `user-agent` of the sender. */
   readonly user_agent?: string
-  /** Opens sockets; TCP where it is left out. */
+  /** Opens sockets; TCP by default. */
   readonly connect?: Dial.Connect
 }
 
-/** How the sender names itself where the settings do not. */
+/** The default `user-agent`. */
 export const default_user_agent = "Quotewire-Webhooks/0.1.0"
 
-/** The addresses of this machine, of every interface. */
+/** The addresses of all interfaces of this machine. */
 export const ownAddresses = (): ReadonlyArray<NetAddress.IpAddress> =>
   Object.values(networkInterfaces()).flatMap((addresses = []) =>
     addresses.flatMap(({ address }) => {
@@ -43,7 +43,7 @@ export const ownAddresses = (): ReadonlyArray<NetAddress.IpAddress> =>
     })
   )
 
-/** Sends webhooks from Node; every connection ends with the scope. */
+/** Sends webhooks from Node. All connections end with the scope. */
 export const layer = (settings: Settings = {}): Layer.Layer<WebhookSender.WebhookSender> =>
   Layer.effect(
     WebhookSender.WebhookSender,

@@ -5,15 +5,15 @@ import type { Destination } from "./Destinations.ts"
 import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
-/** What is read of a body before the connection is closed, in bytes. */
+/** How much of a body is read before the connection is closed, in bytes. */
 const max_body_bytes = 16 * 1_024
-/** The most interim answers, such as 103, that may come before the answer. */
+/** The most interim answers, such as 103, before the final one. */
 const max_interim = 16
-/** The most addresses of a host that one POST tries to connect to. */
+/** How many addresses of a host one POST tries. */
 const max_addresses = 3
-/** How long a POST waits for a connection where all are taken, in milliseconds. */
+/** How long a POST waits for a free connection, in milliseconds. */
 const max_wait_ms = 5_000
-/** How long one address may take to connect where another is left to try, in milliseconds. */
+/** How long one address may take to connect if there is another one to try, in milliseconds. */
 const connect_limit_ms = 4_000
 
 /** What one POST sends. */
@@ -31,12 +31,12 @@ export class Post {
   private readonly options: Dispatcher.DispatchOptions
   private readonly report: (outcome: WebhookSender.SendOutcome) => void
   private readonly deadline_ms: number
-  /** When it has begun: to look up its host, and from then on when it has got a connection. */
+  /** When its current phase began: the look-up of its host, then the use of a connection. */
   private began_at = performance.now()
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
   private addresses: ReadonlyArray<string> = []
-  /** The address that is tried, in the order of the addresses. */
+  /** The index of the address that is tried. */
   private turn = 0
   private hasConnected = false
   private hasRetried = false
@@ -59,7 +59,7 @@ export class Post {
     this.start(addresses)
   }
 
-  /** Breaks the POST off; nothing is reported any more. */
+  /** Aborts the POST. Nothing is reported after that. */
   cancel(): void {
     if (this.isOver) return
     this.isOver = true
@@ -107,7 +107,7 @@ export class Post {
     connection.client.dispatch(this.options, this.listener(connection))
   }
 
-  /** The endpoint has all of its time, however long this host has waited for a connection. */
+  /** Restarts the deadline, because the endpoint gets its full time however long this host waited for a connection. */
   private connected() {
     this.hasConnected = true
     clearTimeout(this.deadline)
@@ -115,13 +115,13 @@ export class Post {
     this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
-  /** Listens to one try; what comes after it was given up goes nowhere. */
+  /** The handler of one try. Events after the try was given up are ignored. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let received_bytes = 0
     let interim = 0
     const isMine = () => this.connection === connection && !this.isOver
-    // Not before undici's parser has returned: what comes next may need it.
+    // Deferred until undici's parser has returned, which the action may need.
     const then = (act: () => void) => queueMicrotask(() => (isMine() ? act() : undefined))
     return {
       onRequestStart: () => {
@@ -134,7 +134,7 @@ export class Post {
       },
       onResponseData: (_controller, chunk) => {
         received_bytes += chunk.length
-        // The status is known, and more than this is of no interest.
+        // The status is known, so the rest of a long body is not read.
         if (received_bytes > max_body_bytes) then(() => this.finish(null))
       },
       onResponseEnd: () => then(() => this.finish(null, "sound")),
@@ -145,7 +145,7 @@ export class Post {
   private fail(connection: Connection, error: Error, hasBegun: boolean) {
     if (!hasBegun) return this.passOn(error instanceof DialError ? error.failure : "connection_failed")
     const failure = this.status === null ? failureOf(error) : "bad_response"
-    // A kept connection that the endpoint has closed meanwhile says nothing about the endpoint.
+    // If the endpoint has closed a kept connection meanwhile, that says nothing about the endpoint.
     const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
     if (!isStale || this.hasRetried) return this.finish(failure)
     this.hasRetried = true
@@ -153,7 +153,7 @@ export class Post {
     this.tryAddress(true)
   }
 
-  /** Goes on to the next address, after one at which nothing was sent. */
+  /** Tries the next address, after one to which nothing was sent. */
   private passOn(failure: WebhookSender.SendFailure) {
     if (failure === "refused_address" || this.turn + 1 >= this.addresses.length) return this.finish(failure)
     this.putBack("broken")
@@ -165,7 +165,7 @@ export class Post {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
-    // Whoever hears of it may send again at once: the connection must be free by then.
+    // Free the connection before the report, because a listener may send again at once.
     this.letGo(left)
     this.report({
       response_status_code,
@@ -188,7 +188,7 @@ export class Post {
   }
 }
 
-/** What went wrong before the status of an answer was known. */
+/** The failure of a POST whose status is not known. */
 const failureOf = (error: Error): WebhookSender.SendFailure => {
   if (error instanceof errors.HeadersOverflowError) return "too_large"
   const isGarbled =

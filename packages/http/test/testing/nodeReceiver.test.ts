@@ -41,7 +41,7 @@ describe("a receiver on a server", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("hears what another program sends, and does not trust it", () =>
+  it.live("receives what another program sends, and does not trust it", () =>
     Effect.gen(function* () {
       const { url, arrivals } = yield* NodeReceiver.start({ secrets: [secret] })
       const answer = yield* Effect.promise(() => fetch(url, { method: "POST", body: "{}" }))
@@ -50,7 +50,7 @@ describe("a receiver on a server", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("can be opened and closed without Effect, also while it keeps somebody waiting", async () => {
+  it("can be opened and closed without Effect, also while a request hangs", async () => {
     const receiver = Receiver.make({ secrets: [secret], script: { otherwise: Receiver.hang } })
     const { url, close } = await NodeReceiver.open(receiver)
     const sending = Effect.runPromise(Effect.scoped(deliver(url)))
@@ -61,7 +61,7 @@ describe("a receiver on a server", () => {
     assert.strictEqual(again, "closed")
   })
 
-  it("says that a port is taken", async () => {
+  it("reports a port in use", async () => {
     const { url, close } = await NodeReceiver.open(Receiver.make())
     const second = await NodeReceiver.open(Receiver.make(), { port: Number(new URL(url).port) }).catch(
       (error: Error) => error.message

@@ -9,7 +9,7 @@ const all = <A>(effects: ReadonlyArray<Effect.Effect<A>>) => Effect.all(effects,
 const soon: Endpoint.Script = (socket, got) => void setTimeout(() => Endpoint.answer(200)(socket, got), 2)
 
 describe("connections", () => {
-  it.live("to a host are never more than the bound, and all get their turn", () =>
+  it.live("to a host are bounded, and every request gets its turn", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ connections_per_host: 4 })
@@ -20,7 +20,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("in all are never more than the bound, idle ones included", () =>
+  it.live("are bounded in all, including idle ones", () =>
     Effect.gen(function* () {
       const endpoints = yield* Effect.all(Array.from({ length: 6 }, () => Endpoint.start(soon)))
       const open = () => endpoints.reduce((sum, endpoint) => sum + endpoint.connections().open, 0)
@@ -42,7 +42,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of a host that hangs keep nobody else waiting, and who waits for them is told that nothing was sent", () =>
+  it.live("of a host that hangs block nobody else, and waiting requests report that nothing was sent", () =>
     Effect.gen(function* () {
       const hanging = yield* Endpoint.start(() => {})
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -69,7 +69,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are kept for the others where hosts are known to hang: those share half of them", () =>
+  it.live("are reserved for others if hosts hang: those share half of them", () =>
     Effect.gen(function* () {
       const hanging = yield* Effect.all([0, 1, 2].map(() => Endpoint.start(() => {})))
       const other = yield* Endpoint.start(Endpoint.answer(200))
@@ -98,7 +98,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are free again for those who waited while others gave up", () =>
+  it.live("are free again for waiting requests after others gave up", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make({ connections_per_host: 1, connections: 1 })
@@ -114,7 +114,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("without work are dropped", () =>
+  it.live("are closed when idle", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(soon)
       const sender = yield* make({ idle_ms: 30 })
@@ -125,7 +125,7 @@ describe("connections", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that the endpoint closes are not used again", () =>
+  it.live("that the endpoint has closed are not used again", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200, { connection: "close" }))
       const sender = yield* make()
@@ -138,7 +138,7 @@ describe("connections", () => {
 })
 
 describe("when a sender ends", () => {
-  it.live("nothing of it is left, whatever was under way", () =>
+  it.live("leaves nothing behind, whatever was under way", () =>
     Effect.gen(function* () {
       const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length
       const scripts: ReadonlyArray<Endpoint.Script> = [

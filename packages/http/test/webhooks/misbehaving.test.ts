@@ -95,7 +95,7 @@ describe("an endpoint", () => {
     )
   }
 
-  it.live("that does not end its answer but closes is answered enough", () =>
+  it.live("that closes without ending its answer counts as complete", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(last(`${ok}\r\nall of it`))
       assert.deepStrictEqual(sent, [200, null])
@@ -103,7 +103,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that answers twice is not heard the second time", () =>
+  it.live("that answers twice is ignored the second time", () =>
     Effect.gen(function* () {
       const twice = `${ok}content-length: 2\r\n\r\nok`
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.raw(twice + twice.replace("200", "500")))
@@ -115,7 +115,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that begins an answer on a kept connection and closes is not sent to again", () =>
+  it.live("that begins an answer on a kept connection and closes is not retried", () =>
     Effect.gen(function* () {
       let count = 0
       const endpoint = yield* Endpoint.start((socket, got) =>
@@ -135,7 +135,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that is not there: connection_failed", () =>
+  it.live("that does not exist: connection_failed", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(Endpoint.start(Endpoint.answer(200)))
       const sender = yield* make()
@@ -144,7 +144,7 @@ describe("an endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is let go by who does not wait any more", () =>
+  it.live("is disconnected when the sender is interrupted", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(() => {})
       const sender = yield* make()

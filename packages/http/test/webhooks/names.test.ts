@@ -40,7 +40,7 @@ const alias = (from: string, to: string): NameServer.Record => ({ type: "CNAME",
 const chain = Array.from({ length: 20 }, (_, i) => alias(i === 0 ? name : `c${i}.example.com`, `c${i + 1}.example.com`))
 
 describe("a name", () => {
-  it.live("is asked for as a whole, and called by its name", () =>
+  it.live("is looked up as a full name, and used for TLS and Host", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -115,7 +115,7 @@ describe("a name", () => {
     )
   }
 
-  it.live("that goes round in circles leads nowhere", () =>
+  it.live("with circular aliases leads nowhere", () =>
     Effect.gen(function* () {
       const { endpoint, send, lookUp } = yield* start(() => [
         alias(name, "b.example.com"),
@@ -127,14 +127,14 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whose name server does not answer by the deadline is given up", () =>
+  it.live("whose name server does not answer in time is given up", () =>
     Effect.gen(function* () {
       const { sender, url } = yield* start(() => "silent")
       assert.deepStrictEqual(outcome(yield* sender.send(request(url, 50))), [null, "dns_failed"])
     }).pipe(Effect.scoped)
   )
 
-  it.live("is reached though one family's name servers do not answer", () =>
+  it.live("is reached even if one family's name servers do not answer", () =>
     Effect.gen(function* () {
       const { send, lookUp } = yield* start((_name, type) => (type === "A" ? open : "silent"), 100)
       assert.strictEqual(yield* lookUp, "public")
@@ -142,7 +142,7 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("with a long answer is asked for over TCP", () =>
+  it.live("with a long answer is looked up over TCP", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(a(...Array.from({ length: 32 }, () => "127.0.0.1"))))
       assert.deepStrictEqual(yield* send, [200, null])
@@ -150,7 +150,7 @@ describe("a name", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that many ask for at once is asked for once", () =>
+  it.live("with many concurrent look-ups is looked up once", () =>
     Effect.gen(function* () {
       const { names, send } = yield* start(only4(open))
       const sent = yield* Effect.all(
@@ -167,7 +167,7 @@ describe("a name", () => {
 })
 
 describe("a name that moves", () => {
-  it.live("between check and connection is dialed where it was checked", () =>
+  it.live("between check and connection is dialed at the checked address", () =>
     Effect.gen(function* () {
       // Public for whoever asks first, private for whoever asks again; and no answer may be kept.
       let asked = 0
@@ -189,7 +189,7 @@ describe("a name that moves", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("after it was found public is refused at the attempt", () =>
+  it.live("after it was public is refused at the attempt", () =>
     Effect.gen(function* () {
       const { names, endpoint, send, lookUp } = yield* start(only4(open))
       assert.strictEqual(yield* lookUp, "public")
@@ -199,7 +199,7 @@ describe("a name that moves", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("does not use the connection that was kept to where it was", () =>
+  it.live("does not use a kept connection to its old address", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(open))
       const first = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -225,7 +225,7 @@ describe("a name that moves", () => {
 })
 
 describe("a host of several addresses", () => {
-  it.live("is reached at one that answers", () =>
+  it.live("is reached at an address that answers", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.4", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -238,7 +238,7 @@ describe("a host of several addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is not tried at the next one after a request was sent", () =>
+  it.live("is not tried at the next address after a request was sent", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(only4(a("127.0.0.3", "127.0.0.1")))
       const endpoint = yield* Endpoint.start(Endpoint.answer(200), { certificate })
@@ -261,7 +261,7 @@ describe("a host of several addresses", () => {
 })
 
 describe("the host itself", () => {
-  it.live("is not sent to by any of its names", () =>
+  it.live("is refused under all of its names", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start((_name, type) => (type === "A" ? a("93.184.216.34") : []))
       const own: WebhookAddress.Policy = {
@@ -278,7 +278,7 @@ describe("the host itself", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("leaves nothing behind when it stops in a look-up", () =>
+  it.live("leaves nothing behind when it stops during a look-up", () =>
     Effect.gen(function* () {
       const names = yield* NameServer.start(() => "silent")
       yield* Effect.scoped(

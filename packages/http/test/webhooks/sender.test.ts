@@ -9,7 +9,7 @@ import * as Endpoint from "./support/endpoint.ts"
 import { allowing, eventually, make, outcome, request, sendTo } from "./support/sender.ts"
 
 describe("a POST", () => {
-  it.live("is sent as it was given", () =>
+  it.live("is sent unchanged", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make()
@@ -32,12 +32,12 @@ describe("a POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("names the version that is shipped", () => {
+  it("has the released version in its user agent", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
     assert.strictEqual(NodeWebhookSender.default_user_agent, `Quotewire-Webhooks/${version}`)
   })
 
-  it.live("keeps its connection, and forgets cookies", () =>
+  it.live("keeps its connection, and ignores cookies", () =>
     Effect.gen(function* () {
       const { endpoint, sender } = yield* sendTo(Endpoint.answer(200, { "set-cookie": "a=b" }))
       yield* sender.send(request(`http://127.0.0.1:${endpoint.port}/other`))
@@ -47,7 +47,7 @@ describe("a POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is sent over a new connection where the kept one was closed meanwhile", () =>
+  it.live("is sent over a new connection if the kept one was closed meanwhile", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start((socket, got) => {
         if (endpoint.requests.length % 2 === 0) return socket.destroy()
@@ -62,7 +62,7 @@ describe("a POST", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("asks no proxy", () =>
+  it.live("uses no proxy", () =>
     Effect.gen(function* () {
       const proxy = yield* Endpoint.start(Endpoint.answer(200))
       const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
@@ -82,7 +82,7 @@ describe("a POST", () => {
 
 describe("an answer", () => {
   for (const status of [200, 201, 204, 299, 400, 401, 404, 410, 413, 500, 503]) {
-    it.live(`of ${status} is told as it is`, () =>
+    it.live(`of ${status} is reported unchanged`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(Endpoint.answer(status))
         assert.deepStrictEqual(sent, [status, null])
@@ -91,7 +91,7 @@ describe("an answer", () => {
     )
   }
 
-  it.live("that asks to come again later is told as it is", () =>
+  it.live("with Retry-After is reported unchanged", () =>
     Effect.gen(function* () {
       const { endpoint, sent } = yield* sendTo(Endpoint.answer(429, { "retry-after": "0" }))
       assert.deepStrictEqual(sent, [429, null])
@@ -100,7 +100,7 @@ describe("an answer", () => {
   )
 
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308]) {
-    it.live(`of ${status} leads nowhere`, () =>
+    it.live(`of ${status} is not followed`, () =>
       Effect.gen(function* () {
         const secret = yield* Endpoint.start(Endpoint.answer(200))
         for (const location of [`http://127.0.0.1:${secret.port}/`, `http://[::1]:${secret.port}/`, "/hook"]) {
@@ -113,7 +113,7 @@ describe("an answer", () => {
     )
   }
 
-  it.live("with a refresh leads nowhere", () =>
+  it.live("with a refresh header is not followed", () =>
     Effect.gen(function* () {
       const secret = yield* Endpoint.start(Endpoint.answer(200))
       const url = `http://127.0.0.1:${secret.port}/`
@@ -124,7 +124,7 @@ describe("an answer", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of 16 KiB is read, and leaves the connection in use", () =>
+  it.live("of 16 KiB is read, and the connection stays in use", () =>
     Effect.gen(function* () {
       const { endpoint, sender, sent } = yield* sendTo(Endpoint.answer(200, {}, "x".repeat(16 * 1_024)))
       assert.deepStrictEqual(sent, [200, null])
@@ -150,7 +150,7 @@ describe("an answer", () => {
     }
   }
   for (const [name, script] of Object.entries(large)) {
-    it.live(`${name} counts by its status, and ends the connection`, () =>
+    it.live(`${name} counts by its status, and closes the connection`, () =>
       Effect.gen(function* () {
         const { endpoint, sent } = yield* sendTo(script)
         assert.deepStrictEqual(sent, [200, null])
@@ -161,7 +161,7 @@ describe("an answer", () => {
 })
 
 describe("addresses", () => {
-  it.live("that are refused are never connected to", () =>
+  it.live("that are refused are never dialed", () =>
     Effect.gen(function* () {
       const dialed: Array<string> = []
       const sender = yield* make({
@@ -189,7 +189,7 @@ describe("addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("are judged on the socket, before a byte is written", () =>
+  it.live("are checked on the socket, before a byte is written", () =>
     Effect.gen(function* () {
       // As if something between here and there had turned the connection elsewhere.
       const secret = yield* Endpoint.start(Endpoint.answer(200), { host: "127.0.0.2" })
@@ -203,7 +203,7 @@ describe("addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of this machine are reached as localhost where they are allowed", () =>
+  it.live("of this machine are reachable as localhost if they are allowed", () =>
     Effect.gen(function* () {
       const endpoint = yield* Endpoint.start(Endpoint.answer(200))
       const sender = yield* make({ policy: allowing("127.0.0.0/8") })
@@ -214,7 +214,7 @@ describe("addresses", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("of this machine's interfaces are its own", () => {
+  it("of this machine's interfaces count as its own", () => {
     assert.include(NodeWebhookSender.ownAddresses().map(String), "127.0.0.1")
   })
 })
@@ -222,7 +222,7 @@ describe("addresses", () => {
 describe("TLS", () => {
   const certificate = Certificate.make("127.0.0.1")
 
-  it.live("goes to a certificate for the address, and to no other", () =>
+  it.live("accepts a certificate for the address, and no other", () =>
     Effect.gen(function* () {
       const good = yield* Endpoint.start(Endpoint.answer(200), { certificate })
       const named = Certificate.make("hooks.example.com")

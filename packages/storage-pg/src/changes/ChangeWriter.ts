@@ -4,13 +4,13 @@ import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
 import { type Outcome, outcomesOf, parameters, statement } from "./commit.ts"
 
-/** How many changes, and about how many bytes, go in one statement. */
+/** How many changes, and about how many bytes, one statement holds. */
 const max_batch = 200
 const max_batch_bytes = 4_000_000
-/** How many changes wait in each queue. */
+/** How many changes may wait in each queue. */
 const max_waiting = 5_000
 
-// What a row takes besides its texts.
+// The size of a row without its texts.
 const row_bytes = 200
 
 const bytesOf = ({ writes, events, jobs }: Change.Change): number =>
@@ -19,8 +19,8 @@ const bytesOf = ({ writes, events, jobs }: Change.Change): number =>
   jobs.reduce((sum, { payload }) => sum + payload.length + row_bytes, 0)
 
 /**
- * Of changes that are sent together, no two write the same record, finish the same job or move the same clock, and none
- * expects what one before it writes: they could have been stored one after the other, in their order.
+ * Among changes that are sent together, no two write the same record, finish the same job or move the same clock, and none
+ * expects what an earlier one writes. So the result is the same as if they were stored one after another.
  */
 const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: Change.Change): Batcher.Locks => ({
   exclusive: [
@@ -31,7 +31,7 @@ const locksOf = ({ workspace_id, writes, finishes, clock_offset_ms, expects }: C
   shared: expects.map(({ kind, id }) => `${workspace_id} ${kind} ${id}`)
 })
 
-/** Spreads workspaces over queues: the changes of a workspace always go the same way. */
+/** Distributes workspaces over queues. The changes of one workspace always use the same queue. */
 const queueOf =
   (queues: number) =>
   ({ workspace_id }: Change.Change): string => {
@@ -40,7 +40,7 @@ const queueOf =
     return `${sum % queues}`
   }
 
-/** Writes changes: those that come while others are under way go together in the next statement. */
+/** Writes changes. Those that come while others are under way share the next statement. */
 export const make = (
   database: Database,
   queues: number
@@ -69,7 +69,7 @@ export const make = (
     })
 
   return Batcher.make({
-    // Where PostgreSQL refuses the statement, nothing of the batch is stored. Which change is to blame shows one by one.
+    // If PostgreSQL refuses the statement, nothing of the batch is stored. Writing one by one shows which change is the cause.
     send: (batch: ReadonlyArray<Change.Change>) => Effect.catchDefect(write(batch), () => writeOneByOne(batch)),
     unavailable,
     max_batch,

@@ -5,27 +5,27 @@ import { eventColumns } from "../rows/events.ts"
 import { jobColumns, leaseColumns, rowOfJob } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
-/** Counts from 1, as arrays of PostgreSQL do. */
+/** Counted from 1, like arrays of PostgreSQL. */
 const place = Columns.int4(Schema.Int)
 const ofChange = { change: place, workspace: place }
 const ofNumbered = { ...ofChange, place }
 
 /**
- * The rows of the changes that are sent together. `change` is the place of the row's change among them, and `workspace` that
- * of its workspace among the workspaces.
+ * The rows of the changes that are sent together. `change` is the place of the row's change, `workspace` the place of its
+ * workspace.
  */
 export const changeColumns = {
-  /** The workspaces, in the order in which they are locked, and how many new events and jobs each gets. */
+  /** The workspaces, in locking order, and how many new events and jobs each gets. */
   workspaces: { id: leaseColumns.workspace_id, events: Columns.int4(Schema.Int), jobs: Columns.int4(Schema.Int) },
   /** Clocks that move. */
   clocks: { ...ofChange, offset_ms: Columns.int8(Schema.Int) },
   finishes: { ...ofChange, number: leaseColumns.number, lease: leaseColumns.lease },
   /** Which change expects which of the expected records. */
   expects: { change: place, record: place },
-  /** What changes expect, each record once: most expect the same ones. */
+  /** The expected records, each once, because most changes expect the same ones. */
   expected: { workspace: place, kind: recordColumns.kind, id: recordColumns.id, version: recordColumns.version },
   writes: { ...ofChange, keeps_history: Columns.bool(Schema.NullOr(Schema.Boolean)), ...recordColumns },
-  /** New events and jobs; `place` counts those of one workspace. */
+  /** New events and jobs. `place` counts those of one workspace. */
   events: { ...ofNumbered, ...eventColumns },
   jobs: { ...ofNumbered, ...jobColumns }
 }
@@ -33,7 +33,7 @@ export const changeColumns = {
 type ChangeColumns = typeof changeColumns
 type RowOf<Kind extends keyof ChangeColumns> = Columns.Row<ChangeColumns[Kind]>
 
-/** The rows of some changes, by their kinds. */
+/** The rows of several changes, by kind. */
 export type ChangeRows = { readonly [Kind in keyof ChangeColumns]: ReadonlyArray<RowOf<Kind>> }
 
 const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
@@ -41,7 +41,7 @@ const workspacesOf = ({ workspace_id, finishes }: Change.Change) => [
   ...finishes.map((lease) => lease.workspace_id)
 ]
 
-/** A second write of a record in one change follows no version that could be stored. */
+/** A second write of a record in one change. It follows no version that could be stored. */
 const follows_nothing = 0
 
 const versionsOf = ({ writes }: Change.Change): ReadonlyArray<number> => {
@@ -69,7 +69,7 @@ const expectationsOf = (changes: ReadonlyArray<Change.Change>, workspaceOf: (cha
   return { expects, expected }
 }
 
-/** Takes some changes apart into rows. */
+/** Splits changes into rows. */
 export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   const ids = [...new Set(changes.flatMap(workspacesOf))].sort()
   const places = new Map(ids.map((id, index) => [id, index + 1]))
@@ -99,7 +99,7 @@ export const rowsOf = (changes: ReadonlyArray<Change.Change>): ChangeRows => {
   return { workspaces, clocks, finishes, expects, expected, writes, events, jobs }
 }
 
-// Field by field: a record may compute some of its fields when they are read.
+// Field by field, because a record may compute some of its fields when they are read.
 const rowOfWrite = (
   record: Change.StoredRecord,
   { change, workspace }: Pick<RowOf<"writes">, "change" | "workspace">,

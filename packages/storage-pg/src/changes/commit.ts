@@ -5,12 +5,12 @@ import { rowSchema, rowsReader } from "../rows/Columns.ts"
 import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { type ChangeRows, changeColumns, rowsOf } from "./changeRows.ts"
 
-/** What becomes of a change. */
+/** The result of a change. */
 export type Outcome = Exit.Exit<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
 
 const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
 
-/** Stores changes, each whole or not at all, and answers a row for each that is refused. */
+/** Stores changes, each completely or not at all, and returns a row for each that is refused. */
 export const { statement } = commit
 
 /** The parameters of the statement. */
@@ -18,9 +18,9 @@ export const parameters = (changes: ReadonlyArray<Change.Change>) => commit.para
 
 const refusalColumns = {
   change: Columns.int4(Schema.Int),
-  /** What refuses the change. */
+  /** Why the change is refused. */
   reason: Columns.text(Schema.Literals(["lease", "expectation", "write"])),
-  /** The place of the first row that does, among the finishes, expects or writes of all changes. */
+  /** The place of the first refused row, among the finishes, expects or writes of all changes. */
   place: Columns.int4(Schema.Int)
 }
 const refusals = rowsReader(rowSchema(refusalColumns))
@@ -43,7 +43,7 @@ const rowAt = <A>(rows: ReadonlyArray<A>, place: number): A => {
   return row
 }
 
-/** Reads what became of each change. */
+/** Reads the result of each change. */
 export const outcomesOf = (
   changes: ReadonlyArray<Change.Change>,
   answer: ReadonlyArray<unknown>

@@ -7,7 +7,7 @@ import * as Deadlines from "./Deadlines.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { refused, unavailable } from "./StatementRefused.ts"
 
-/** Where the database is, and how much of it a process may use. */
+/** The address of the database, and how much of it a process may use. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted<string>
@@ -15,27 +15,27 @@ export interface DatabaseOptions {
   readonly read_connections?: number
   /** Connections for everything else; 6 by default. */
   readonly write_connections?: number
-  /** How long a statement waits for a connection and its answer at most, and a call for its statement; 10 by default. */
+  /** The longest wait of a call for its statement, and of a statement for a connection and its answer; 10 by default. */
   readonly call_seconds?: number
-  /** How long the server works at a statement at most; 8 by default. */
+  /** How long the server may work on a statement; 8 by default. */
   readonly statement_seconds?: number
-  /** How long opening a connection takes at most; 5 by default. */
+  /** How long opening a connection may take; 5 by default. */
   readonly connect_seconds?: number
 }
 
 type Rows = ReadonlyArray<PgConnection.Row>
 
-/** Statements to one database: each answers, or fails with `StorageUnavailable`, within a bound. */
+/** Statements to one database. Each returns, or fails with `StorageUnavailable`, within a time limit. */
 export interface Database {
-  /** How long a statement takes at most, and how long a call waits for its statement. */
+  /** The longest time of a statement, and the longest wait of a call for its statement. */
   readonly call_ms: number
-  /** A statement that only reads; many share a connection. */
+  /** Runs a statement that only reads. Many share a connection. */
   readonly read: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
-  /** A statement that has a connection of its own while it runs. */
+  /** Runs a statement that has a connection to itself. */
   readonly write: (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Rows, Storage.StorageUnavailable>
 }
 
-/** What every connection has in common. */
+/** The settings of every connection. */
 export const connectionOf = (options: DatabaseOptions): PgConnection.Config => ({
   url: options.url,
   types: wireTypes,
@@ -51,7 +51,7 @@ export const connectionOf = (options: DatabaseOptions): PgConnection.Config => (
   maxMessageSize: 256 * 1_024 * 1_024
 })
 
-/** Opens pools. Connections are made when they are needed, and again when they are lost. */
+/** Opens pools. Connections are opened when they are needed, and again when they are lost. */
 export const make = Effect.fnUntraced(function* (
   options: DatabaseOptions
 ): Effect.fn.Return<Database, SqlError, Scope.Scope> {
@@ -63,8 +63,8 @@ export const make = Effect.fnUntraced(function* (
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /**
-   * Runs a statement in a fiber of its own, so that nobody waits for its cancellation. It is cancelled when its time is
-   * over, and a read also when its caller is interrupted.
+   * Runs a statement in its own fiber, so that nobody waits for its cancellation. It is cancelled when its time is over, and a
+   * read also when its caller is interrupted.
    */
   const send = (
     statement: Effect.Effect<PgConnection.Result, SqlError>,
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function* (
           used = connection
           return connection.query(sql, params)
         })
-        // The server ends a statement sooner than that. So this connection is dead, and nobody else should get it.
+        // The server ends a statement before that, so this connection is dead. Remove it, so that nobody else gets it.
         const giveUp = Effect.suspend(() => (used === null ? Effect.void : reads.invalidate(used)))
         return send(statement, { isRead: true, giveUp })
       }),
@@ -105,7 +105,7 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** The rows. A statement that was cancelled is unavailable: its storage is closed. */
+/** The rows. If the statement was cancelled, the storage is closed, so it is unavailable. */
 const answerOf = (exit: Exit.Exit<PgConnection.Result, SqlError>) =>
   Exit.isSuccess(exit)
     ? Effect.succeed(exit.value.rows)

@@ -4,14 +4,14 @@ import type { Database } from "./Database.ts"
 
 /** How often a host compares its clock with the database's, in milliseconds. */
 export const compare_every_ms = 60_000
-/** A host that is off by less keeps its own time: synchronized clocks differ by no more. */
+/** A host whose clock is off by less keeps its own time. Synchronized clocks differ by no more. */
 const tolerance_ms = 100
 
 const now = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now"
 const NowRow = Schema.Struct({ now: Schema.Number })
 const decodeNow = Schema.decodeUnknownSync(Schema.NonEmptyArray(NowRow))
 
-/** How far a clock is behind the database's, and how wrong that may be, both in milliseconds. */
+/** How far a clock is behind the database's, and the possible error of that, both in milliseconds. */
 const compare = Effect.fnUntraced(function* (database: Database, clock: Clock.Clock) {
   const before = clock.currentTimeMillisUnsafe()
   const [row] = decodeNow(yield* database.read(now, []))
@@ -20,9 +20,9 @@ const compare = Effect.fnUntraced(function* (database: Database, clock: Clock.Cl
 })
 
 /**
- * A clock that tells the database's time: the host's own, corrected when this is made and every minute.
+ * A clock with the database's time: the host's own, corrected when this is made and every minute.
  *
- * While the database is away it keeps the last correction.
+ * While the database is unavailable it keeps the last correction.
  */
 export const make = Effect.fnUntraced(function* (
   database: Database
@@ -34,7 +34,7 @@ export const make = Effect.fnUntraced(function* (
     const { behind_ms, doubt_ms } = yield* compare(database, own)
     if (Math.abs(behind_ms - correction_ms) <= tolerance_ms + doubt_ms) return
     correction_ms = behind_ms
-    yield* Effect.logWarning("This host's clock differs from the database's, whose time counts").pipe(
+    yield* Effect.logWarning("This host's clock differs from the database's; the database's time is used").pipe(
       Effect.annotateLogs({ behind_ms })
     )
   })

@@ -4,26 +4,26 @@ import { stateOf } from "./StatementRefused.ts"
 
 /** Why a database cannot be used. */
 export type RefusalReason =
-  /** The address is no address of a PostgreSQL database. */
+  /** The address is not that of a PostgreSQL database. */
   | "address"
-  /** Nobody answers there. */
+  /** Nothing answers at the address. */
   | "unreachable"
-  /** The server does not let this user in with this password. */
+  /** The server refuses the user or the password. */
   | "credentials"
   /** The server has no such database. */
   | "database"
-  /** The schema is older than this program needs: it has to be migrated. */
+  /** The schema is older than this program needs. Migrate it. */
   | "older_schema"
   /** The schema is newer than this program knows. */
   | "newer_schema"
-  /** The schema has something that no migration makes, or lacks something that one does: somebody has to look. */
+  /** The schema differs from what the migrations make. An operator must look at it. */
   | "half_made_schema"
-  /** The user may not do what is needed. */
+  /** The user lacks a permission. */
   | "permission"
-  /** Something else that the server says. */
+  /** Any other error of the server. */
   | "server"
 
-/** The database cannot be used as it is. The message is one sentence for an operator, without the password. */
+/** The database cannot be used. The message is one sentence for an operator, without the password. */
 export class DatabaseRefused extends Data.TaggedError("DatabaseRefused")<{
   readonly reason: RefusalReason
   readonly message: string
@@ -58,11 +58,11 @@ const targetOf = (address: Redacted.Redacted<string>): Target | null => {
 const causeOf = ({ reason: { cause } }: SqlError): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? ` (${cause.code})` : ""
 
-/** What the server finds wrong with a schema. It names tables and functions, and no values. */
+/** What the server says is wrong with a schema. It names tables and functions, but no values. */
 const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
   Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
 
-/** Says in one sentence why a database cannot be used. */
+/** Describes in one sentence why a database cannot be used. */
 export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {
   const target = targetOf(address)
   if (target === null) {
@@ -78,7 +78,7 @@ export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): 
   if (state === "3D000") return refuse("database", `PostgreSQL at ${place} has no database ${database}.`)
   if (state === "42501") return refuse("permission", `The user ${user} lacks a permission in the database ${database}.`)
   if (state?.startsWith("42")) {
-    const found = `is not as migrations leave it (${findingOf(error, state)})`
+    const found = `differs from what the migrations make (${findingOf(error, state)})`
     const todo = "nothing was changed; remove what is in the way, or restore what is missing, and migrate again"
     return refuse("half_made_schema", `The schema quotewire in the database ${database} ${found}: ${todo}.`)
   }

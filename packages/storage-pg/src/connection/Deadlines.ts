@@ -7,15 +7,15 @@ export interface Deadline {
   readonly expire: () => void
 }
 
-/** Deadlines of much work at once, watched by a single fiber: a fiber and a timer for each statement would cost more. */
+/** Deadlines of many concurrent tasks, watched by one fiber, which is cheaper than a fiber and a timer for each statement. */
 export interface Deadlines {
-  /** Starts a deadline. When it is over, `expire` is called, which must not throw. */
+  /** Starts a deadline. When it is over, `expire` is called. `expire` must not throw. */
   readonly begin: (expire: () => void) => Deadline
-  /** Tells that the work has ended in time. */
+  /** Ends a deadline, because the work ended in time. */
   readonly keep: (deadline: Deadline) => void
 }
 
-/** Gives all work the same time, so that what began first is due first. */
+/** Makes deadlines of equal length, so that the first to begin is the first to expire. */
 export const make = Effect.fnUntraced(function* (after_ms: number): Effect.fn.Return<Deadlines, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   const run = yield* FiberSet.makeRuntime()
@@ -32,7 +32,7 @@ export const make = Effect.fnUntraced(function* (after_ms: number): Effect.fn.Re
         first.expire()
       }
     }
-    // Nothing runs between the last look and this: what begins from now on starts another watch.
+    // Nothing runs between the last check and this line, so a deadline that begins from now on starts a new watch.
     isWatched = false
   })
 

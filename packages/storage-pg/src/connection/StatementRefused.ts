@@ -5,26 +5,26 @@ import type { SqlError } from "effect/sql/SqlError"
 /** When a caller should try again after a lost database. */
 const retry_after_seconds = 2
 
-/** PostgreSQL cannot be reached now, or cannot do now what it was asked. */
+/** PostgreSQL cannot be reached for now, or cannot run the statement for now. */
 export const unavailable = new Storage.StorageUnavailable({ retry_after_seconds })
 
-/** The classes and codes of SQLSTATE that pass by themselves, or when an operator has seen to them. */
+/** The classes and codes of SQLSTATE that are temporary, or that an operator can fix. */
 const passing = [
   "08", // connection
-  "28", // authorization: a password that is being changed
+  "28", // authorization: the password may be changing
   "3D000", // the database is gone
-  "53", // no disk, no memory, too many connections
+  "53", // out of disk, memory or connections
   "57", // shut down, starting, cancelled, timed out
-  "58", // the system under it
+  "58", // errors of the operating system
   "25006", // read-only: a standby
   "25P03", // idle for too long
   "25P04", // a transaction that takes too long
   "40", // serialization, deadlock: rolled back
-  "55P03", // a lock that could not be had in time
-  "XX" // its own failures
+  "55P03", // a lock was not available in time
+  "XX" // internal errors of PostgreSQL
 ]
 
-/** The SQLSTATE of a failure; undefined where the server did not answer. */
+/** The SQLSTATE of a failure; undefined if the server did not answer. */
 export const stateOf = ({ reason }: SqlError): string | undefined => {
   const { cause } = reason
   return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)
@@ -41,7 +41,7 @@ const passes = (error: SqlError): boolean => {
 const named = (cause: unknown, name: "table" | "constraint" | "column" | "routine"): string =>
   Predicate.hasProperty(cause, name) && typeof cause[name] === "string" ? ` ${name} ${cause[name]}` : ""
 
-/** A failure that only a mistake in this program explains. It says where, and no value: values can be personal. */
+/** A failure that only a bug in this program explains. The message names the place but no values, which can be personal. */
 export class StatementRefused extends Error {
   constructor({ reason }: SqlError, state: string | undefined) {
     const where = `${named(reason.cause, "table")}${named(reason.cause, "constraint")}${named(reason.cause, "column")}`
@@ -50,6 +50,6 @@ export class StatementRefused extends Error {
   }
 }
 
-/** What a failed statement means to the callers of storage: `StorageUnavailable` if it passes, or a defect. */
+/** Translates the failure of a statement: `StorageUnavailable` if it is temporary, otherwise a defect. */
 export const refused = (error: SqlError): Effect.Effect<never, Storage.StorageUnavailable> =>
   passes(error) ? Effect.fail(unavailable) : Effect.die(new StatementRefused(error, stateOf(error)))

@@ -1,4 +1,4 @@
 import { Clock, Effect } from "effect"
 
-/** Runs by the real clock, even under a test clock: the database does not wait for that. */
+/** Runs an effect by the real clock, even under a test clock, which a database does not follow. */
 export const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())

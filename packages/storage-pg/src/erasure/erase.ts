@@ -6,7 +6,7 @@ import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { leaseColumns } from "../rows/jobs.ts"
 import { recordColumns } from "../rows/records.ts"
 
-/** How much is erased under one lock of the workspace: writers wait for a few milliseconds at most. */
+/** How much is erased under one lock of the workspace, so that writers wait a few milliseconds at most. */
 const max_batch = 200
 
 const of_workspace = leaseColumns.workspace_id
@@ -47,7 +47,7 @@ const sumByKind = (rows: ReadonlyArray<typeof KindRow.Type>): Storage.Erased["re
   return sums
 }
 
-/** Erases batches until the limit is reached, or a batch is not full. Answers the batches. */
+/** Erases batches until the limit is reached, or a batch is not full. Returns the batches. */
 const inBatches = Effect.fnUntraced(function* <A>(
   limit: number,
   eraseBatch: (most: number) => Effect.Effect<A, Storage.StorageUnavailable>,
@@ -89,7 +89,7 @@ const eraseEvents = (database: Database, { workspace_id, occurred_before, limit 
     (count) => count
   ).pipe(Effect.map((batches) => ({ records: {}, events: batches.reduce((sum, count) => sum + count, 0), jobs: 0 })))
 
-// In one statement, so that nobody sees half of a reset.
+// One statement, so that nobody sees half of a reset.
 const eraseWorkspace = Effect.fnUntraced(function* (
   database: Database,
   { workspace_id, expects = [] }: Of<"workspace">
@@ -107,7 +107,7 @@ const eraseWorkspace = Effect.fnUntraced(function* (
   return erased
 })
 
-/** Erases what is asked for, in batches where it may be much. */
+/** Erases what the erasure describes, in batches if it may be much. */
 export const erase = (
   database: Database,
   erasure: Storage.Erasure

@@ -4,12 +4,12 @@ import type { Database } from "../connection/Database.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as Columns from "../rows/Columns.ts"
 
-/** The channel on which hosts tell each other about their commits. */
+/** The channel on which hosts announce their commits to each other. */
 export const channel = "quotewire"
 
-/** A host tells others once in so many milliseconds at most. */
+/** The shortest time between two announcements of a host. */
 const every_ms = 50
-// PostgreSQL takes fewer than 8,000 bytes in a notification.
+// PostgreSQL limits the payload of a notification to less than 8,000 bytes.
 const max_payload = 7_500
 const max_payloads = 8
 const longest_line = 200
@@ -30,7 +30,7 @@ const lineOf = (hint: Change.Hint): string => {
 
 const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
 
-/** Reads what another host tells. What this host itself has told is nothing new. */
+/** Reads an announcement of another host. Those of this host are ignored. */
 export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
   const [from, ...lines] = payload.split("\n")
   if (from === host) return []
@@ -40,19 +40,19 @@ export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> 
     const about = line.slice(0, space)
     const id = line.slice(space + 1)
     if (about === "record") return [{ about, id }]
-    // A newer host may tell more than this one knows.
+    // A newer host may announce more than this one knows.
     if (about !== "jobs" && about !== "workspace") return []
     return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
   })
 }
 
-/** Packs lines into few payloads. What is too much is left out: these are only hints. */
+/** Packs lines into few payloads. What does not fit is dropped, because these are only hints. */
 const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> => {
   const packed: Array<string> = []
   let payload = host
   for (const line of lines) {
     if (line.length > longest_line) continue
-    // A character takes four bytes at most.
+    // A character takes at most four bytes.
     if (payload.length + line.length + 1 > max_payload / (isAscii(line) ? 1 : 4)) {
       packed.push(payload)
       payload = host
@@ -65,9 +65,9 @@ const payloads = (host: string, lines: Iterable<string>): ReadonlyArray<string> 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
- * Tells other hosts after a commit: at once, but at most every 50 milliseconds, and everything once.
+ * Announces commits to other hosts: at once, but at most every 50 milliseconds, and each hint once.
  *
- * It is not part of the commit: `pg_notify` in a transaction takes a lock of the whole database, and costs 40 % of the commits.
+ * It is not part of the commit, because `pg_notify` in a transaction locks the whole database and costs 40 % of the commits.
  */
 export const make = Effect.fnUntraced(function* (
   host: string,
@@ -80,7 +80,7 @@ export const make = Effect.fnUntraced(function* (
     yield* Queue.take(wake)
     const lines = told
     told = new Set()
-    // A hint that cannot be told is lost. Whoever waits for it looks again by itself after a while.
+    // A hint that cannot be sent is lost. Whoever waits for it looks again after a while.
     yield* Effect.ignore(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
         channel,
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* (
     )
     yield* Effect.sleep(every_ms)
   })
-  yield* Effect.forkScoped(inRealTime(Supervise.forever("Telling other hosts", announce, every_ms)))
+  yield* Effect.forkScoped(inRealTime(Supervise.forever("Announcing to other hosts", announce, every_ms)))
 
   return (hints) => {
     if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))

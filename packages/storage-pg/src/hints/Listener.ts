@@ -8,7 +8,7 @@ import { channel, hear } from "./Announcer.ts"
 const reconnect_ms = 1_000
 /** How often the connection is checked. A silent one may be dead. */
 const check_every_ms = 10_000
-/** How long connecting, and the answer to a check, take at most. */
+/** The longest time for connecting, and for the answer to a check. */
 const answer_ms = 5_000
 
 /** A connection that listens. */
@@ -22,7 +22,7 @@ const open = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ListeningConnection, SqlError, Scope.Scope> {
   const connected = yield* Scope.make()
   const listening = yield* Scope.make()
-  // The connection is closed first. A dead one could not be asked to stop listening.
+  // The connection is closed first, because a dead one cannot be asked to stop listening.
   yield* Effect.addFinalizer((exit: Exit.Exit<unknown, unknown>) =>
     Effect.andThen(Scope.close(connected, exit), Scope.close(listening, exit))
   )
@@ -32,9 +32,9 @@ const open = Effect.fnUntraced(function* (
 })
 
 /**
- * Passes on what other hosts tell until the scope closes. It is listening when this returns.
+ * Passes on the hints of other hosts until the scope closes. It is listening when this returns.
  *
- * A lost connection is made again. What was told meanwhile is lost, so `tell` is called about everything then.
+ * A lost connection is opened again. Hints sent meanwhile are lost, so `tell` is then called with `everything`.
  */
 export const listen = Effect.fnUntraced(function* (
   host: string,
@@ -57,13 +57,13 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignore,
     Effect.andThen(Effect.sleep(reconnect_ms))
   )
-  // A scope of its own, since a lost connection is closed before the outer scope; one that lives is closed with that.
+  // In a scope of its own: a lost connection is closed before the outer scope, a live one with it.
   const first = yield* Scope.fork(yield* Effect.scope)
   const opened = yield* Scope.provide(open(connection), first)
   const follow = Effect.onExit(untilLost(opened), (exit) => Scope.close(first, exit)).pipe(
     Effect.ignoreCause({ log: "Error" })
   )
   yield* Effect.forkScoped(
-    inRealTime(Effect.andThen(follow, Supervise.forever("Hearing other hosts", again, reconnect_ms)))
+    inRealTime(Effect.andThen(follow, Supervise.forever("Listening to other hosts", again, reconnect_ms)))
   )
 })

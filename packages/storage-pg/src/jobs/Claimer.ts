@@ -5,13 +5,13 @@ import { monotonicMs } from "../connection/monotonicMs.ts"
 import { claim } from "./claim.ts"
 
 /**
- * How long this host asks for no work after a claim that found none. Every commit of a job is a reason to ask: on a busy
- * host most jobs are for later, and one claim answers for all the commits of that time. Together with the runner's pauses
- * it saves a start a sixth of the database's time.
+ * How long this host does not claim again after a claim that found nothing. Every commit of a job is a reason to claim. On a
+ * busy host most of these jobs are due later, and one claim serves all commits of that time. Together with the runner's
+ * pauses this saves a sixth of the database's time for a start.
  */
 const rest_ms = 5
 
-/** Claims due jobs. Only claims over all workspaces rest, by the clock that this is made under. */
+/** Claims due jobs. Only claims over all workspaces pause, by the clock with which this is made. */
 export const make = Effect.fnUntraced(function* (
   database: Pick<Database, "write">
 ): Effect.fn.Return<Storage.Storage["Service"]["claim"]> {

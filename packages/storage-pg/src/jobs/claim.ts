@@ -18,7 +18,7 @@ const claimOrdered = DatabaseFunction.make(
   {}
 )
 
-// Each row has the outlook. Where nothing is due, there is one row without a job.
+// Each row has the outlook. If nothing is due, there is one row without a job.
 const outlook = Columns.someRowsReader(
   Schema.Struct({ next_due_at: Schema.NullOr(Schema.Int), busy: Schema.optionalKey(Schema.Boolean) })
 )

@@ -8,11 +8,11 @@ import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
 import { type Migration, migrations } from "./migrations.ts"
 
-/** How far a database's schema is, and what this program needs. */
+/** The state of a database's schema, and what this program needs. */
 export interface SchemaStatus {
   /** The newest migration in the database; 0 in an empty one. */
   readonly found: number
-  /** The oldest program that can serve on this schema, by the newest migration that it knows. */
+  /** The oldest program that can use this schema, given as the newest migration that it knows. */
   readonly serves_from: number
   /** The newest migration that this program knows. */
   readonly known: number
@@ -22,7 +22,7 @@ export interface SchemaStatus {
 
 const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, serves_from: Schema.Int }))
 
-/** Reads how far the schema is. The schema must exist. */
+/** Reads the state of the schema. The schema must exist. */
 export const statusStatement = query("schema_status")
 
 /** Reads the answer to `statusStatement`, for a program that knows these migrations. */
@@ -31,7 +31,7 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration> = migr
   return { found, serves_from, known: known.length, pending: known.slice(found).map(({ name }) => name) }
 }
 
-/** What keeps this program from serving on a schema; null if nothing does. */
+/** Why this program cannot use a schema; null if it can. */
 export const obstacle = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
     const message = `The database schema is at migration ${found}, and this program needs ${known}: migrate it first.`
@@ -62,11 +62,11 @@ const onConnection = <A>(
     inRealTime
   )
 
-/** How far the schema is. Only reads. */
+/** The state of the schema. Only reads. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
   onConnection(options, (connection) => statusOn(connection, migrations))
 
-// Any number that nobody else locks by.
+// An arbitrary number that nothing else locks.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
 
@@ -79,7 +79,7 @@ const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection
   ])
 })
 
-/** Runs what is pending in one transaction: after a failure the schema is as it was. */
+/** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
 const migrateOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, known: ReadonlyArray<Migration>) {
   // Building an index may take long.
   for (const statement of ["begin", "set local statement_timeout = 0", lock, ...migrationTable]) {
@@ -100,10 +100,10 @@ export const migrateTo = (
   onConnection(options, (connection) => migrateOn(connection, known))
 
 /**
- * Brings the schema up to what this program needs, and answers the names of the migrations that it ran.
+ * Migrates the schema to what this program needs, and returns the names of the migrations that it ran.
  *
- * It runs all of them or none, in one transaction. If several hosts migrate at once, one of them does it, and the others wait
- * and find nothing to do. It leaves a newer schema alone.
+ * It runs all of them or none, in one transaction. If several hosts migrate at once, one does it, and the others wait and then
+ * find nothing to do. A newer schema is not changed.
  */
 export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
   migrateTo(options, migrations)

@@ -7,10 +7,10 @@ import { leaseColumns } from "../rows/jobs.ts"
 import { placedRecords, record_columns, recordColumns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
 
-/** Names the newest version of a record. */
+/** The key of the newest version of a record. */
 export type Key = Omit<Storage.RecordKey, "version">
 
-/** Names the first records of a parent after an id, oldest first. */
+/** The first records of a parent after an id, oldest first. */
 export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"> {
   readonly parent: string
   readonly after: string
@@ -20,7 +20,7 @@ export interface Children extends Pick<Page.RecordQuery, "workspace_id" | "kind"
 type Wanted = Key | Children
 type Found = ReadonlyArray<Change.StoredRecord>
 
-/** Looks up what is wanted: no record or one for a key, and the records of a parent in the order of their ids. */
+/** Looks up one key (no record or one), or the records of a parent in the order of ids. */
 export type LookUp = Batcher.Batcher<Wanted, Found, Storage.StorageUnavailable>
 
 const readOne = `select ${record_columns} from quotewire.record where workspace_id = $1 and kind = $2 and id = $3`
@@ -42,14 +42,14 @@ const nameOf = (wanted: Wanted): string =>
 const max_batch = 200
 const max_waiting = 5_000
 const max_batch_bytes = 4_000_000
-// About what a record takes, and a page: most have room for many more records than there are.
+// About the size of a record and of a page. Most batches have room for many more records than they get.
 const record_bytes = 4_000
 const page_bytes = 80_000
 
 const bytesOf = (wanted: Wanted): number =>
   isKey(wanted) ? record_bytes : Math.min(page_bytes, record_bytes * wanted.most)
 
-/** Looks up many at once. What several want is read once. */
+/** Looks up many at once. Equal look-ups are read once. */
 const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
   const places = new Map<string, number>()
   const keys: Array<Columns.Row<typeof keyColumns>> = []
@@ -71,8 +71,8 @@ const lookUpMany = (database: Database, wanted: ReadonlyArray<Wanted>) => {
 }
 
 /**
- * Looks up records by their keys or by their parent. What comes in the same turn of the event loop, or while a statement is
- * under way, goes in one statement. An answer is never older than its call.
+ * Looks up records by key or by parent. Look-ups in the same turn of the event loop, or while a statement is under way,
+ * share a statement. An answer is never older than its call.
  */
 export const make = (database: Database): Effect.Effect<LookUp, never, Scope.Scope> =>
   Batcher.make({

@@ -14,7 +14,7 @@ const readVersion = query("read_version", { record_columns })
 const listWorkspaces = query("workspaces")
 const workspaces = Columns.rowsReader(Schema.Struct({ workspace_id: Ids.WorkspaceId }))
 
-/** What a page asks for, if it can be looked up together with others: it has no filter but its parent. */
+/** A page as a look-up of children, if it can share a statement: it must have no filter but its parent. */
 const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
   const { workspace_id, kind, parent, after, limit, order } = page
   return parent === undefined || order !== "oldest" || isFiltered(page) || limit >= Page.page_scan_records
@@ -24,7 +24,7 @@ const childrenOf = (page: Page.RecordQuery): Lookups.Children | null => {
 
 type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "workspaces" | "ready">
 
-/** The part of the port that reads. */
+/** The reading part of the storage port. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
   const lookUp = yield* Lookups.make(database)
   const reading: Reading = {

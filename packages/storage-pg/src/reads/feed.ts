@@ -8,7 +8,7 @@ const statement = query("feed")
 
 const number = Columns.int8(Schema.Int)
 
-// Where there are no events, there is one row without one.
+// If there are no events, there is one row without one.
 const readRows = Columns.rowsReader(
   Schema.Struct({
     erased_through: Schema.Int,

@@ -2,14 +2,14 @@ import { PgTypes } from "@effect/sql-pg"
 import { Result, Schema, Struct } from "effect"
 import { wireTypes } from "./wireTypes.ts"
 
-/** A column: what its values may be, and how they travel as parameters. */
+/** A column: its possible values, and how they are encoded as parameters. */
 export interface Column<S extends Schema.Top = Schema.Top> {
   readonly schema: S
   one(value: S["Type"]): PgTypes.Parameter
   many(values: ReadonlyArray<S["Type"]>): PgTypes.Parameter
 }
 
-/** The columns of one kind of row, by name: the parameters of statements and the readers of rows are made from it. */
+/** The columns of one kind of row, by name. The parameters of statements and the readers of rows are derived from them. */
 export type Columns = Readonly<Record<string, Column>>
 
 /** A row with these columns. */
@@ -18,7 +18,7 @@ export type Row<C extends Columns> = { readonly [Name in keyof C]: C[Name]["sche
 const array = (values: ReadonlyArray<unknown> | null, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid, wireTypes))
 
-// A column without any value is null as a whole, which costs nothing to send and to read.
+// If all values of a column are null, the whole array is null, which costs nothing to send and to read.
 const arrayUnlessNull = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   array(values.some((value) => value !== null) ? values : null, oid)
 
@@ -53,7 +53,7 @@ export const bool = <S extends Schema.Codec<boolean | null, boolean | null>>(sch
 const joined = (lines: ReadonlyArray<string> | null): string | null =>
   lines === null || lines.length === 0 ? null : lines.join("\n")
 
-/** A `text[]` column of texts without line breaks. Many go as lines of one text each: arrays of arrays have one length. */
+/** A `text[]` column of texts without line breaks. Many values are sent as joined lines, because nested arrays must have equal lengths. */
 export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, ReadonlyArray<string> | null>>(
   schema: S
 ): Column<S> => ({
@@ -62,7 +62,7 @@ export const texts = <S extends Schema.Codec<ReadonlyArray<string> | null, Reado
   many: (values) => arrayUnlessNull(values.map(joined), PgTypes.OID.text)
 })
 
-/** The columns of some rows as parameters, an array for each. */
+/** The columns of several rows as parameters, one array for each. */
 export const arraysOf = <C extends Columns>(
   columns: C,
   rows: ReadonlyArray<Row<C>>
@@ -71,7 +71,7 @@ export const arraysOf = <C extends Columns>(
     column.many(rows.map((row: Readonly<Record<string, unknown>>) => row[name]))
   )
 
-/** The columns as a query selects them. */
+/** The column list of a query. */
 export const selectListOf = (columns: Columns): string => Object.keys(columns).join(", ")
 
 interface SchemaOf extends Struct.Lambda {
@@ -88,10 +88,10 @@ export const rowSchema = <C extends Columns>(columns: C) =>
     )
   )
 
-/** Reads rows. A row that lacks a column, or has a value that it may not have, is a defect. */
+/** Makes a reader of rows. A row without a column, or with an invalid value, is a defect. */
 export const rowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => ReadonlyArray<A>) =>
   Schema.decodeUnknownSync(Schema.Array(schema))
 
-/** The same of answers that always have a row. */
+/** The same for answers that always have a row. */
 export const someRowsReader = <A>(schema: Schema.Codec<A, unknown>): ((rows: unknown) => readonly [A, ...Array<A>]) =>
   Schema.decodeUnknownSync(Schema.NonEmptyArray(schema))

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of an event, but for its workspace and its number. */
+/** The columns of an event, except its workspace and its number. */
 export const eventColumns = {
   id: Columns.text(Schema.String),
   occurred_at: Columns.int8(Schema.Int),

@@ -2,14 +2,14 @@ import { Ids, Job } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of a lease: what finishing a job, or giving it back, needs. */
+/** The columns of a lease: what is needed to finish or release a job. */
 export const leaseColumns = {
   workspace_id: Columns.text(Ids.WorkspaceId),
   number: Columns.int8(Schema.Int),
   lease: Columns.int4(Schema.Int)
 }
 
-/** The columns of a job that say what it is, with those of its lane. */
+/** The columns of a job's content and its lane. */
 export const jobColumns = {
   kind: Columns.text(Schema.Literals(Job.jobKinds)),
   due_at: Columns.int8(Schema.Int),
@@ -19,13 +19,13 @@ export const jobColumns = {
   payload: Columns.text(Schema.String)
 }
 
-/** A job as its columns say it. */
+/** The content of a job and its lane, as columns. */
 export type JobRow = Columns.Row<typeof jobColumns>
 
 const ordered_lane = "ordered"
 const lane_prefix = "lane "
 
-/** The row of a job. Ordered jobs share a lane in which one at a time is leased. */
+/** The row of a job. Ordered jobs share a lane that leases one at a time. */
 export const rowOfJob = ({ kind, due_at, ordered, lane, payload }: Job.NewJob): JobRow => ({
   kind,
   due_at,

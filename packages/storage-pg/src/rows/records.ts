@@ -2,7 +2,7 @@ import type { Change } from "@quotewire/core"
 import { Schema } from "effect"
 import * as Columns from "./Columns.ts"
 
-/** The columns of a record, but for its workspace. */
+/** The columns of a record, except its workspace. */
 export const recordColumns = {
   kind: Columns.text(Schema.String),
   id: Columns.text(Schema.String),
@@ -19,11 +19,11 @@ export const recordColumns = {
 
 const RecordRow = Columns.rowSchema(recordColumns)
 
-/** The columns as queries select them. */
+/** The column list of queries. */
 export const record_columns = Columns.selectListOf(recordColumns)
 
 /** Reads the rows of records. */
 export const records: (rows: unknown) => ReadonlyArray<Change.StoredRecord> = Columns.rowsReader(RecordRow)
 
-/** Reads the rows of records that were looked up for several at once; `place` says for whom. */
+/** Reads the rows of records that were looked up for several questions. `place` is the place of the question. */
 export const placedRecords = Columns.rowsReader(Schema.Struct({ ...RecordRow.fields, place: Schema.Int }))

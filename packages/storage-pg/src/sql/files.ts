@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs"
 
-// The package ships this folder as it is: the modules in `src/sql` and in `dist/sql` read the same files.
+// The package ships this folder unchanged. The modules in `src/sql` and in `dist/sql` read the same files.
 const folder = new URL("../../src/sql/", import.meta.url)
 
 const read = (path: string): string => readFileSync(new URL(path, folder), "utf8")
 
-/** Reads the query in `queries/<name>.sql`, and puts values in place of its variables: `:name`, as psql has them. */
+/** Reads the query in `queries/<name>.sql`, and replaces its variables: `:name`, as in psql. */
 export const query = (name: string, variables: Readonly<Record<string, string>> = {}): string =>
   read(`queries/${name}.sql`)
     .replaceAll(/^--.*\n/gm, "")
@@ -15,9 +15,9 @@ export const query = (name: string, variables: Readonly<Record<string, string>> 
       return value
     })
 
-// A semicolon ends a statement, but not in a comment, in a text or in the body of a function.
+// A semicolon ends a statement, but not inside a comment, a string or the body of a function.
 const statement = /(?:--[^\n]*|\$\$[\s\S]*?\$\$|'[^']*'|[^;$'-]+|[$'-])+/g
 
-/** Reads the statements of some files, in order. */
+/** Reads the statements of several files, in order. */
 export const statements = (...paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   paths.flatMap((path) => (read(path).match(statement) ?? []).map((text) => text.trim()).filter((text) => text !== ""))

@@ -1,5 +1,5 @@
 /*
- * Vehicle identification numbers: 17 characters, a check digit at the ninth, the model year at the tenth.
+ * Vehicle identification numbers: 17 characters. The ninth is the check digit, the tenth the model year.
  */
 
 const letters: Readonly<Record<string, number>> = {
@@ -32,7 +32,7 @@ const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2]
 
 const valueOf = (character: string): number => letters[character] ?? Number(character)
 
-/** Whether the check digit of a VIN of the right form fits the other characters: their weighted sum modulo 11. */
+/** Whether the check digit of a well-formed VIN matches: the weighted sum of its characters modulo 11. */
 export const hasRightCheckDigit = (vin: string): boolean => {
   const rest = weights.reduce((sum, weight, i) => sum + weight * valueOf(vin.charAt(i)), 0) % 11
   return vin.charAt(8) === (rest === 10 ? "X" : String(rest))
@@ -43,9 +43,9 @@ const first_year = 1980
 const last_year = 2028
 
 /**
- * The model year that a VIN tells; null where its tenth character stands for none.
+ * The model year in a VIN; null if its tenth character is not a year code.
  *
- * The code repeats every 30 years: the seventh character is a letter in VINs of 2010 and later.
+ * The codes repeat every 30 years. In VINs of 2010 and later the seventh character is a letter.
  */
 export const modelYear = (vin: string): number | null => {
   const code = year_codes.indexOf(vin.charAt(9))
@@ -53,6 +53,6 @@ export const modelYear = (vin: string): number | null => {
   const early = first_year + code
   const late = early + year_codes.length
   const isLate = !/[0-9]/.test(vin.charAt(6))
-  // A year that the schema does not know yet cannot be meant, whatever the seventh character says.
+  // A year that the schema does not accept yet cannot be meant, whatever the seventh character says.
   return (isLate && late <= last_year) || early === first_year ? late : early
 }

@@ -17,8 +17,8 @@ export interface DriverFacts
 /**
  * A vehicle.
  *
- * It has a VIN, or model year, make and model, or both; a model year that was not sent is read from the VIN where the
- * VIN tells it. A deductible is in whole US dollars; null means that the cover is not wanted.
+ * It has a VIN, or model year, make and model, or both. If the model year was not sent, it is read from the VIN if possible.
+ * A deductible is in whole US dollars; null means that the cover is not wanted.
  */
 export interface VehicleFacts
   extends With<
@@ -34,11 +34,11 @@ export interface VehicleFacts
 /**
  * The covers of a car policy.
  *
- * A limit that is absent is the one of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
+ * A limit that was not sent is that of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
  */
 export interface AutoCoverageFacts extends With<AutoCoverage, "level" | "uninsured_motorist"> {}
 
-/** The insurance before this one. `months_continuous` is always there where `status` is `insured`. */
+/** The previous insurance. If `status` is `insured`, `months_continuous` is present. */
 export interface PriorInsuranceFacts extends PriorInsurance {}
 
 /** The complete facts of a car insurance application. */
@@ -54,10 +54,10 @@ export interface PersonalAutoFacts
 }
 
 /**
- * Completes the facts of car insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`.
+ * Adds the assumed facts of car insurance. `today` is the workspace's day, `YYYY-MM-DD`.
  *
- * Without prior insurance facts, twelve months without a break are assumed. Where a level other than `standard` was
- * sent, the covers that it decides are set as it decides and are no assumptions.
+ * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent, the
+ * level decides its covers, and these are not assumptions.
  */
 export const assume = (facts: PersonalAuto, today: string, made: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state
@@ -80,7 +80,7 @@ const driverFacts = (
   today: string,
   made: Assumptions
 ): DriverFacts => {
-  // The usual age says nothing of who has no license yet.
+  // The usual age of licensing does not apply to a driver without a license.
   const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
   const years = unlicensed ? 0 : Math.max(0, ageInYears(driver.date_of_birth, today) - usual_license_age)
   const since = unlicensed

@@ -25,7 +25,7 @@ const Incident = Schema.Struct({
 
 const relationships = ["self", "spouse", "child", "parent", "other_household"] as const
 
-/** What a driver other than the applicant can be to the applicant. */
+/** The relationships to the applicant that other drivers can have. */
 export const otherRelationships = relationships.filter((relationship) => relationship !== "self")
 
 const Driver = Schema.Struct({

@@ -12,7 +12,7 @@ const vehicleLabel = ({ model_year, make, model }: PersonalAuto["vehicles"][numb
   return words.length === 0 ? null : words.join(" ")
 }
 
-/** The vehicles of car insurance. */
+/** The subjects of car insurance. */
 export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
   facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))
 

@@ -10,7 +10,7 @@ type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
 const least_driver_age = 14
 const greatest_driver_age = 110
-// Nobody is licensed before this age, whatever the state.
+// No state licenses anyone below this age.
 const least_license_age = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
@@ -53,7 +53,7 @@ const checkLimits = ({ coverage, garaging_address }: DraftAuto, problems: Proble
   const too_low = "Must be at least the state's minimum."
   check("bodily_injury_per_person_usd", minimum?.bodily_injury_per_person_usd ?? 0, too_low)
   check("property_damage_usd", minimum?.property_damage_usd ?? 0, too_low)
-  // One answer for both floors: what allowed_values offers must pass when it is sent.
+  // One message for both minimums, so that every value in allowed_values is accepted when it is sent.
   const floor = Math.max(minimum?.bodily_injury_per_accident_usd ?? 0, per_person)
   const least = "Must be at least the state's minimum and the limit for each person."
   check("bodily_injury_per_accident_usd", floor, least)

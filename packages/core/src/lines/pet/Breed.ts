@@ -4,12 +4,12 @@ import type { Pet } from "./facts.ts"
 
 type Animal = Pet["pets"][number]
 
-/** The species that are insured. */
+/** The insured species. */
 export type Species = Animal["species"]
-/** How big a dog is. */
+/** The size of a dog. */
 export type PetSize = NonNullable<Animal["size"]>
 
-/** The groups into which the rate plans sort breeds. */
+/** The breed groups of the rate plans. */
 const breedGroups = [
   "mixed_small",
   "mixed_medium",
@@ -25,10 +25,10 @@ const breedGroups = [
   "large_purebred_cat",
   "unknown"
 ] as const
-/** A group of breeds that cost much the same to insure. */
+/** A group of breeds with similar costs. */
 export type BreedGroup = (typeof breedGroups)[number]
 
-/** What a breed text can stand for besides a group: an animal of no one breed, or of one that nobody knows. */
+/** What a breed text can mean: a group, or a mixed breed. The group may be `unknown`. */
 type Meaning = BreedGroup | "mixed"
 
 const Names = Schema.Record(Schema.String, Schema.Array(Schema.String))
@@ -57,13 +57,13 @@ const keyOf = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "")
 
-/** How a breed text is known: its meaning by its key, and what near matches are drawn from. */
+/** The accepted breed texts: the meaning of each key, and the candidates for near matches. */
 interface Catalog {
   readonly meanings: ReadonlyMap<string, Meaning>
   readonly spellings: ReadonlyArray<{ readonly name: string; readonly pairs: ReadonlySet<string> }>
 }
 
-/** The pairs of neighbouring characters of a key: texts that share many of them look alike. */
+/** The pairs of adjacent characters of a key. Similar texts share many of them. */
 const pairsOf = (key: string): ReadonlySet<string> => {
   const pairs = new Set<string>()
   for (let i = 0; i + 1 < key.length; i++) pairs.add(key.slice(i, i + 2))
@@ -89,7 +89,7 @@ const catalogOf = (groups: typeof Groups.Type): Catalog => {
 
 const catalogs: { readonly [S in Species]: Catalog } = { dog: catalogOf(file.dog), cat: catalogOf(file.cat) }
 
-// "Persian cat", "beagles", "lab mix" and "husky cross" say no more than their first word, or that two breeds met.
+// "Persian cat" and "beagles" mean the same as the breed alone; "lab mix" and "husky cross" mean a mixed breed.
 const species_words = /(?:dogs?|pupp(?:y|ies)|cats?|kittens?)$/
 const mix_words = /(?:mix|mixed|mixedbreed|cross)$/
 
@@ -114,10 +114,10 @@ const group_of_size: { readonly [S in PetSize]: BreedGroup } = {
 }
 
 /**
- * The breed group of an animal; null where the text stands for no breed that is known.
+ * The breed group of an animal; null if the text is not a known breed.
  *
- * Case, blanks, hyphens, accents and a plural do not matter, and common names count (`frenchie`, `lab`, `DSH`). `mixed`
- * and `unknown` always have a group: a mixed dog that of its size, `unknown` where the size is not known.
+ * Case, blanks, hyphens, accents and plurals are ignored, and common names are known (`frenchie`, `lab`, `DSH`). `mixed` and
+ * `unknown` always have a group: for a mixed dog that of its size, or `unknown` without a size.
  */
 export const groupOf = (species: Species, breed: string, size?: PetSize): BreedGroup | null => {
   const meaning = meaningOf(species, breed)
@@ -126,11 +126,11 @@ export const groupOf = (species: Species, breed: string, size?: PetSize): BreedG
   return size === undefined ? "unknown" : group_of_size[size]
 }
 
-/** The breed group of a pet whose breed has been accepted. */
+/** The breed group of a pet whose breed was accepted. */
 export const breedGroup = (pet: Pick<Animal, "species" | "breed" | "size">): BreedGroup =>
   groupOf(pet.species, pet.breed, pet.size) ?? "unknown"
 
-/** Whether the size must be told besides the breed: it must for a dog whose breed is mixed or unknown. */
+/** Whether the size is required besides the breed: for a dog whose breed is mixed or unknown. */
 export const needsSize = (species: Species, breed: string): boolean => {
   if (species === "cat") return false
   const meaning = meaningOf(species, breed)
@@ -141,7 +141,7 @@ const always_accepted = ["mixed", "unknown"]
 const max_near_matches = 10
 const least_likeness = 0.3
 
-/** Twice the shared pairs over all pairs (Dice): 1 for the same pairs, 0 for none in common. */
+/** The Dice coefficient of two sets of pairs: 1 if they are equal, 0 if they share none. */
 const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
   let shared = 0
   for (const pair of a) if (b.has(pair)) shared += 1
@@ -149,9 +149,9 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
 }
 
 /**
- * Up to ten breed texts that are accepted, the most alike first, for a text that is not.
+ * Up to ten accepted breed texts that are most similar to a text that is not accepted.
  *
- * `mixed` and `unknown` close the list, so that there is always a way on.
+ * The list ends with `mixed` and `unknown`, so that every caller can continue.
  */
 export const nearMatches = (species: Species, breed: string): ReadonlyArray<string> => {
   const pairs = pairsOf(keyOf(breed))

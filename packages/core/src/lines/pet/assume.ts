@@ -4,7 +4,7 @@ import type { Pet } from "./facts.ts"
 
 type PetCoverage = NonNullable<Pet["coverage"]>
 
-/** A dog or cat: it has a `birth_month` (`YYYY-MM`) or `age_years`; where it has both, the month is the finer one. */
+/** A dog or cat. It has `birth_month` (`YYYY-MM`), `age_years` or both; the month is more precise and is preferred. */
 export interface PetSubjectFacts extends With<Pet["pets"][number], "prior_conditions"> {}
 
 /** The covers of a pet policy, in whole US dollars and percent. */
@@ -17,7 +17,7 @@ export interface PetFacts extends Omit<With<Pet, "billing_preference" | "effecti
   readonly coverage: PetCoverageFacts
 }
 
-/** Completes the facts of pet insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** Adds the assumed facts of pet insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
 export const assume = (facts: Pet, today: string, made: Assumptions): PetFacts => {
   const { coverage } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>

@@ -2,10 +2,10 @@ import { Schema } from "effect"
 import { Applicant, address, policyFacts } from "../everyLine.ts"
 import * as Fact from "../Fact.ts"
 
-/** How big a dog can be. */
+/** The sizes of dogs. */
 export const sizes = ["small", "medium", "large", "giant"] as const
 
-/** What the size of a pet is called. */
+/** The label of the size. */
 export const size_label = "Size of a dog of mixed or unknown breed"
 
 const Animal = Schema.Struct({

@@ -14,7 +14,7 @@ const petLabel = (pet: Pet["pets"][number]): string => {
   return `${species}, ${breed}, ${pet.age_years} ${pet.age_years === 1 ? "year" : "years"}`
 }
 
-/** The pets of pet insurance. */
+/** The subjects of pet insurance. */
 export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
   facts.pets.map((pet, i) => subject("pet", i, petLabel(pet)))
 

@@ -14,7 +14,7 @@ const checkPet = (pet: Draft<Pet["pets"][number]>, index: number, today: string,
     const message = "Must be the name of a breed that is known, mixed or unknown."
     problems.refuse(`${path}.breed`, message, Breed.nearMatches(pet.species, pet.breed))
   }
-  // The schema asks for the size after the very words "mixed" and "unknown"; other words can mean the same.
+  // The schema requires the size only for the exact words "mixed" and "unknown". Other texts can mean the same.
   if (pet.size === undefined && Breed.needsSize(pet.species, pet.breed)) {
     problems.require(`${path}.size`, `Required: ${size_label}.`, sizes)
   }

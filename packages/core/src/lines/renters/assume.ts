@@ -15,7 +15,7 @@ export interface RentersCoverageFacts
     "personal_property_usd" | "liability_usd" | "medical_payments_usd" | "deductible_usd" | "replacement_cost"
   > {}
 
-/** Who lives in a rented home. */
+/** The household of a rented home. */
 export interface HouseholdFacts extends With<Household, "claims_last_5_years" | "dog_with_bite_history"> {}
 
 /** The complete facts of a renters insurance application. */
@@ -26,7 +26,7 @@ export interface RentersFacts
   readonly household: HouseholdFacts
 }
 
-/** Completes the facts of renters insurance with what may be assumed. `today` is the workspace's day, `YYYY-MM-DD`. */
+/** Adds the assumed facts of renters insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
 export const assume = (facts: Renters, today: string, made: Assumptions): RentersFacts => {
   const { dwelling, coverage, household } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>

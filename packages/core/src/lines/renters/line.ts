@@ -19,7 +19,7 @@ const homes: { readonly [T in Renters["dwelling"]["type"]]: string } = {
 const dwellingLabel = ({ address, type }: Renters["dwelling"]): string =>
   `Rented ${homes[type]} in ${address.city === undefined ? "" : `${address.city}, `}${address.state}`
 
-/** The home of renters insurance. */
+/** The subject of renters insurance. */
 export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
   subject("dwelling", 0, dwellingLabel(facts.dwelling))
 ]

@@ -13,16 +13,16 @@ import { offered, type Part, requestEvent } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import { job, type PendingAsk, payloadOf } from "./PendingAsk.ts"
 
-/** A poll comes no sooner and no later than this after the one before. */
+/** The shortest and the longest wait between two polls. */
 const poll_between_ms = { least: 2 * second_ms, most: 10 * second_ms } as const
-/** A question that nobody answers for so long ends the request. */
+/** A question that stays unanswered for this long ends the request. */
 const action_ms = day_ms
-/** No carrier makes more offers than this for one request; the rest is dropped. */
+/** At most this many offers of a carrier are used for one request; the rest is dropped. */
 const max_offers = 10
 
 /**
- * Checks the offers of a reply and cleans them. Where one cannot be trusted, or there is none, the whole reply is
- * unreadable, and the log says which rule was broken.
+ * Checks and normalizes the offers of a reply. If one breaks a rule, or there is none, the whole reply counts as
+ * unreadable, and the broken rule is logged.
  */
 export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number): Effect.Effect<CarrierReply> => {
   if (reply.kind !== "offers") return Effect.succeed(reply)
@@ -39,7 +39,7 @@ export const checkReply = (pending: PendingAsk, reply: CarrierReply, now: number
     : Effect.as(Effect.logWarning(`A carrier made too many offers: only the first ${max_offers} are used`), taken)
 }
 
-/** Checks the offer that a carrier gives when it is looked at again; null where it cannot be trusted, which is logged. */
+/** Checks a refreshed offer. Returns null if it breaks a rule, which is logged. */
 export const checkRefreshed = (
   pending: PendingAsk,
   offer: CarrierOffer,
@@ -66,10 +66,10 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
   })
 
 /**
- * Applies carriers' replies, whose offers are checked: what a reply adds to a change at `now`, in milliseconds of
- * workspace time.
+ * Applies carriers' replies, whose offers were checked before: returns what a reply adds to a change at `now`, in
+ * milliseconds of workspace time.
  *
- * `repeat_pause_ms` is the pause before the only repeat of this ask; null where it may not be repeated.
+ * `repeat_pause_ms` is the pause before the only repeat of this ask; null if it must not be repeated.
  */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
@@ -94,7 +94,7 @@ export const make = Effect.gen(function* () {
         ordered: pending.ordered
       })
     )
-    // The quotes first: a reader of the feed learns of a quote before it learns that the request has it.
+    // Events of quotes come first, so that a reader of the feed knows a quote before the request refers to it.
     return answered(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
@@ -123,7 +123,7 @@ export const make = Effect.gen(function* () {
   }
 })
 
-/** Tells what an offer of an ask needs to become a quote with a given id. */
+/** Loads what an offer needs to become a quote with a given id. */
 export const makeOrigin = Effect.gen(function* () {
   const seal = yield* Seal
   const baseUrl = yield* PublicUrl
@@ -155,7 +155,7 @@ const repeat = (pending: PendingAsk, due_at: number): NewJob =>
 
 const nothing: Part = { writes: [], events: [], jobs: [] }
 
-/** The step that an outcome makes, and what comes with it; nothing where the request no longer waits for the answer. */
+/** The step that an outcome makes, with its parts. Empty if the request no longer waits for this answer. */
 const answered = (
   ids: Ids["Service"],
   pending: PendingAsk,
@@ -192,7 +192,7 @@ const joined = (parts: ReadonlyArray<Part>): Part => ({
   jobs: parts.flatMap((part) => part.jobs)
 })
 
-/** An accepted ask is polled, or the carrier calls back; a simulated one has its callback played by a job. */
+/** The job that follows an accepted ask: a poll, or nothing if the carrier calls back. Simulated callbacks are jobs too. */
 const followUps = (
   pending: PendingAsk,
   reply: Extract<CarrierReply, { kind: "pending" }>,

@@ -11,17 +11,17 @@ import * as Answering from "./Answering.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged, logLate, type PendingAsk } from "./PendingAsk.ts"
 
-/** What the jobs of asks have in common: they load a pending ask, and store what its answer changes. */
+/** What the jobs of asks have in common: loading a pending ask, and committing the changes from its answer. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const loading = yield* AskLoading.make
   const applyReply = yield* Answering.make
 
-  /** Ends a job, with what it changes. */
+  /** Finishes a job together with its changes. */
   const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
-  /** The ask of a job while it is pending; null where it no longer is, and then the job is over. */
+  /** The pending ask of a job; null if it is no longer pending, and the job is finished. */
   const load = Effect.fnUntraced(function* (
     job: ClaimedJob,
     { quote_request_id, carrier_id, attempt }: JobPayload.Payloads["ask_carrier"],
@@ -38,9 +38,9 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Applies a reply and stores what it changes; `job` is null for a callback that came from outside.
+   * Applies a reply and commits the changes; `job` is null for a callback from outside.
    *
-   * After a conflict it decides again right here: a job that ran again would ask the carrier again.
+   * After a conflict it decides again here, because running the job again would ask the carrier again.
    */
   const settle = Effect.fnUntraced(function* (
     pending: PendingAsk,
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
     const once = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
       known = null
-      // Nothing is left to answer where the request has been erased meanwhile.
+      // If the request was erased meanwhile, there is nothing to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
       yield* storage.commit(Change.make(pending.workspace_id, { ...part, finishes: job === null ? [] : [job] }))

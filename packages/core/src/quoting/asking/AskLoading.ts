@@ -14,7 +14,7 @@ import * as ApplicationRecord from "../ApplicationRecord.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import type { PendingAsk } from "./PendingAsk.ts"
 
-/** A request with its facts opened. */
+/** A request with its opened facts. */
 export interface OpenedRequest {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
@@ -23,19 +23,19 @@ export interface OpenedRequest {
   readonly credit_disclosed: boolean
 }
 
-/** Loads requests, and makes the asks for their carriers. */
+/** Loads requests, and makes the asks to their carriers. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const adapters = yield* CarrierAdapters
   const { open, askFor } = yield* makeAsks
 
-  /** Reads a request; null where it is gone. */
+  /** Reads a request; null if it was erased. */
   const request = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
     Effect.map(storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : QuoteRequest.kind.value(stored.value)
     )
 
-  /** An ask made to a carrier of this request, whatever its outcome; null where it cannot be made again. */
+  /** The ask to a carrier of this request, in any outcome; null if it cannot be made again. */
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
@@ -73,7 +73,7 @@ const makeAsks = Effect.gen(function* () {
   const seal = yield* Seal
   const lines = yield* Lines
 
-  /** Opens the facts of a request; null where they cannot be read (any more). */
+  /** Opens the facts of a request; null if they cannot be read any more. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
     if (line === undefined) return null
@@ -90,7 +90,7 @@ const makeAsks = Effect.gen(function* () {
     return opened
   })
 
-  /** What one carrier is asked. Times in milliseconds of workspace time. */
+  /** The content of one ask. Times in milliseconds of workspace time. */
   const askFor = Effect.fnUntraced(function* (
     opened: OpenedRequest,
     candidate: Candidate,
@@ -114,11 +114,11 @@ const makeAsks = Effect.gen(function* () {
   return { open, askFor }
 })
 
-/** Whether a carrier's jobs run in the order of the workspace's timers: those of simulated carriers do. */
+/** Whether a carrier's jobs are ordered with the workspace's timers. Jobs of simulated carriers are. */
 export const isOrdered = (candidate: Candidate, request: QuoteRequest.QuoteRequest): boolean =>
   request.environment === "sandbox" && candidate.adapter.simulation !== undefined
 
-/** Whether a carrier of this request has not answered yet, and still may. */
+/** Whether a carrier of this request has not answered yet and still may. */
 export const isPending = (request: QuoteRequest.QuoteRequest, carrier_id: string): boolean =>
   !QuoteRequest.isFinal(request) &&
   request.carriers.some(({ carrier, outcome }) => carrier.id === carrier_id && outcome === "pending")

@@ -18,7 +18,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const { finish, load, settle } = yield* AskJobs.make
   const begin = yield* makeBegin
 
-  /** The moment of an answer: the job's where jobs run in order, else now, since real time has passed. */
+  /** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
   const answeredAt = (pending: PendingAsk, at: number) =>
     pending.ordered ? Effect.succeed(at) : Effect.map(workspaces.moment(pending.workspace_id), ({ now }) => now)
 
@@ -49,7 +49,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       pending.ask
     )
     const reply = yield* logged(pending, polled)
-    // The carrier has accepted the ask: a poll that fails is no answer, and the next one may succeed.
+    // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
     const now = yield* answeredAt(pending, at)
     yield* settle(pending, reply.kind === "unavailable" ? again : reply, now, job)
@@ -59,9 +59,9 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
 })
 
 /**
- * Stores that an ask begins, where the carrier cannot recognize a repeat; answers whether the ask may be made.
+ * For a carrier that cannot recognize a repeat: commits that the ask begins. Returns whether the ask may be made.
  *
- * A host that has begun it before may have made it, and nobody knows: such an ask is never made twice.
+ * If an earlier run has already begun it, nobody knows whether the carrier was asked. Such an ask is never made twice.
  */
 const makeBegin = Effect.map(Storage, (storage) => ({ workspace_id, request, candidate }: PendingAsk, at: number) => {
   if (candidate.line.idempotent) return Effect.succeed(true)
@@ -76,14 +76,14 @@ const failed_poll_after_ms = 10_000
 
 const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
 
-/** The outcome of an ask that cannot be made, or may have been made before. */
+/** The reply for an ask that cannot be made, or may have been made before. */
 const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
 
-/** Whether there is too little time left to ask. */
+/** Whether too little time is left to ask. */
 const isTooLate = ({ candidate: { adapter, line }, ask }: PendingAsk): boolean =>
   adapter.simulation === undefined && ask.deadline - ask.now < line.typical_ms
 
-/** An ask is repeated once, after an error or a time-out, where the carrier recognizes a repeat and time is left. */
+/** Whether to repeat an ask: once, after an error or time-out, if the carrier recognizes repeats and time is left. */
 const mayRepeat = ({ ask, candidate: { adapter, line } }: PendingAsk, reply: CarrierReply, now: number): boolean =>
   reply.kind === "unavailable" &&
   (reply.reason === "carrier_error" || reply.reason === "timeout") &&

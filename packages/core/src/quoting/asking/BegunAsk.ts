@@ -3,14 +3,14 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"
 
-/** Marks in storage that the ask of one carrier for one request has begun. */
+/** The mark that the ask to one carrier for one request has begun. */
 export const kind = Kind.make({
   name: "ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The mark that an ask has begun: its first version is written once, by the host that makes the ask. */
+/** The stored mark. Only the host that makes the ask writes it, once. */
 export const toStored = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord =>
   kind.record(
     { quote_request_id },

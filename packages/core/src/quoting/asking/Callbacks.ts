@@ -11,7 +11,7 @@ import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged, logLate } from "./PendingAsk.ts"
 
-/** Takes in carriers' callbacks, and plays those of simulated carriers. */
+/** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
 export const make = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const loading = yield* AskLoading.make
@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
     return true
   })
 
-  /** Plays a simulated carrier's side of its callback; from there on it is a callback like any other. */
+  /** Plays the carrier's side of a simulated callback. From there on it is handled like any other. */
   const play = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { ref, ...payload } = JobPayload.read(job, "carrier_callback")
     const pending = yield* load(job, payload, at)
@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
   return { callback, play }
 })
 
-/** Reads the reply in a callback and the request that it is for; null where the callback is not genuine. */
+/** Reads the reply in a callback, and the request that it is for; null if the callback is not genuine. */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const seal = yield* Seal

@@ -11,11 +11,11 @@ import * as Callbacks from "./Callbacks.ts"
 import * as Collecting from "./Collecting.ts"
 import * as Refreshes from "./Refreshes.ts"
 
-/** Asks carriers and takes in what they answer. */
+/** Asks carriers and applies their answers. */
 export class Carriers extends Context.Service<
   Carriers,
   {
-    /** Takes in a carrier's callback; false where it is not genuine. A repeat or a late one changes nothing. */
+    /** Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. */
     readonly callback: (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, StorageUnavailable>
     readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
@@ -24,12 +24,12 @@ export class Carriers extends Context.Service<
     Layer.effect(
       Carriers,
       Effect.gen(function* () {
-        // One for all: it counts what is under way with each carrier.
+        // One client for all jobs, because it counts the calls that are under way with each carrier.
         const client = yield* CarrierClient.make
         const { ask, poll } = yield* Asks.make(client)
         const { callback, play } = yield* Callbacks.make
         return Carriers.of({
-          // A callback ends no job, so it has no lease to lose.
+          // A callback finishes no job, so it cannot lose a lease.
           callback: (carrier_id, sent) =>
             Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
           jobs: {

@@ -11,7 +11,7 @@ import * as QuoteRequest from "../QuoteRequest.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 
-/** Starts the collection of a queued request: decides who is asked, and stores all asks before any is made. */
+/** Starts the collection of a queued request: decides which carriers are asked, and stores all asks before any is made. */
 export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const ids = yield* Ids
   const loading = yield* AskLoading.make
@@ -38,7 +38,7 @@ const makeCollection = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const { askFor } = yield* AskLoading.make
 
-  /** The job of a carrier's first ask. That of a simulated one is due when its answer arrives: its time is workspace time. */
+  /** The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. */
   const firstAsk = Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
     candidate: Candidate,

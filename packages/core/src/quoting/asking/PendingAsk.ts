@@ -9,7 +9,7 @@ import type { JobKind, NewJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
 
-/** An ask that has no answer yet: everything that a reply is checked against. */
+/** An ask without an answer yet, with everything that a reply is checked against. */
 export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest
@@ -17,18 +17,18 @@ export interface PendingAsk {
   readonly candidate: Candidate
   readonly assumed: Assumed
   readonly ask: CarrierAsk
-  /** Whether this carrier's jobs run in the order of the workspace's timers. */
+  /** Whether this carrier's jobs are ordered with the workspace's timers. */
   readonly ordered: boolean
 }
 
-/** The payload of a job that asks again, or asks for the answer. */
+/** The payload of a job that repeats the ask or polls for the answer. */
 export const payloadOf = ({ request, candidate, ask }: PendingAsk): JobPayload.Payloads["ask_carrier"] => ({
   quote_request_id: request.id,
   carrier_id: candidate.adapter.carrier.id,
   attempt: ask.attempt
 })
 
-/** A job of this ask. */
+/** A job that belongs to this ask. */
 export const job = <K extends JobKind>(
   pending: PendingAsk,
   kind: K,
@@ -36,10 +36,10 @@ export const job = <K extends JobKind>(
   due_at: number
 ): NewJob => JobPayload.make(kind, payload, { due_at, ordered: pending.ordered })
 
-/** Names the carrier and the quote request in everything that a call to an adapter logs, the adapter's own lines too. */
+/** Adds the carrier and the quote request to every log line of a call to an adapter, also the adapter's own. */
 export const logged = <A, E, R>({ candidate, request }: PendingAsk, call: Effect.Effect<A, E, R>) =>
   Effect.annotateLogs(call, { carrier_id: candidate.adapter.carrier.id, quote_request_id: request.id })
 
-/** Logs that an answer came too late and is dropped. The line names no person. */
+/** Logs that an answer came too late and is dropped. The line does not identify the person. */
 export const logLate = (carrier_id: string, quote_request_id: string) =>
   Effect.logInfo("A late answer was dropped").pipe(Effect.annotateLogs({ carrier_id, quote_request_id }))

@@ -12,7 +12,7 @@ import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged } from "./PendingAsk.ts"
 
-/** Asks carriers whether their offers still stand, and stores a new version of each quote that has changed. */
+/** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
 export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const storage = yield* Storage
   const ids = yield* Ids

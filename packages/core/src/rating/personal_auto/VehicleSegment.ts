@@ -2,9 +2,9 @@ import { Schema } from "effect"
 import type { VehicleFacts } from "../../lines/personal_auto/assume.ts"
 import vehicleSegments from "./data/vehicle-segments.json" with { type: "json" }
 
-/** The groups in which vehicles are rated. */
+/** The rating groups of vehicles. */
 export const segments = ["economy", "standard", "truck_suv", "luxury", "performance", "electric"] as const
-/** A group in which vehicles are rated. */
+/** A rating group of vehicles. */
 export type VehicleSegment = (typeof segments)[number]
 
 const Segment = Schema.Literals(segments)
@@ -15,7 +15,7 @@ const table = Schema.decodeUnknownSync(
   })
 )(vehicleSegments)
 
-/** One spelling for the many of a name: `F-150` and `f150` are the same, and so are `ID.4` and `id4`. */
+/** Normalizes the spelling of a name: `F-150` and `f150` become the same, and so do `ID.4` and `id4`. */
 const spelled = (name: string): string =>
   name
     .toLowerCase()
@@ -23,18 +23,18 @@ const spelled = (name: string): string =>
     .replace(/[^a-z0-9]+/g, " ")
     .trim()
 
-/** A make in one spelling: `Mercedes-Benz` and `mercedes benz` are the same. */
+/** Normalizes the spelling of a make: `Mercedes-Benz` and `mercedes benz` become the same. */
 const makeSpelled = (name: string): string => spelled(name).replaceAll(" ", "")
 
 const rest_of_make = "*"
 
-/** The longest name comes first, so that `F-150 Lightning` is found before `F-150`. */
+/** Longest names first, so that `F-150 Lightning` is found before `F-150`. */
 const byMake = Map.groupBy(
   table.entries.toSorted((a, b) => b.model.length - a.model.length),
   (entry) => makeSpelled(entry.make)
 )
 
-/** The group of a make and model: the longest listed name that the model starts with. */
+/** The group of a make and model: that of the longest listed name with which the model begins. */
 export const segmentOf = (make: string, model: string): VehicleSegment => {
   const name = `${spelled(model)} `
   const entry = byMake
@@ -43,6 +43,6 @@ export const segmentOf = (make: string, model: string): VehicleSegment => {
   return entry?.segment ?? table.default
 }
 
-/** The group of a vehicle; one that is known by its VIN only is rated as a standard one. */
+/** The group of a vehicle. If only its VIN is known, it is rated as standard. */
 export const segmentOfVehicle = (vehicle: VehicleFacts): VehicleSegment =>
   vehicle.make === undefined || vehicle.model === undefined ? table.default : segmentOf(vehicle.make, vehicle.model)

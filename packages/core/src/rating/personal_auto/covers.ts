@@ -10,13 +10,13 @@ export interface InjuryLimits {
   readonly per_accident: number
 }
 
-/** The damage covers of one vehicle: deductibles in whole US dollars, null where the cover is not bought. */
+/** The damage covers of one vehicle: deductibles in whole US dollars, null for a cover that is not bought. */
 export interface DamageCovers {
   readonly comprehensive: number | null
   readonly collision: number | null
 }
 
-/** What a car policy covers, limits in whole US dollars. */
+/** The covers of a car policy, limits in whole US dollars. */
 export interface AutoCovers {
   readonly bodily_injury: InjuryLimits
   readonly property_damage: number
@@ -49,13 +49,13 @@ const minimumOf = ({ liability_minimum: minimum }: State.State): Limits => ({
 const michigan_property_protection_usd = 1_000_000
 const rental_usd = { per_day: 40, maximum: 1_200 }
 
-/** The limits that were sent, which always come in a pair, or those of the level. */
+/** The limits that were sent, which always come in pairs, otherwise those of the level. */
 const injuryOf = ({ coverage }: PersonalAutoFacts, level: InjuryLimits): InjuryLimits => {
   const { bodily_injury_per_person_usd: per_person, bodily_injury_per_accident_usd: per_accident } = coverage
   return per_person === undefined || per_accident === undefined ? level : { per_person, per_accident }
 }
 
-/** What stands in for what neither the facts nor the VIN tell of a vehicle. */
+/** The assumptions about a vehicle whose details neither the facts nor the VIN provide. */
 const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray<Assumption> => {
   const unknown = (name: string, label: string): Assumption => ({
     path: `application.vehicles.${index}.${name}`,
@@ -69,7 +69,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   ]
 }
 
-/** What a car policy covers: the limits that were sent, and those of the level where none were. */
+/** The covers of a car policy: the limits that were sent, otherwise those of the level. */
 export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   const { coverage, vehicles } = facts
   const state = State.get(facts.garaging_address.state)
@@ -91,7 +91,7 @@ export const autoCovers = (facts: PersonalAutoFacts): AutoCovers => {
   }
 }
 
-/** Nobody buys more cover against uninsured drivers than for the harm they do themselves. */
+/** Limits the uninsured motorist cover to the policy's own injury limits. */
 const notAbove = (limits: InjuryLimits, bound: InjuryLimits): InjuryLimits => ({
   per_person: Math.min(limits.per_person, bound.per_person),
   per_accident: Math.min(limits.per_accident, bound.per_accident)
@@ -105,7 +105,7 @@ const injuryItems = (prefix: string, limits: InjuryLimits): ReadonlyArray<Covera
 const damageItem = (code: string, usd: number | null): CoverageItem =>
   usd === null ? plain(code, false) : deductible(code, usd)
 
-/** The covers of one vehicle as they are listed: what holds for the whole policy is repeated on every vehicle. */
+/** The covers of one vehicle as an offer lists them. Covers of the whole policy are repeated on every vehicle. */
 export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<CoverageItem> => {
   const uninsured = "uninsured_motorist_bodily_injury"
   return [

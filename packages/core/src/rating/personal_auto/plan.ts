@@ -49,7 +49,7 @@ const AutoPlan = Schema.Struct({
   carriers: Schema.Record(Schema.String, AutoCarrier)
 })
 
-/** What a fictional car insurer does its own way. */
+/** The part of the rate plan that each fictional car insurer has for itself. */
 export type AutoCarrierPlan = typeof AutoCarrier.Type
 
 /** The rate plan of car insurance: amounts in cents, factors in ten-thousandths. */

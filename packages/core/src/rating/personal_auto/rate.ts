@@ -20,13 +20,13 @@ const incident_months = 36
 
 const driver_cap = 35_000
 const multi_car = 9_000
-// A vehicle whose year nobody knows is taken for one of the years whose factor changes nothing.
+// For an unknown model year: an age whose factor is neutral.
 const unknown_vehicle_age = 6
 
-/** Where a driver's age may not be used, the years since the license stand in for it. */
+/** States that forbid rating by age. The years since the license are used instead. */
 const rated_by_experience = ["CA", "HI", "MA"]
 
-/** The incidents of a driver that still count. */
+/** The incidents of a driver that are recent enough to count. */
 export const recentIncidents = (driver: DriverFacts, today: string) =>
   driver.incidents.filter((incident) => monthsBetween(incident.month, today) <= incident_months)
 
@@ -38,7 +38,7 @@ const driverFactor = (driver: DriverFacts, state: string, plan: AutoCarrierPlan,
   return Math.min(driver_cap, mulAll(start, incidents))
 }
 
-/** The mean over the drivers, rounded half up. */
+/** The mean factor of all drivers, rounded half up. */
 const policyDriverFactor = (facts: PersonalAutoFacts, plan: AutoCarrierPlan, today: string): number => {
   const count = facts.drivers.length
   const total = facts.drivers.reduce(
@@ -49,7 +49,7 @@ const policyDriverFactor = (facts: PersonalAutoFacts, plan: AutoCarrierPlan, tod
 }
 
 const priorFactor = (prior: PriorInsuranceFacts, state: string): number => {
-  // California forbids the use of a person's insurance history.
+  // California forbids rating by insurance history.
   if (state === "CA") return neutral
   const { continuous_12_months, continuous_6_months, lapse_under_30_days, lapse_over_30_days, never_insured } =
     factors.prior
@@ -58,14 +58,14 @@ const priorFactor = (prior: PriorInsuranceFacts, state: string): number => {
   if (prior.status === "never_insured") return never_insured
   const months = prior.months_continuous ?? 12
   if (months >= 12) return continuous_12_months
-  // Less than half a year is no more than a short gap filled.
+  // Less than six months of continuous insurance is rated like a short lapse.
   return months >= 6 ? continuous_6_months : lapse_under_30_days
 }
 
 interface VehicleRisk {
   readonly vehicle: VehicleFacts
   readonly damage: DamageCovers
-  /** The factors that all covers of the vehicle share, in the order in which they are applied. */
+  /** The factors that apply to all covers of the vehicle, in their order. */
   readonly shared: ReadonlyArray<number>
 }
 
@@ -93,7 +93,7 @@ const vehiclePrice = (risk: VehicleRisk, covers: AutoCovers, plan: AutoCarrierPl
   )
 }
 
-/** The price of a car policy: vehicle by vehicle for twelve months, then for the carrier's term. */
+/** The price of a car policy: each vehicle for twelve months, then the sum for the carrier's term. */
 export const rateAuto = (
   facts: PersonalAutoFacts,
   plan: AutoCarrierPlan,

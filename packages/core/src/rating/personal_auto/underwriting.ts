@@ -56,7 +56,7 @@ const autoRules: CarrierRules<PersonalAutoFacts> = {
       facts.vehicles.some((vehicle) => vehicle.primary_use === "business" || vehicle.annual_miles > bluefern_miles)
     )
   ],
-  // Copperline is the carrier for those whom the others turn away.
+  // Copperline insures drivers whom the others decline.
   sbx_copperline: [],
   sbx_meridian: [
     licenseTaken,
@@ -64,6 +64,6 @@ const autoRules: CarrierRules<PersonalAutoFacts> = {
   ]
 }
 
-/** Why a carrier does not insure these cars and drivers; null where it does. */
+/** Why a carrier declines these cars and drivers; null if it accepts them. */
 export const declineAuto = (carrier_id: string, facts: PersonalAutoFacts, today: string): DeclineReason | null =>
   firstReason([startDate, neverLicensed, ...(autoRules[carrier_id] ?? [])], facts, today)

@@ -23,7 +23,7 @@ const PetPlan = Schema.Struct({
   carriers: Schema.Record(Schema.String, PetCarrier)
 })
 
-/** What a fictional pet insurer does its own way. */
+/** The part of the rate plan that each fictional pet insurer has for itself. */
 export type PetCarrierPlan = typeof PetCarrier.Type
 
 /** The rate plan of pet insurance: amounts in cents, factors in ten-thousandths. */

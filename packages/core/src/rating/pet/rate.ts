@@ -12,13 +12,13 @@ const { factors, band_bp } = petPlan
 
 const several_pets = 9_500
 const term_months = 12
-// The plan's name for a policy without an annual limit.
+// The key that the plan uses for a policy without an annual limit.
 const unlimited = 0
 
-/** The plan that a pet gets. */
+/** The plan of a pet. */
 export type PetPlan = PetFacts["coverage"]["plan"]
 
-/** Completed years of a pet; a month of birth is finer than an age in years and outranks it. */
+/** A pet's age in completed years. A month of birth is more precise than an age in years, and is preferred. */
 export const petAge = (pet: PetSubjectFacts, today: string): number =>
   pet.birth_month === undefined ? (pet.age_years ?? 0) : ageInYears(pet.birth_month, monthOf(today))
 
@@ -67,7 +67,7 @@ const conditionsOf = (facts: PetFacts, petPlans: ReadonlyArray<PetPlan>): Readon
 /**
  * The price of a pet policy for twelve months.
  *
- * From the age `accident_only_from` a pet is insured against accidents only, whatever the application asks for.
+ * From the age `accident_only_from` a pet is covered for accidents only, whatever plan the application asks for.
  */
 export const ratePet = (
   facts: PetFacts,

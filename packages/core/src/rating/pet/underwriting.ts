@@ -6,7 +6,7 @@ import { petAge } from "./rate.ts"
 
 const weaned_days = 56
 
-/** Whether a pet is under eight weeks old even if it was born on the first day of its month. */
+/** Whether a pet is under eight weeks old, even if it was born on the first day of its birth month. */
 const isTooYoung = (pet: PetSubjectFacts, today: string): boolean =>
   pet.birth_month !== undefined && addDays(`${pet.birth_month}-01`, weaned_days) > today
 
@@ -21,14 +21,14 @@ const illnessUpTo = (age: number) =>
 const petRules: CarrierRules<PetFacts> = {
   sbx_pawbridge: [tooYoung, illnessUpTo(13)],
   sbx_tailhaven: [tooYoung, illnessUpTo(10)],
-  // Whiskerwell takes pets of any age: see accidentOnlyFrom.
+  // Whiskerwell accepts pets of any age; see accidentOnlyFrom.
   sbx_whiskerwell: [tooYoung]
 }
 
-/** Why a carrier does not insure these pets; null where it does. */
+/** Why a carrier declines these pets; null if it accepts them. */
 export const declinePet = (carrier_id: string, facts: PetFacts, today: string): DeclineReason | null =>
   firstReason([startDate, ...(petRules[carrier_id] ?? [])], facts, today)
 
-/** The age from which a carrier insures a pet against accidents only. */
+/** The age from which a carrier covers a pet for accidents only. */
 export const accidentOnlyFrom = (carrier_id: string): number =>
   carrier_id === "sbx_whiskerwell" ? 14 : Number.POSITIVE_INFINITY

@@ -23,7 +23,7 @@ const RentersPlan = Schema.Struct({
   carriers: Schema.Record(Schema.String, RentersCarrier)
 })
 
-/** What a fictional renters insurer does its own way. */
+/** The part of the rate plan that each fictional renters insurer has for itself. */
 export type RentersCarrierPlan = typeof RentersCarrier.Type
 
 /** The rate plan of renters insurance: amounts in cents, factors in ten-thousandths. */

@@ -12,10 +12,10 @@ const replacement_cost = 11_200
 const sprinkler = 9_600
 const burglar_alarm = 9_500
 const term_months = 12
-/** Cover for living elsewhere, in percent of the cover for belongings. */
+/** Cover for loss of use, in percent of the cover for personal property. */
 const loss_of_use_percent = 30
 
-/** The factor of a contents limit: straight lines between the limits of the plan, in whole ten-thousandths. */
+/** The factor of a personal property limit: interpolated between the limits of the plan, in whole ten-thousandths. */
 export const contentsFactor = (usd: number): number => {
   const above = factors.contents.findIndex(([limit]) => usd <= limit)
   const upper = factors.contents.at(above)
@@ -25,7 +25,7 @@ export const contentsFactor = (usd: number): number => {
   return lower[1] + Math.floor(((upper[1] - lower[1]) * (usd - lower[0])) / (upper[0] - lower[0]))
 }
 
-/** The liability limit that is sold: a landlord who asks for more outranks what the renter asks for. */
+/** The liability limit: the renter's choice, or the landlord's minimum if that is higher. */
 const liabilityOf = (facts: RentersFacts): number =>
   Math.max(facts.coverage.liability_usd, facts.landlord_minimum_liability_usd ?? 0)
 
@@ -52,7 +52,7 @@ const coveragesOf = (facts: RentersFacts): ReadonlyArray<CoverageItem> => {
 
 const when = (holds: boolean | undefined, value: number): number => (holds === true ? value : neutral)
 
-/** The price of a renters policy for twelve months; its fees are part of the premium. */
+/** The price of a renters policy for twelve months. Its fees are part of the premium. */
 export const rateRenters = (facts: RentersFacts, plan: RentersCarrierPlan): Omit<Rated, "conditions"> => {
   const { coverage, dwelling, household } = facts
   const claims = Math.min(household.claims_last_5_years, factors.claims.length - 1)

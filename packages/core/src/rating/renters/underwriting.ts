@@ -17,6 +17,6 @@ const rentersRules: CarrierRules<RentersFacts> = {
   sbx_brightstoop: [claims(1)]
 }
 
-/** Why a carrier does not insure this renter; null where it does. */
+/** Why a carrier declines this renter; null if it accepts. */
 export const declineRenters = (carrier_id: string, facts: RentersFacts, today: string): DeclineReason | null =>
   firstReason([startDate, ...(rentersRules[carrier_id] ?? [])], facts, today)

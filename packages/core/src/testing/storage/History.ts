@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const perhaps = <S extends Schema.Constraint>(schema: S) => Schema.NullOr(schema)
 
-// Few of everything, so that the steps of a history meet.
+// Few of each, so that the steps of a history affect each other.
 const workspace = Schema.Literals([1, 2, 3])
 const place = between(1, 5)
 const limit = between(1, 6)
@@ -24,7 +24,7 @@ const expects = Schema.Array(
   Schema.Struct({
     kind,
     place,
-    /** The version from the one in store: mostly the same, sometimes one that is over or to come. */
+    /** The version relative to the stored one: mostly the same, sometimes an older or a later one. */
     step: Schema.Literals([0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
   })
 ).check(Schema.isMaxLength(2))
@@ -35,7 +35,7 @@ const Commit = Schema.TaggedStruct("commit", {
     Schema.Struct({
       kind,
       place,
-      /** The version from the one in store: mostly the next, sometimes the same again or one too far. */
+      /** The version relative to the stored one: mostly the next, sometimes the same again or one too far. */
       step: Schema.Literals([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2]),
       status: perhaps(status),
       created_at: moment,
@@ -48,18 +48,18 @@ const Commit = Schema.TaggedStruct("commit", {
     Schema.Struct({
       due_at: moment,
       ordered: Schema.Boolean,
-      /** The lane of a job that is not ordered. */
+      /** The lane, for a job that is not ordered. */
       lane: perhaps(Schema.Literals(["narrow", "wide", "urgent"]))
     })
   ).check(Schema.isMaxLength(4)),
-  /** Which of the leases that were given so far the change finishes, counted from the newest. */
+  /** The leases that the change finishes, counted from the newest. */
   finishes: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2)),
-  /** How far the change moves the workspace's clock, forwards. */
+  /** How far the change moves the workspace's clock forward. */
   forward_ms: perhaps(between(0, 10))
 })
 
 const Claim = Schema.TaggedStruct("claim", {
-  /** How much real time has passed before. */
+  /** How much real time passes before the step. */
   passed_ms: between(0, 20),
   lease_ms: between(1, 30),
   limit,
@@ -67,7 +67,7 @@ const Claim = Schema.TaggedStruct("claim", {
 })
 
 const Release = Schema.TaggedStruct("release", {
-  /** Leases that were given so far, counted from the newest. */
+  /** The leases to release, counted from the newest. */
   leases: Schema.Array(between(0, 5)).check(Schema.isMaxLength(2))
 })
 
@@ -82,7 +82,7 @@ const Pages = Schema.TaggedStruct("pages", {
   parent: perhaps(place),
   status: perhaps(status),
   line: perhaps(line),
-  /** The parity of the newest version's last change, as a label says it. */
+  /** The parity of the newest version's `updated_at`, which is one of its labels. */
   parity: perhaps(between(0, 1)),
   created_after: perhaps(moment),
   created_before: perhaps(moment),
@@ -100,12 +100,12 @@ const Write = Schema.Union([Commit, Commit, Claim])
 const Read = Schema.Union([Get, Pages, Feed, Workspaces])
 const Rare = Schema.Union([Release, Release, EraseWorkspace, EraseRecords, EraseRecords, EraseEvents])
 
-/** One step of a history. It names things by their place, so that a step means something wherever it stands. */
+/** One step of a history. It refers to things by their place, so that it makes sense anywhere in a history. */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])
 export type Step = typeof Step.Type
 
-/** What a storage is asked to do, one step after the other. */
+/** A sequence of calls to a storage. */
 export type History = ReadonlyArray<Step>
 
-/** Random histories; the longer, the larger the size that the property is checked with. */
+/** Random histories, longer for larger sizes. */
 export const histories: Arbitrary.Arbitrary<History> = Arbitrary.array(Arbitrary.schema(Step))

@@ -5,13 +5,13 @@ import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 
-/** A version of a record, in its workspace. */
+/** A version of a record, with its workspace. */
 interface Version {
   readonly workspace_id: WorkspaceId
   readonly record: StoredRecord
 }
 
-/** An event with its number, in its workspace. */
+/** An event with its number and its workspace. */
 interface Numbered {
   readonly workspace_id: WorkspaceId
   readonly number: number
@@ -22,18 +22,18 @@ interface Numbered {
 export interface ModelJob {
   readonly workspace_id: WorkspaceId
   readonly job: NewJob
-  /** Its place among all jobs that were ever stored. */
+  /** Its position among all jobs that were ever stored. */
   readonly serial: number
-  /** The storage's own number, as soon as a claim has told it. */
+  /** The storage's own number; null until a claim has shown it. */
   number: number | null
   lease: number
   /** How many of its claims have ended with their lease. */
   expired_leases: number
-  /** Null while nobody has claimed it, or since it was given back. */
+  /** Null if it was never claimed, or was released. */
   leased_until: number | null
 }
 
-/** What refuses a change. */
+/** Why a change is refused. */
 type Refusal =
   | { readonly _tag: "LeaseLost"; readonly lease: Lease }
   | { readonly _tag: "VersionConflict"; readonly kind: string; readonly id: string }
@@ -41,9 +41,9 @@ type Refusal =
 const sameRecord = (one: StoredRecord, other: StoredRecord) => one.kind === other.kind && one.id === other.id
 
 /**
- * What a storage should do, said as plainly as possible: arrays, filters, and no regard to cost.
+ * A reference model of a storage, as simple as possible: arrays and filters, without regard to performance.
  *
- * It decides what is stored. Which of the jobs that it calls claimable a storage hands out first, it is told.
+ * It decides what is stored and which jobs can be claimed. Which of those a storage returns first, it is told.
  */
 export class Model {
   versions: ReadonlyArray<Version> = []
@@ -54,7 +54,7 @@ export class Model {
   private readonly last_numbers = new Map<WorkspaceId, number>()
   private readonly erased_through = new Map<WorkspaceId, number>()
 
-  /** What refuses a change; null where nothing does. */
+  /** Why a change is refused; null if it is not. */
   refusal(change: Change): Refusal | null {
     const lost = change.finishes.find((lease) => this.held(lease) === undefined)
     if (lost !== undefined) return { _tag: "LeaseLost", lease: lost }
@@ -68,7 +68,7 @@ export class Model {
     return null
   }
 
-  /** Stores a change that nothing refuses. */
+  /** Stores a change that is not refused. */
   commit(change: Change): void {
     const { workspace_id } = change
     const done = change.finishes.map((lease) => this.held(lease))
@@ -87,7 +87,7 @@ export class Model {
     if (change.clock_offset_ms !== null) this.clock_offsets.set(workspace_id, change.clock_offset_ms)
   }
 
-  /** The job that the lease is the newest claim of. */
+  /** The job for which this is the newest claim. */
   held(lease: Lease): ModelJob | undefined {
     return this.jobs.find(
       (job) =>
@@ -116,7 +116,7 @@ export class Model {
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
-  /** Everything behind `after` that a list holds, whatever its limit. */
+  /** Everything in a list after `after`, without its limit. */
   list(query: RecordQuery): ReadonlyArray<StoredRecord> {
     const { after, order } = query
     const sign = order === "oldest" ? 1 : -1
@@ -140,7 +140,7 @@ export class Model {
     return { events, erased_through: this.erased_through.get(workspace_id) ?? 0 }
   }
 
-  /** What refuses an erasure; null where nothing does. */
+  /** Why an erasure is refused; null if it is not. */
   erasureRefusal(erasure: Erasure): Refusal | null {
     return erasure.what === "workspace" ? this.changed(erasure.workspace_id, erasure.expects ?? []) : null
   }
@@ -173,7 +173,7 @@ export class Model {
     }
   }
 
-  /** The workspaces that hold anything, in order. */
+  /** The workspaces that have data, in order. */
   workspaces(): ReadonlyArray<WorkspaceId> {
     const all = [...this.versions, ...this.events, ...this.jobs].map(({ workspace_id }) => workspace_id)
     return [...new Set(all)].sort()
@@ -219,7 +219,7 @@ export class Model {
     return { records: this.drop(workspace_id, records), events: events.length, jobs: jobs.length }
   }
 
-  /** Drops every version of the records; answers how many records of each kind those were. */
+  /** Drops every version of the records, and returns how many records of each kind there were. */
   private drop(workspace_id: WorkspaceId, records: ReadonlyArray<StoredRecord>): Erased["records"] {
     this.versions = this.versions.filter(
       (version) =>

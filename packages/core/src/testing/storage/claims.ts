@@ -8,10 +8,10 @@ const isLeased = (job: ModelJob, now: number) => job.leased_until !== null && jo
 
 const dueAt = (model: Model, { job, workspace_id }: ModelJob) => job.due_at - model.clockOffset(workspace_id)
 
-/** A job whose lease has ended can count as due since it was due, or since that end. */
+/** The latest time from which a job may count as due: its due time, or the end of its last lease. */
 const dueAtLatest = (model: Model, job: ModelJob) => Math.max(dueAt(model, job), job.leased_until ?? dueAt(model, job))
 
-/** The ordered jobs of a workspace that nobody may claim before they are all done, in their order. */
+/** The ordered jobs with the earliest due time in a workspace; none while an ordered job is leased. */
 const firstMoment = (model: Model, workspace_id: WorkspaceId, now: number): ReadonlyArray<ModelJob> => {
   const ordered = model.jobs.filter((job) => job.workspace_id === workspace_id && job.job.ordered)
   if (ordered.some((job) => isLeased(job, now))) return []
@@ -30,26 +30,26 @@ const claimable = (model: Model, query: ClaimQuery): ReadonlyArray<ModelJob> =>
 const isOfLane = (one: ModelJob, other: ModelJob) =>
   one.workspace_id === other.workspace_id && one.job.lane?.name === other.job.lane?.name
 
-/** How many more jobs of a job's lane may be leased; without end where it has none. */
+/** How many more jobs of a job's lane may be leased; infinity without a lane. */
 const roomFor = (model: Model, job: ModelJob, now: number): number =>
   job.job.lane === undefined
     ? Number.POSITIVE_INFINITY
     : job.job.lane.limit - model.jobs.filter((other) => isOfLane(other, job) && isLeased(other, now)).length
 
-/** How many of the jobs can be claimed at once, as far as their lanes have room. */
+/** How many of the jobs can be claimed at once, given the room in their lanes. */
 const fitting = (model: Model, jobs: ReadonlyArray<ModelJob>, now: number): number =>
   jobs.filter(
     (job, index) => jobs.slice(0, index).filter((other) => isOfLane(other, job)).length < roomFor(model, job, now)
   ).length
 
-/** The jobs that hold up a job while they are leased. */
+/** The leased jobs that a job must wait for. */
 const inTheWayOf = (model: Model, job: ModelJob, now: number): ReadonlyArray<ModelJob> => {
   const leased = model.jobs.filter((other) => other.workspace_id === job.workspace_id && isLeased(other, now))
   if (job.job.ordered) return leased.filter((other) => other.job.ordered)
   return roomFor(model, job, now) > 0 ? [] : leased.filter((other) => isOfLane(other, job))
 }
 
-/** When the first job comes due that was not taken. */
+/** When the first job is due that was not taken. */
 const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJob>): number | null => {
   const moments = inScope(model, query)
     .filter((job) => !taken.includes(job))
@@ -57,7 +57,7 @@ const nextDueAt = (model: Model, query: ClaimQuery, taken: ReadonlyArray<ModelJo
       if (job.leased_until !== null && isLeased(job, query.now)) return job.leased_until
       const ends = inTheWayOf(model, job, query.now).map(({ leased_until }) => leased_until ?? 0)
       if (ends.length === 0) return dueAt(model, job)
-      // An ordered job waits for all before it, a job of a lane for any.
+      // An ordered job waits for all earlier ones, a job of a lane for any of the lane.
       return Math.max(dueAt(model, job), job.job.ordered ? Math.max(...ends) : Math.min(...ends))
     })
   return moments.length === 0 ? null : Math.min(...moments)
@@ -68,7 +68,7 @@ const find = (model: Model, claimed: ClaimedJob): ModelJob | undefined =>
 
 const isUrgent = ({ job }: ModelJob): boolean => job.lane?.urgent === true
 
-/** Urgent jobs come first, and else the earlier ones, in the claim and before what it leaves. */
+/** Urgent jobs come first, then earlier ones: within the claim, and before the jobs that it leaves. */
 const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: ReadonlyArray<ModelJob>): void => {
   taken.forEach((job, index) => {
     for (const later of [...taken.slice(index + 1), ...left]) {
@@ -78,7 +78,7 @@ const expectFirst = (model: Model, taken: ReadonlyArray<ModelJob>, left: Readonl
   })
 }
 
-/** What is left waits for room in its lane, or else comes after what was taken. */
+/** The jobs that a claim left are waiting for room in their lanes, or come after those that it took. */
 const expectInOrder = (
   model: Model,
   now: number,
@@ -93,7 +93,7 @@ const expectInOrder = (
   }
 }
 
-/** Numbers count up as jobs are stored, in every workspace. */
+/** In every workspace, numbers increase in the order in which jobs are stored. */
 const expectNumbersInOrder = (model: Model): void => {
   for (const one of model.jobs) {
     for (const other of model.jobs) {
@@ -103,7 +103,7 @@ const expectNumbersInOrder = (model: Model): void => {
   }
 }
 
-/** Compares a storage's claim with what the model calls claimable, and notes it in the model. */
+/** Compares a claim with what the model allows, and records it in the model. */
 export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
   const possible = claimable(model, query)
   const taken = claim.jobs.map((claimed) => {
@@ -142,7 +142,7 @@ export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
   const busy = query.workspace_id !== undefined && inScope(model, query).some((job) => isLeased(job, query.now))
   expectSame("whether ordered work is leased", claim.busy, busy)
   expectNumbersInOrder(model)
-  // What is overdue says "at once", whatever moment it names.
+  // A time that has passed means "at once", whichever it is.
   const soonest = (moment: number | null) => (moment === null ? null : Math.max(moment, query.now))
   expectSame("when to look again", soonest(claim.next_due_at), soonest(nextDueAt(model, query, taken)))
 }

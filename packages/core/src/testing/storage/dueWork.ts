@@ -3,10 +3,10 @@ import { expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule } from "./rule.ts"
 import * as Sample from "./samples.ts"
 
-/** What a claim finds, in which order, and when to look again. */
+/** Claims: what they find, in which order, and when to look again. */
 export const dueWork: ReadonlyArray<Case> = [
   rule(
-    "a job is claimed when it is due, and not before",
+    "claims a job when it is due, and not before",
     Effect.fnUntraced(function* (storage) {
       expectSame("nothing", yield* storage.claim(Sample.claimAt(10)), { jobs: [], next_due_at: null, busy: false })
       yield* storage.commit(Sample.change({ jobs: [Sample.job(50)] }))
@@ -15,7 +15,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "the earliest jobs of all workspaces come first, up to the limit",
+    "claims the earliest jobs of all workspaces first, up to the limit",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [50, 10, 30].map((due) => Sample.job(due)) }))
       yield* storage.commit(
@@ -29,7 +29,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim for one workspace sees its ordered work only, and says whether any of it is leased",
+    "finds only ordered jobs in a claim for one workspace, and says whether any is leased",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.timer(25), Sample.timer(90)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.timer(10)] }))
@@ -46,7 +46,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "job numbers count up as jobs are stored",
+    "numbers jobs in the order in which they are stored",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(40), Sample.job(30)] }))
       yield* storage.commit(Sample.change({ jobs: [Sample.job(20), Sample.job(10)] }))
@@ -57,7 +57,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim tells when the next job comes due that it does not answer",
+    "says when the next job is due that a claim does not return",
     Effect.fnUntraced(function* (storage) {
       const next = (now: number, limit: number) =>
         Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ next_due_at }) => next_due_at)
@@ -71,7 +71,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "jobs are due in workspace time",
+    "makes jobs due in workspace time",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.job(5_500)] }))
@@ -87,7 +87,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change that moves the clock moves the waiting jobs of its workspace, and no others",
+    "moves the waiting jobs of a workspace with its clock, and no others",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(5_000), Sample.timer(6_000)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, jobs: [Sample.job(5_000)] }))
@@ -103,7 +103,7 @@ export const dueWork: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "leases end in real time, and a job that is given back follows the clock",
+    "ends leases in real time, and moves a released job with the clock",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.job(20)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(20))
@@ -116,7 +116,7 @@ export const dueWork: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ clock_offset_ms: -5_000 }))
       yield* storage.release(jobs.map(Sample.leaseOf))
       const early = yield* storage.claim(Sample.claimAt(5_009))
-      expectSame("given back under another clock", early, { jobs: [], next_due_at: 5_010, busy: false })
+      expectSame("released under another clock", early, { jobs: [], next_due_at: 5_010, busy: false })
       expectSame("due again", Sample.dueTimes((yield* storage.claim(Sample.claimAt(5_020))).jobs), [10, 20])
     })
   )

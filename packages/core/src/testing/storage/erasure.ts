@@ -21,7 +21,7 @@ const requests = (storage: StorageService) =>
 /** Resets and retention. */
 export const erasure: ReadonlyArray<Case> = [
   rule(
-    "erasing a workspace leaves the records that survive a reset, and nothing else",
+    "erases a workspace except the records that survive a reset",
     Effect.fnUntraced(function* (storage) {
       const writes = names.map((kind, index) => Sample.request(index, { kind, id: "one" }))
       const full = { writes, events: [Sample.event(1), Sample.event(2)], jobs: [Sample.job(10), Sample.timer(10)] }
@@ -52,7 +52,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job that runs while its workspace is erased cannot finish, also not in the place of a later job",
+    "refuses to finish a job whose workspace was erased, even if a later job has its place",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.job(10), Sample.timer(20)] }))
       const before = yield* storage.claim(Sample.claimAt(100))
@@ -70,7 +70,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a workspace is erased only while every record that the erasure expects is as it was seen",
+    "erases a workspace only if every expected record has the expected version",
     Effect.fnUntraced(function* (storage) {
       const { kind, id } = Sample.request(1)
       const full = { writes: [Sample.request(1)], events: [Sample.event(1)], jobs: [Sample.job(10)] }
@@ -90,7 +90,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "the numbers of events go on after an erasure",
+    "continues the numbers of events after an erasure",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
       yield* storage.erase(eraseHome)
@@ -102,7 +102,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "an erased workspace keeps its clock",
+    "keeps the clock of an erased workspace",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ clock_offset_ms: 1_000 }))
       yield* storage.erase(eraseHome)
@@ -111,7 +111,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of records that were created at one moment those with the first identifiers are erased first",
+    "erases records of the same time in the order of their ids",
     Effect.fnUntraced(function* (storage) {
       for (const place of [3, 1, 2]) {
         yield* storage.commit(Sample.change({ writes: [Sample.request(place, { created_at: 10 })] }))
@@ -121,7 +121,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "records are erased that were created before a moment, the oldest first, up to the limit",
+    "erases records created before a time, oldest first, up to the limit",
     Effect.fnUntraced(function* (storage) {
       const writes = [40, 10, 30, 20].map((created_at, index) => Sample.request(index + 1, { created_at }))
       yield* storage.commit(
@@ -136,7 +136,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "with a quote request go the records whose parent it is, and no others",
+    "erases the children of a quote request with it, and nothing else",
     Effect.fnUntraced(function* (storage) {
       const belongs = (place: number) => Sample.request(place, { parent: Sample.requestId(place), created_at: 9_000 })
       const writes = [1, 2].flatMap((place) => [
@@ -166,7 +166,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "erasing another kind takes nothing with it, and an erased record begins again at version 1",
+    "erases no children of another kind, and restarts an erased record at version 1",
     Effect.fnUntraced(function* (storage) {
       const child = Sample.request(1, { kind: "offer", parent: Sample.quoteId(1) })
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.quote(1, 1), child] }))
@@ -195,7 +195,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "events are erased from the oldest on, up to the limit and to the first that is not old",
+    "erases events from the oldest, up to the limit and to the first that is too new",
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurred_at, index) => Sample.event(index + 1, occurred_at))
       yield* storage.commit(Sample.change({ events }))
@@ -213,7 +213,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a reader that was behind an erasure reads on with what is left, and sees how far was erased",
+    "lets a reader continue after an erasure, and tells it how far was erased",
     Effect.fnUntraced(function* (storage) {
       const count = 1_000
       yield* storage.commit(
@@ -231,7 +231,7 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "the workspaces that hold anything are listed in order",
+    "lists the workspaces that have data, in order",
     Effect.fnUntraced(function* (storage) {
       const places = [5, 3, 1, 4, 2]
       for (const place of places) {
@@ -240,13 +240,10 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ workspace_id: directory, jobs: [Sample.job(1)] }))
       expectSame("all", yield* storage.workspaces(null, 10), [directory, ...[1, 2, 3, 4, 5].map(Sample.workspace)])
       expectSame("the first", yield* storage.workspaces(null, 2), [directory, Sample.workspace(1)])
-      expectSame("behind", yield* storage.workspaces(Sample.workspace(2), 2), [3, 4].map(Sample.workspace))
+      expectSame("after one", yield* storage.workspaces(Sample.workspace(2), 2), [3, 4].map(Sample.workspace))
       expectSame("the end", yield* storage.workspaces(Sample.workspace(5), 2), [])
       yield* storage.ready
-      expectTrue(
-        "a read brings no workspace into being",
-        !(yield* storage.workspaces(null, 10)).includes(Sample.workspace(9))
-      )
+      expectTrue("a read creates no workspace", !(yield* storage.workspaces(null, 10)).includes(Sample.workspace(9)))
     })
   )
 ]

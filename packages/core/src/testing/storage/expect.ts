@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { canonical } from "../../wire/Json.ts"
 
-/** Dies unless both have the same JSON text; what is undefined counts as absent. */
+/** Dies unless both have the same JSON text. Undefined members count as absent. */
 export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
   const [seen, wanted] = [canonical(actual), canonical(expected)]
   if (seen !== wanted) throw new Error(`${what}: expected ${shorten(wanted)}, but got ${shorten(seen)}`)
@@ -12,7 +12,7 @@ export const expectTrue = (what: string, holds: boolean): void => {
   if (!holds) throw new Error(`expected that ${what}`)
 }
 
-/** Dies unless the program fails with the named error; answers the error. */
+/** Dies unless the program fails with the named error. Returns the error. */
 export const expectRefusal = <E extends { readonly _tag: string }, const Tag extends E["_tag"]>(
   program: Effect.Effect<unknown, E>,
   tag: Tag
@@ -29,7 +29,7 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patience_rounds = 400
 
-/** Waits, for two seconds of real time at most, until the statement holds. */
+/** Waits at most two seconds of real time until the statement holds. */
 export const expectSoon = Effect.fnUntraced(function* (what: string, holds: () => boolean) {
   for (let round = 0; round < patience_rounds; round++) {
     if (holds()) return
@@ -38,7 +38,7 @@ export const expectSoon = Effect.fnUntraced(function* (what: string, holds: () =
   expectTrue(what, holds())
 })
 
-// Other hosts' hints come over a wire, which a test clock does not move.
+// Hints of other hosts come over a network, which a test clock does not move.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const longest_text = 2_000

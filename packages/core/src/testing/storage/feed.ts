@@ -10,7 +10,7 @@ const writers = 8
 const changes_each = 25
 const total = writers * changes_each * 2
 
-/** Writes changes of two events each; the ids of both begin alike. */
+/** Writes changes of two events each, whose ids have the same prefix. */
 const write = Effect.fnUntraced(function* (storage: StorageService, writer: number) {
   for (let round = 0; round < changes_each; round++) {
     const name = `evt_${writer}_${round}`
@@ -20,7 +20,7 @@ const write = Effect.fnUntraced(function* (storage: StorageService, writer: numb
   }
 })
 
-/** Follows the feed from its beginning, as a caller does, until it has seen everything. */
+/** Follows the feed from its beginning, like a caller, until it has seen everything. */
 const follow = Effect.fnUntraced(function* (storage: StorageService, limit: number) {
   const seen: Array<StoredEvent> = []
   for (let round = 0; seen.length < total; round++) {
@@ -35,7 +35,7 @@ const follow = Effect.fnUntraced(function* (storage: StorageService, limit: numb
 /** The order of the feed. */
 export const feed: ReadonlyArray<Case> = [
   rule(
-    "events are numbered from 1 in the order of the commits, and read as they were written",
+    "numbers events from 1 in commit order, and returns them as written",
     Effect.fnUntraced(function* (storage) {
       const [first, second, third] = [Sample.event(3), Sample.event(1), Sample.event(2, 1_800_000_000_123)]
       yield* storage.commit(Sample.change({ events: [first, second] }))
@@ -51,7 +51,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a page of the feed starts behind a number and ends at the limit",
+    "starts a page of the feed after a number and ends it at the limit",
     Effect.fnUntraced(function* (storage) {
       const read = (after: number, limit: number) =>
         Effect.map(storage.feed(Sample.feedOf({ after, limit })), ({ events }) => numbers(events))
@@ -64,11 +64,11 @@ export const feed: ReadonlyArray<Case> = [
       expectSame("in the middle", yield* read(254, 5), Sample.range(255, 259))
       expectSame("near the end", yield* read(598, 5), [599, 600])
       expectSame("at the end", yield* read(600, 5), [])
-      expectSame("behind the end", yield* read(700, 5), [])
+      expectSame("after the end", yield* read(700, 5), [])
     })
   ),
   rule(
-    "every workspace has its own feed",
+    "gives every workspace its own feed",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1), Sample.event(2)] }))
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(3)] }))
@@ -79,7 +79,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change that is refused leaves no gap",
+    "leaves no gap after a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ events: [Sample.event(1)] }))
       const conflict = Sample.change({ writes: [Sample.request(1, { version: 2 })], events: [Sample.event(2)] })
@@ -97,7 +97,7 @@ export const feed: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "no reader passes a number that is committed later, however many write at once",
+    "never lets a reader pass a number that is committed later, with many concurrent writers",
     Effect.fnUntraced(function* (storage) {
       const readers = Effect.forEach([1, 3, 100], (limit) => follow(storage, limit), { concurrency: "unbounded" })
       const all = Effect.forEach(Sample.range(1, writers), (writer) => write(storage, writer), {
@@ -109,7 +109,7 @@ export const feed: ReadonlyArray<Case> = [
         expectSame("the numbers", numbers(seen), Sample.range(1, total))
         expectSame("the story", seen, stories[0])
         expectTrue(
-          "events of one change are neighbours, in the order of the change",
+          "events of one change are adjacent, in the order of the change",
           seen.every(({ id, body }, place) => id.endsWith("b") || seen[place + 1]?.body === body)
         )
       }

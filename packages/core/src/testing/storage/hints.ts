@@ -4,7 +4,7 @@ import { expectRefusal, expectSame, expectSoon } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
 
-/** Listens until the scope closes; answers whether a hint has been heard. */
+/** Listens until the scope closes, and records the hints. */
 const listen = Effect.fnUntraced(function* (storage: StorageService) {
   const heard: Array<Hint> = []
   yield* storage.watch((hint) => heard.push(hint))
@@ -19,23 +19,23 @@ const listen = Effect.fnUntraced(function* (storage: StorageService) {
 /** Hints that something has changed. */
 export const hints: ReadonlyArray<Case> = [
   rule(
-    "who watches hears of quote requests and quotes that were written",
+    "gives hints of written quote requests and quotes",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
-      yield* expectSoon("the request is told", () => ear.hasRequest(1))
+      yield* expectSoon("a hint of the request", () => ear.hasRequest(1))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(7, 2)] }))
-      yield* expectSoon("the request of the quote is told", () => ear.hasRequest(2))
-      expectSame("jobs are told", ear.hasJobs(), false)
+      yield* expectSoon("a hint of the quote's request", () => ear.hasRequest(2))
+      expectSame("a hint of jobs", ear.hasJobs(), false)
     })
   ),
   rule(
-    "who watches hears when work was added or finished, and when a clock was moved",
+    "gives hints of added and finished jobs, and of a moved clock",
     Effect.fnUntraced(function* (storage) {
       const told = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
         const ear = yield* listen(storage)
         yield* storage.commit(Sample.change(parts))
-        yield* expectSoon(`${what} is told`, () => ear.hasJobs(parts.workspace_id))
+        yield* expectSoon(`a hint of ${what}`, () => ear.hasJobs(parts.workspace_id))
       }, Effect.scoped)
       yield* told("a new job", { jobs: [Sample.job(10)] })
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -45,38 +45,38 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "who hears a hint finds what it tells of",
+    "gives a hint only after its change is stored",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       const read = storage.get({ workspace_id: Sample.home, kind: "quote_request", id: Sample.requestId(1) })
       yield* Effect.forkChild(storage.commit(Sample.change({ writes: [Sample.request(1)] })))
-      yield* expectSoon("the request is told", () => ear.hasRequest(1))
+      yield* expectSoon("a hint of the request", () => ear.hasRequest(1))
       expectSame("it is stored", (yield* read)._tag, "Some")
     })
   ),
   rule(
-    "a refused change is not told",
+    "gives no hint of a refused change",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)
       const refused = Sample.change({ writes: [Sample.request(1, { version: 2 })], jobs: [Sample.job(1)] })
       yield* expectRefusal(storage.commit(refused), "VersionConflict")
       yield* storage.commit(Sample.change({ writes: [Sample.request(2)] }))
-      yield* expectSoon("the next change is told", () => ear.hasRequest(2))
-      expectSame("the refused one is told", ear.hasRequest(1) || ear.hasJobs(), false)
+      yield* expectSoon("a hint of the next change", () => ear.hasRequest(2))
+      expectSame("a hint of the refused change", ear.hasRequest(1) || ear.hasJobs(), false)
     })
   ),
   rule(
-    "several can watch, each until its scope closes",
+    "serves several watchers, each until its scope closes",
     Effect.fnUntraced(function* (storage) {
       const scope = yield* Scope.make()
       const first = yield* listen(storage).pipe(Effect.provideService(Scope.Scope, scope))
       const second = yield* listen(storage)
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
-      yield* expectSoon("both are told", () => first.hasRequest(1) && second.hasRequest(1))
+      yield* expectSoon("both get the hint", () => first.hasRequest(1) && second.hasRequest(1))
       yield* Scope.close(scope, Exit.void)
       yield* storage.commit(Sample.change({ writes: [Sample.request(2)] }))
-      yield* expectSoon("the other is told", () => second.hasRequest(2))
-      expectSame("the closed one is told", first.hasRequest(2), false)
+      yield* expectSoon("the other gets the hint", () => second.hasRequest(2))
+      expectSame("the closed one gets the hint", first.hasRequest(2), false)
     })
   )
 ]

@@ -4,7 +4,7 @@ import { expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
 
-/** A job in a lane of two, by default. */
+/** A job in a lane, by default with a limit of two. */
 const inLane = (due_at: number, name = "lane", limit = 2): NewJob =>
   Sample.job(due_at, { kind: "deliver", lane: { name, limit, urgent: false } })
 
@@ -19,10 +19,10 @@ const finish = (storage: StorageService, job: ClaimedJob | undefined) =>
     ? Effect.die(new Error("expected a job to finish"))
     : storage.commit(Sample.change({ workspace_id: job.workspace_id, finishes: [Sample.leaseOf(job)] }))
 
-/** Lines in which jobs wait, with a limit of how many run at once. */
+/** Lanes: how many of their jobs run at once. */
 export const lanes: ReadonlyArray<Case> = [
   rule(
-    "of a lane no more jobs are leased at once than its limit, the earliest first",
+    "leases at most as many jobs of a lane as its limit, earliest first",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [40, 10, 30, 20].map((due) => inLane(due)) }))
       const first = yield* storage.claim(Sample.claimAt(100))
@@ -43,7 +43,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim that is shorter than the room in a lane leaves the rest of the room to the next",
+    "leaves the rest of a lane's room to the next claim if a claim takes less",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30, 40].map((due) => inLane(due, "wide", 3)) }))
       const first = yield* storage.claim(Sample.claimAt(100, { limit: 1 }))
@@ -53,7 +53,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a lease that has ended makes room in its lane: its job comes again before the later ones",
+    "frees a lane's room when a lease ends, and returns its job before later ones",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const [first] = yield* claimed(storage, 100, 1)
@@ -71,18 +71,18 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job that is finished after its lease has ended leaves the room that it made to another",
+    "does not free a lane's room twice when a job is finished after its lease has ended",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due, "narrow", 1)) }))
       const [late] = yield* claimed(storage, 100)
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, late)
       expectSame("one more", Sample.dueTimes(yield* claimed(storage, 5_000)), [20])
-      expectSame("and no other", yield* claimed(storage, 5_000), [])
+      expectSame("no other", yield* claimed(storage, 5_000), [])
     })
   ),
   rule(
-    "a job that is given back makes room in its lane",
+    "frees a lane's room when a job is released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [10, 20, 30].map((due) => inLane(due)) }))
       const jobs = yield* claimed(storage, 100)
@@ -93,11 +93,11 @@ export const lanes: ReadonlyArray<Case> = [
         again,
         jobs.map((job) => ({ ...job, lease: 2 }))
       )
-      expectSame("and no other", yield* claimed(storage, 100), [])
+      expectSame("no other", yield* claimed(storage, 100), [])
     })
   ),
   rule(
-    "urgent jobs come before all others that are due, those that are due later too",
+    "claims urgent jobs before all others that are due, even if they are due later",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.job(20), inLane(30), urgent(50)] }))
       const there = { workspace_id: Sample.elsewhere, jobs: [urgent(40), urgent(200)] }
@@ -115,7 +115,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a full lane hides no other due work, and takes no room of a claim",
+    "claims other due jobs past a full lane, which takes none of the claim's limit",
     Effect.fnUntraced(function* (storage) {
       const full = [...Sample.range(1, 20).map((due) => inLane(due)), ...Sample.range(1, 20).map((due) => urgent(due))]
       yield* storage.commit(Sample.change({ jobs: full }))
@@ -130,7 +130,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "lanes of one name in different workspaces are different lanes, and so are two names in one",
+    "tells lanes apart by workspace and by name",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((due) => inLane(due, "a", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, inLane(15, "b", 1), inLane(25, "b", 1)] }))
@@ -146,7 +146,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job that enters a lane with room can be claimed at once, and one that enters a full lane waits",
+    "lets a job enter a lane with room at once, and makes it wait for a full lane",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [inLane(30)] }))
       const [first] = yield* claimed(storage, 100)
@@ -159,7 +159,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "the jobs of a change that is refused leave no trace in their lanes, also where others are stored beside it",
+    "leaves nothing of a refused change in its lanes, also if other changes are stored at the same time",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)] }))
       const commits = Sample.range(1, 3).map((place) =>
@@ -184,7 +184,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim for the ordered work of one workspace sees no lanes",
+    "ignores lanes in a claim for the ordered jobs of one workspace",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [urgent(10), inLane(10), Sample.timer(20)] }))
       const claim = yield* storage.claim(Sample.claimAt(100, { workspace_id: Sample.home }))
@@ -192,7 +192,7 @@ export const lanes: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a workspace's clock moves the jobs that wait in its lanes, and no leases",
+    "moves the jobs that wait in lanes with the workspace's clock, but no leases",
     Effect.fnUntraced(function* (storage) {
       const jobs = [urgent(5_000, 1), urgent(6_000, 1), inLane(7_000)]
       yield* storage.commit(Sample.change({ jobs }))
@@ -202,14 +202,14 @@ export const lanes: ReadonlyArray<Case> = [
       expectSame("the first of the lane", [...Sample.dueTimes(first.jobs), first.next_due_at], [5_000, 2_500])
       yield* storage.commit(Sample.change({ clock_offset_ms: 9_000, jobs: [inLane(8_000)] }))
       const second = yield* storage.claim(Sample.claimAt(1_500))
-      expectSame("the lane is full still", [...Sample.dueTimes(second.jobs), second.next_due_at], [7_000, 8_000, 2_500])
+      expectSame("the lane is still full", [...Sample.dueTimes(second.jobs), second.next_due_at], [7_000, 8_000, 2_500])
       for (const job of first.jobs) yield* finish(storage, job)
       const third = yield* storage.claim(Sample.claimAt(1_500))
       expectSame("there is room", [...Sample.dueTimes(third.jobs), third.next_due_at], [6_000, 2_500])
     })
   ),
   rule(
-    "erasing a workspace takes the jobs of its lanes, and what was leased of them takes no room any more",
+    "erases the jobs in a workspace's lanes with it, and frees the room of the leased ones",
     Effect.fnUntraced(function* (storage) {
       const jobs = [10, 20, 30].map((due) => inLane(due, "narrow", 1))
       yield* storage.commit(Sample.change({ jobs: [...jobs, urgent(10)] }))
@@ -225,11 +225,11 @@ export const lanes: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ jobs }))
       yield* storage.release(before.filter(({ workspace_id }) => workspace_id === Sample.home).map(Sample.leaseOf))
       expectSame("one of the new ones", Sample.dueTimes(yield* claimed(storage, 100)), [10])
-      expectSame("and no other", yield* claimed(storage, 100), [])
+      expectSame("no other", yield* claimed(storage, 100), [])
     })
   ),
   rule(
-    "however many claim and finish at once, of a lane no more are leased than its limit",
+    "keeps a lane's limit with many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const count = 60
       const limit = 3
@@ -246,7 +246,7 @@ export const lanes: ReadonlyArray<Case> = [
           for (const job of jobs) {
             yield* Effect.yieldNow
             done.push(job.due_at)
-            // Before it is finished: another host may claim the next one at that very moment.
+            // Counted before it is finished, because another host may claim the next one at that very moment.
             leased -= 1
             yield* finish(storage, job)
           }

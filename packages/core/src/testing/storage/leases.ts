@@ -19,10 +19,10 @@ const claimAgain = Effect.fnUntraced(function* (storage: StorageService, now: nu
   return job
 })
 
-/** The fence: who holds a job, for how long, and what that allows. */
+/** Leases: who holds a job, for how long, and what it may do. */
 export const leases: ReadonlyArray<Case> = [
   rule(
-    "a claim answers what was stored, the workspace and the first lease",
+    "returns a claimed job as stored, with its workspace and the first lease",
     Effect.fnUntraced(function* (storage) {
       const stored = Sample.job(10, { kind: "ask_carrier", payload: '{"carrier":"é"}' })
       yield* storage.commit(Sample.change({ jobs: [stored] }))
@@ -37,7 +37,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "nobody else gets a job until its lease ends, and then it comes with the next lease",
+    "gives a job to nobody else until its lease ends, then with the next lease",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       expectSame("before the end", (yield* storage.claim(Sample.claimAt(1_009))).jobs, [])
@@ -50,7 +50,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job that is finished never comes again",
+    "never returns a finished job",
     Effect.fnUntraced(function* (storage) {
       yield* finish(storage, yield* claimOne(storage))
       expectSame("due work", yield* storage.claim(Sample.claimAt(1_000_000)), {
@@ -61,7 +61,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "the outcome of a job that someone else holds now is refused, and writes nothing",
+    "refuses a change that finishes a job that someone else holds, and writes nothing",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const held = yield* claimAgain(storage, 2_000)
@@ -80,10 +80,10 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a lease that has ended can finish as long as nobody else has claimed the job",
+    "lets an ended lease finish its job until someone else claims it",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
-      // A claim elsewhere shows the storage that the lease has ended.
+      // A claim for another workspace lets the storage notice that the lease has ended.
       yield* storage.claim(Sample.claimAt(5_000, { workspace_id: Sample.elsewhere }))
       yield* storage.claim(Sample.claimAt(5_000, { limit: 0 }))
       yield* finish(storage, job)
@@ -91,7 +91,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job is finished once",
+    "finishes a job only once",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* finish(storage, job)
@@ -99,7 +99,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of many that finish a job at once, one does",
+    "accepts one of many concurrent finishes of a job",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       const once = finish(storage, job).pipe(
@@ -115,7 +115,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "only a lease that was given can finish",
+    "refuses a lease that was never given",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* expectRefusal(finish(storage, { ...job, lease: 0 }), "LeaseLost")
@@ -126,7 +126,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change can be the outcome of several jobs, also of other changes and of other lanes",
+    "finishes several jobs in one change, also jobs of different changes and lanes",
     Effect.fnUntraced(function* (storage) {
       const lane = { name: "narrow", limit: 1, urgent: false }
       yield* storage.commit(Sample.change({ jobs: [Sample.job(1), Sample.job(2, { lane }), Sample.job(9, { lane })] }))
@@ -139,7 +139,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "one lost lease of several refuses the whole change and is named, and the others stay held",
+    "refuses a whole change for one lost lease, names it, and keeps the other leases",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const again = yield* claimAgain(storage, 1_010)
@@ -158,7 +158,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a lost lease is told before a version conflict",
+    "reports a lost lease before a version conflict",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* finish(storage, job)
@@ -167,7 +167,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a job that is given back is as due as it was, and no longer held",
+    "keeps the due time of a released job",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* storage.release([Sample.leaseOf(job)])
@@ -181,12 +181,12 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a claim that was given back is none that its lease has ended",
+    "does not count a released claim as an expired lease",
     Effect.fnUntraced(function* (storage) {
       const job = yield* claimOne(storage)
       yield* storage.release([Sample.leaseOf(job)])
       const again = yield* claimAgain(storage, 10)
-      expectSame("after it was given back", again, { ...job, lease: 2 })
+      expectSame("after its release", again, { ...job, lease: 2 })
       expectSame("after its lease has ended", yield* claimAgain(storage, 1_010), {
         ...job,
         lease: 3,
@@ -195,7 +195,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "giving back passes over leases that are lost",
+    "ignores lost leases in a release",
     Effect.fnUntraced(function* (storage) {
       const lost = yield* claimOne(storage)
       const held = yield* claimAgain(storage, 1_010)
@@ -209,7 +209,7 @@ export const leases: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of many that claim at once, each job goes to one",
+    "gives each job to one of many concurrent claims",
     Effect.fnUntraced(function* (storage) {
       const count = 200
       yield* storage.commit(Sample.change({ jobs: Sample.range(1, count).map((place) => Sample.job(place)) }))
@@ -217,7 +217,7 @@ export const leases: ReadonlyArray<Case> = [
       const claims = yield* Effect.forEach(Sample.range(1, 60), () => claim, { concurrency: "unbounded" })
       const numbers = claims.flat().map(({ number }) => number)
       expectSame("how many were claimed", numbers.length, count)
-      expectSame("how many jobs that are", new Set(numbers).size, count)
+      expectSame("how many different jobs", new Set(numbers).size, count)
       expectTrue(
         "no claim is longer than its limit",
         claims.every((jobs) => jobs.length <= 7)

@@ -6,10 +6,10 @@ import * as Sample from "./samples.ts"
 const payloads = (storage: StorageService, now: number, limit = 100) =>
   Effect.map(storage.claim(Sample.claimAt(now, { limit })), ({ jobs }) => jobs.map(({ payload }) => payload))
 
-/** Jobs of which a workspace runs one moment at a time. */
+/** Ordered jobs: a workspace runs those of one due time before those of the next. */
 export const orderedJobs: ReadonlyArray<Case> = [
   rule(
-    "ordered jobs come one moment at a time: the next when everything of the one before is done",
+    "claims ordered jobs of the next due time only when all earlier ones are done",
     Effect.fnUntraced(function* (storage) {
       const jobs = [Sample.timer(10, "a"), Sample.timer(10, "b"), Sample.timer(20, "c"), Sample.timer(30, "d")]
       yield* storage.commit(Sample.change({ jobs }))
@@ -24,7 +24,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ordered jobs come in the order of due moment and number, whatever order they were stored in",
+    "claims ordered jobs by due time and number, whatever the order of storing",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(30, "d"), Sample.timer(20, "b")] }))
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(20, "c"), Sample.timer(10, "a")] }))
@@ -39,7 +39,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "what a limit leaves of a moment waits for what it took",
+    "makes the rest of a due time wait for the jobs that a limited claim took",
     Effect.fnUntraced(function* (storage) {
       const jobs = ["a", "b", "c"].map((payload) => Sample.timer(10, payload))
       yield* storage.commit(Sample.change({ jobs: [...jobs, Sample.timer(20, "d")] }))
@@ -56,7 +56,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "an ordered job that is stored while a later one is leased waits for it, and then comes first",
+    "makes an earlier job that is stored while a later one is leased wait, then claims it first",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(50, "b"), Sample.timer(60, "c")] }))
       const [job] = (yield* storage.claim(Sample.claimAt(100))).jobs
@@ -73,7 +73,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "an ordered job whose lease has ended, or that is given back, comes before the later ones again",
+    "claims an ordered job again before later ones, after its lease has ended or was released",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       expectSame("first", yield* payloads(storage, 100), ["a"])
@@ -94,7 +94,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "ordered jobs hold up neither other jobs nor other workspaces",
+    "blocks neither other jobs nor other workspaces with ordered jobs",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10, "a"), Sample.timer(20, "b")] }))
       yield* payloads(storage, 100)
@@ -105,14 +105,14 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "an ordered job behind a leased one is due no earlier than that lease ends",
+    "says that an ordered job behind a leased one is due when that lease ends, or later",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ jobs: [Sample.timer(10), Sample.timer(20), Sample.timer(9_000)] }))
       const own = yield* storage.claim(Sample.claimAt(100))
       expectSame("behind its own lease", own.next_due_at, 1_100)
       expectSame("behind another's", (yield* storage.claim(Sample.claimAt(500))).next_due_at, 1_100)
       const second = yield* storage.claim(Sample.claimAt(1_100))
-      expectSame("it is again the first that comes", Sample.dueTimes(second.jobs), [10])
+      expectSame("the first again", Sample.dueTimes(second.jobs), [10])
       for (const job of second.jobs) yield* storage.commit(Sample.change({ finishes: [Sample.leaseOf(job)] }))
       const third = yield* storage.claim(Sample.claimAt(1_100))
       expectSame("then the second", Sample.dueTimes(third.jobs), [20])
@@ -120,7 +120,7 @@ export const orderedJobs: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "many that claim and finish at once tell the same story in the same order",
+    "keeps the order of ordered jobs with many concurrent claims and finishes",
     Effect.fnUntraced(function* (storage) {
       const moments = Sample.range(1, 20)
       yield* storage.commit(Sample.change({ jobs: moments.map((due) => Sample.timer(due)).reverse() }))

@@ -9,7 +9,7 @@ const ids = (storage: StorageService, parts: Partial<RecordQuery>) =>
 
 const requests = (...places: ReadonlyArray<number>) => places.map(Sample.requestId)
 
-/** Follows a list to its end, and answers its pages. */
+/** Reads a list to its end, and returns its pages. */
 const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Partial<RecordQuery>) {
   const found: Array<ReadonlyArray<string>> = []
   let after: string | null = null
@@ -17,7 +17,7 @@ const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Parti
     const page: { readonly records: ReadonlyArray<{ readonly id: string }>; readonly next: string | null } =
       yield* storage.page(Sample.pageOf({ ...parts, after }))
     found.push(page.records.map(({ id }) => id))
-    expectTrue("a list comes to its end", found.length < 1_000)
+    expectTrue("a list ends", found.length < 1_000)
     after = page.next
   } while (after !== null)
   return found
@@ -26,7 +26,7 @@ const pages = Effect.fnUntraced(function* (storage: StorageService, parts: Parti
 /** Lists of records. */
 export const pagesOfRecords: ReadonlyArray<Case> = [
   rule(
-    "a page holds the records in the order of their ids, whatever order they were stored in",
+    "orders a page by id, whatever the order of storing",
     Effect.fnUntraced(function* (storage) {
       for (const place of [3, 1, 5, 2, 4]) yield* storage.commit(Sample.change({ writes: [Sample.request(place)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.request(2, { version: 2 })] }))
@@ -39,7 +39,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "pages follow one another without loss or repetition, and the last names no next one",
+    "pages through a list without gaps or repeats, and ends it without a next page",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: Sample.range(1, 7).map((place) => Sample.request(place)) }))
       const upwards = yield* pages(storage, { order: "oldest", limit: 3 })
@@ -51,17 +51,17 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a list goes on behind a record that has been written or erased since",
+    "continues a list after a record that was written or erased meanwhile",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [1, 2, 4, 5].map((place) => Sample.request(place)) }))
-      expectSame("behind no record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
+      expectSame("after a missing record", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
       yield* storage.commit(Sample.change({ writes: [Sample.request(3)] }))
-      expectSame("behind it", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
+      expectSame("after it", yield* ids(storage, { after: Sample.requestId(3) }), requests(4, 5))
       expectSame("before it", yield* ids(storage, { after: Sample.requestId(3), order: "newest" }), requests(2, 1))
     })
   ),
   rule(
-    "status and line filter by what the newest version says",
+    "filters by status and line of the newest version",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1),
@@ -78,7 +78,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "labels filter by those of the newest version: all of them must be there",
+    "filters by labels of the newest version, all of which must match",
     Effect.fnUntraced(function* (storage) {
       const writes = [
         Sample.request(1, { labels: ["status:200", "operation:a"] }),
@@ -98,7 +98,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "moments filter from one, included, to another, not included",
+    "filters by time from a start, included, to an end, excluded",
     Effect.fnUntraced(function* (storage) {
       const writes = [10, 20, 30, 40].map((moment, index) =>
         Sample.request(index + 1, { created_at: moment, updated_at: 100 - moment })
@@ -114,7 +114,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a parent's records are listed without those of any other",
+    "lists the records of one parent only",
     Effect.fnUntraced(function* (storage) {
       const quotes = (...places: ReadonlyArray<number>) => places.map(Sample.quoteId)
       const writes = [1, 2, 3, 4, 5, 6].map((place) => Sample.quote(place, (place % 2) + 1))
@@ -130,7 +130,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a page looks at a bounded number of records: it is cut short, and names the next",
+    "ends a page early after a bounded scan, with a next page",
     Effect.fnUntraced(function* (storage) {
       const count = page_scan_records + 500
       for (let first = 1; first <= count; first += 500) {
@@ -141,7 +141,7 @@ export const pagesOfRecords: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ writes: [rare] }))
       const cut = yield* storage.page(Sample.pageOf({ status: "complete", limit: 5 }))
       expectSame("the page that is cut short", cut.records, [])
-      expectTrue("it names a next one", cut.next !== null)
+      expectTrue("it has a next page", cut.next !== null)
       const rest = yield* pages(storage, { status: "complete", limit: 5 })
       expectSame("the whole list", rest.flat(), [rare.id])
       const other = yield* pages(storage, { status: "collecting", limit: 4_000 })

@@ -1,16 +1,16 @@
 import { Effect, type Scope } from "effect"
 import { Storage } from "../../storage/Storage.ts"
 
-/** One rule that every storage must keep, and the program that shows it. It needs an empty storage. */
+/** One rule of the contract, and the program that checks it on an empty storage. */
 export interface Case {
   readonly name: string
   readonly run: Effect.Effect<void, unknown, Storage>
 }
 
-/** A storage, as a case uses it. */
+/** A storage. */
 export type StorageService = Storage["Service"]
 
-/** Makes a case; what it acquires is released at its end. */
+/** Makes a case. What it acquires is released when it ends. */
 export const rule = (
   name: string,
   body: (storage: StorageService) => Effect.Effect<void, unknown, Scope.Scope>

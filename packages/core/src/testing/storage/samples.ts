@@ -6,16 +6,16 @@ import { WorkspaceId } from "../../wire/Ids.ts"
 
 const digits = 26
 
-/** The body of an identifier that stands at this place in the order. */
+/** The body of an identifier. Bodies sort by place. */
 export const idBody = (place: number): string => place.toString().padStart(digits, "0")
 
-/** A workspace; the directory would be number 0. */
+/** A workspace. Number 0 would be the directory. */
 export const workspace = (place: number): WorkspaceId => WorkspaceId.make(`wks_${idBody(place)}`)
 
 /** The workspace of most cases. */
 export const home = workspace(1)
 
-/** Another one. */
+/** Another workspace. */
 export const elsewhere = workspace(2)
 
 /** The identifier of a quote request. */
@@ -26,7 +26,7 @@ export const quoteId = (place: number): string => `qt_${idBody(place)}`
 
 type RecordParts = Partial<Change.StoredRecord>
 
-/** A version of a quote request: the first, unless `parts` say so. */
+/** A version of a quote request, by default the first. */
 export const request = (place: number, parts: RecordParts = {}): Change.StoredRecord =>
   Change.record({
     kind: "quote_request",
@@ -51,7 +51,7 @@ export const event = (place: number, occurred_at = 1_000 + place): Change.NewEve
   body: `{"event":${place}}`
 })
 
-/** A job that is due at a moment of workspace time. */
+/** A job with its due time in workspace time. */
 export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
   kind: "collect",
   due_at,
@@ -60,14 +60,14 @@ export const job = (due_at: number, parts: Partial<NewJob> = {}): NewJob => ({
   ...parts
 })
 
-/** A job that runs one at a time with the others of its workspace. */
+/** An ordered job. */
 export const timer = (due_at: number, payload = `{"due":${due_at}}`): NewJob =>
   job(due_at, { kind: "close_request", ordered: true, payload })
 
-/** A change at home. */
+/** A change in the workspace `home`. */
 export const change = (parts: Partial<Change.Change>): Change.Change => Change.make(parts.workspace_id ?? home, parts)
 
-/** A claim of up to a hundred jobs, at a moment of real time. */
+/** A claim of up to a hundred jobs, at a real time. */
 export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuery => ({
   now,
   lease_ms: 1_000,
@@ -75,7 +75,7 @@ export const claimAt = (now: number, parts: Partial<ClaimQuery> = {}): ClaimQuer
   ...parts
 })
 
-/** The first page of up to a hundred quote requests at home. */
+/** A query for the first page of up to a hundred quote requests of `home`. */
 export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
   workspace_id: home,
   kind: "quote_request",
@@ -85,7 +85,7 @@ export const pageOf = (parts: Partial<RecordQuery> = {}): RecordQuery => ({
   ...parts
 })
 
-/** The first hundred events at home. */
+/** A query for the first hundred events of `home`. */
 export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   workspace_id: home,
   after: 0,
@@ -93,10 +93,10 @@ export const feedOf = (parts: Partial<FeedQuery> = {}): FeedQuery => ({
   ...parts
 })
 
-/** What finishing a claimed job needs, and no more. */
+/** The lease of a claimed job, without the rest. */
 export const leaseOf = ({ workspace_id, number, lease }: ClaimedJob): Lease => ({ workspace_id, number, lease })
 
-/** The moments that jobs are due at, in the order in which they were claimed. */
+/** The due times of jobs, in the order in which they were claimed. */
 export const dueTimes = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<number> => jobs.map(({ due_at }) => due_at)
 
 /** The numbers from the first to the last, both included. */

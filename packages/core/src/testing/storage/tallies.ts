@@ -18,7 +18,7 @@ const tally = (parts: Partial<Tally>): Tally => ({
 /** Counts that hosts share. */
 export const tallies: ReadonlyArray<Case> = [
   rule(
-    "a count adds up what was added, by whomever",
+    "adds up a count from all hosts",
     Effect.fnUntraced(function* (storage) {
       expectSame("the first", yield* storage.tally(0, [tally({ added: 3 })]), [3])
       expectSame("the second", yield* storage.tally(10, [tally({ added: 4 })]), [7])
@@ -29,7 +29,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "counts of other names, workspaces, windows and lengths are other counts, answered in the order of the question",
+    "tells counts apart by name, workspace, window and length, and returns them in order",
     Effect.fnUntraced(function* (storage) {
       const apart = [
         tally({ added: 1 }),
@@ -44,7 +44,7 @@ export const tallies: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a count is forgotten when its window is over, and outlives a reset",
+    "forgets a count when its window is over, and keeps it in a reset",
     Effect.fnUntraced(function* (storage) {
       yield* storage.tally(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })

@@ -21,10 +21,10 @@ const seen = (place: number, version: number): Change.Seen => ({
   version
 })
 
-/** The version rule, and that a change is stored whole or not at all. */
+/** The version rule, and the atomicity of changes. */
 export const versions: ReadonlyArray<Case> = [
   rule(
-    "a record is read as it was written",
+    "reads a record as it was written",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1, {
         body: '{"name":"Zoë \\u0000 \\"quoted\\" 😀","price":1e21}',
@@ -41,7 +41,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a record is read field by field: some are made only when they are asked for",
+    "stores fields that a record computes when they are read",
     Effect.fnUntraced(function* (storage) {
       const full = Sample.request(1)
       const made: Change.StoredRecord = Object.create(full)
@@ -53,7 +53,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "version 1 needs the absence of the record",
+    "accepts version 1 only if there is no record",
     Effect.fnUntraced(function* (storage) {
       const first = Sample.request(1)
       yield* storage.commit(Sample.change({ writes: [first] }))
@@ -65,7 +65,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "version n needs version n - 1 in store",
+    "accepts version n only after version n - 1",
     Effect.fnUntraced(function* (storage) {
       const write = (version: number) => storage.commit(Sample.change({ writes: [Sample.request(1, { version })] }))
       yield* expectRefusal(write(2), "VersionConflict")
@@ -79,7 +79,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a refused change writes nothing",
+    "writes nothing of a refused change",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1)], jobs: [Sample.job(10)] }))
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
@@ -105,7 +105,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a conflict names the first write that does not follow",
+    "names the first write that does not follow in a conflict",
     Effect.fnUntraced(function* (storage) {
       const writes = [Sample.request(1), Sample.quote(5, 1, { version: 2 }), Sample.request(3, { version: 9 })]
       const error = yield* expectRefusal(storage.commit(Sample.change({ writes })), "VersionConflict")
@@ -113,7 +113,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "what a change rests on needs the version that was seen",
+    "refuses a change if an expected record has another version",
     Effect.fnUntraced(function* (storage) {
       const resting = (version: number, event: number) =>
         storage.commit(
@@ -142,7 +142,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change rests on records of its own workspace and of the kinds it names",
+    "compares expected records by workspace and kind",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes: [Sample.request(1)] }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { id: Sample.requestId(1) })] }))
@@ -151,7 +151,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change can write what it rests on",
+    "accepts a change that writes a record that it expects",
     Effect.fnUntraced(function* (storage) {
       const step = (from: number) =>
         storage.commit(Sample.change({ expects: [seen(1, from)], writes: [Sample.request(1, { version: from + 1 })] }))
@@ -162,7 +162,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a lost lease is told before what a change rests on, and that before its writes, in their order",
+    "reports a lost lease before an expected record, and that before a write, each in order",
     Effect.fnUntraced(function* (storage) {
       const lease = { workspace_id: Sample.home, number: 1, lease: 1 }
       const change = Sample.change({
@@ -175,7 +175,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of many changes at once only those are refused that rest on something else",
+    "refuses only those of many concurrent changes whose expectations do not hold",
     Effect.fnUntraced(function* (storage) {
       yield* storage.commit(Sample.change({ writes: [Sample.request(1), Sample.request(2)] }))
       const place = (version: number) => (version === 1 ? 1 : 2)
@@ -207,7 +207,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "two changes at once that rest on what the other writes are not both stored",
+    "stores only one of two concurrent changes that expect what the other writes",
     Effect.fnUntraced(function* (storage) {
       const crossed = (from: number, to: number) =>
         storage.commit(Sample.change({ expects: [seen(from, 0)], writes: [Sample.request(to)] })).pipe(
@@ -222,7 +222,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "an event stands in the feed before those of the change that has written what it rests on",
+    "orders the event of a change before those of a change that writes what it expects",
     Effect.fnUntraced(function* (storage) {
       for (const version of Sample.range(0, 9)) {
         const change = { writes: [Sample.request(1, { version: version + 1 })], events: [Sample.event(1, 1)] }
@@ -238,9 +238,9 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "what is stored after a write rests on it",
+    "refuses a change after a write of what it expects, however close",
     Effect.fnUntraced(function* (storage) {
-      // Who rests on a version and comes back after the write of the next has been refused.
+      // A change that expects a version and commits after the write of the next one must be refused.
       for (const version of Sample.range(0, 9)) {
         const order: Array<string> = []
         const write = Effect.andThen(
@@ -263,7 +263,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "a change writes a record once",
+    "refuses a change that writes a record twice",
     Effect.fnUntraced(function* (storage) {
       const twice = (second: number) =>
         storage.commit(Sample.change({ writes: [Sample.quote(1, 1), Sample.quote(1, 1, { version: second })] }))
@@ -274,7 +274,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of quotes every version stays readable, of other kinds the newest",
+    "keeps every version of quotes, and only the newest of other kinds",
     Effect.fnUntraced(function* (storage) {
       for (const version of [1, 2, 3]) {
         const writes = [Sample.request(1, { version }), Sample.quote(1, 1, { version })]
@@ -300,7 +300,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "records of different workspaces and kinds are different records",
+    "tells records apart by workspace and kind",
     Effect.fnUntraced(function* (storage) {
       const id = "same"
       yield* storage.commit(Sample.change({ writes: [Sample.request(1, { id, body: "1" })] }))
@@ -318,7 +318,7 @@ export const versions: ReadonlyArray<Case> = [
     })
   ),
   rule(
-    "of many changes that write the same version at once, one is stored",
+    "stores one of many concurrent changes that write the same version",
     Effect.fnUntraced(function* (storage) {
       const writers = Sample.range(1, 20)
       const write = (writer: number, version: number) =>

@@ -5,49 +5,49 @@ import * as Delivery from "./Delivery.ts"
 import { attemptJob, cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 
-/** An attempt that is over. */
+/** An attempt that has ended. */
 export interface Ended {
-  /** The turn of the delivery that it was; null for an attempt beside the schedule. */
+  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
-  /** The newest version of the delivery that is known. */
+  /** The delivery in its newest known version. */
   readonly delivery: Delivery.KeptDelivery
   readonly outcome: Delivery.Outcome
-  /** When its job was begun, in milliseconds of workspace time. */
+  /** When its job was started, in milliseconds of workspace time. */
   readonly now: number
 }
 
-/** What attempts have in common that went to one endpoint. */
+/** The subscription and the health that all attempts to one endpoint share. */
 export interface Endpoint {
   readonly subscription: Subscription.KeptSubscription
   readonly health: EndpointHealth.KeptHealth
 }
 
-/** What attempts come to. */
+/** The changes that follow from a batch of attempts. */
 export interface Concluded extends Pick<Change, "writes" | "jobs"> {
-  /** How the endpoint stands when this is stored. */
+  /** The endpoint after these changes are stored. */
   readonly endpoint: Endpoint
 }
 
-/** What follows from one attempt. */
+/** The changes that follow from one attempt. */
 interface Step extends Endpoint {
   readonly delivery: Delivery.KeptDelivery
   readonly jobs: ReadonlyArray<NewJob>
 }
 
-/** What follows from an attempt, given what followed from those before it (api.md, Webhook delivery 5 and 6). */
+/** Applies one attempt to the state after those before it (api.md, Webhook delivery 5 and 6). */
 const step = ({ subscription, health: before }: Endpoint, { schedule_step, delivery, outcome, now }: Ended): Step => {
   const { ended_at } = outcome
   const health = EndpointHealth.attempted(before, outcome)
-  // Five days of failures: delivery turns off, and everything that was to come is cancelled.
+  // After five days of failures delivery turns off, and all open deliveries are cancelled.
   const turnsOff =
     !outcome.confirmed && Subscription.receives(subscription) && EndpointHealth.isShutOff(health, outcome.attempted_at)
   const hangs = EndpointHealth.hangs(health)
   const known = subscription.hangs === hangs ? subscription : Subscription.hanging(subscription, hangs)
   const told = turnsOff ? Subscription.change(known, { delivery_enabled: false }, ended_at) : known
-  // An attempt beside the schedule, and one that was overtaken by a cancellation, only go on record.
+  // An attempt outside the schedule, or one whose delivery was cancelled meanwhile, is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
   const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
-  // Turned off now, or while the attempt was under way: nothing more is to come.
+  // If delivery was turned off, now or during the attempt, no attempt follows.
   const isOver = Delivery.isOpen(next) && !Subscription.receives(told)
   const last = isOver ? Delivery.ended(next, "cancelled") : next
   const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told, Math.max(now, ended_at))] : []
@@ -60,10 +60,10 @@ const step = ({ subscription, health: before }: Endpoint, { schedule_step, deliv
 }
 
 /**
- * What attempts that went to one endpoint come to, one after the other: the same as if each were written by itself, but
- * that a record is written once.
+ * Applies the attempts to one endpoint, one after another. The result is the same as if each were committed alone, but each
+ * record is written only once.
  *
- * `stored` is what stands in storage; each written version follows it.
+ * `stored` is the endpoint as stored; every written record has the next version.
  */
 export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Concluded => {
   let { subscription, health }: Endpoint = stored

@@ -12,49 +12,49 @@ import * as AttemptRules from "./AttemptRules.ts"
 
 type StorageService = Storage["Service"]
 
-/** An attempt that is over and is to be written, together with the end of its job. */
+/** The result of an attempt, to be committed together with the end of its job. */
 export interface Outcome extends AttemptRules.Ended {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
 }
 
-/** Writes what came of an attempt; back when it is stored. */
+/** Commits the result of an attempt. Returns when it is stored. */
 export type Write = (outcome: Outcome) => Effect.Effect<void, Refused>
 
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
-/** So many outcomes go into one change. */
+/** At most this many results share a change. */
 const max_together = 32
-/** More than the lanes of an endpoint let be under way: a bound that is never reached. */
+/** Above the sum of an endpoint's lane limits, so it is never reached. */
 const max_waiting = 1_000
-/** As long as a lease: then the job comes due again. */
+/** As long as a lease. After it the job comes due again. */
 const max_wait_ms = 30_000
-/** A batch that is overtaken so often by other processes is written one by one. */
+/** A batch that conflicts with other processes this often is committed one result at a time. */
 const max_races = 20
 
 /**
- * Writes outcomes, those of one endpoint together that come while another write of it is under way.
+ * Commits results of attempts. Results of one endpoint that end while another commit of it runs share the next change.
  *
- * Each writes into the health of its endpoint, which is one record: side by side, all but one would lose the race. An
- * outcome whose caller gives up before it is sent is forgotten: its job comes due again.
+ * Each result updates the health of its endpoint, which is one record: of several parallel commits all but one would
+ * conflict. If a caller gives up before its result is sent, the result is dropped and the job comes due again.
  */
 export const make = Effect.fnUntraced(function* (storage: StorageService): Effect.fn.Return<Write, never, Scope.Scope> {
   const conclude = concluding(storage)
 
-  /** Concludes over whatever stands there now. */
+  /** Reads the delivery again and commits the result on top of it. */
   const concludeAnew = Effect.fnUntraced(function* (outcome: Outcome) {
     const { job, subscription_id, delivery } = outcome
     const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
     if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
-    // A reset has erased it.
+    // A reset has erased the delivery.
     yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   })
 
-  /** What has been sent is never sent again because somebody else was faster in writing. */
+  /** After a conflict only the commit is repeated. The request to the endpoint is never sent again. */
   const writeOne = (outcome: Outcome): Effect.Effect<void, Refused> =>
     Effect.catchTag(conclude([outcome]), "VersionConflict", () => retryOnConflict(concludeAnew(outcome)))
 
-  /** Writes a batch as one change; if that is refused, each by itself, so that one does not fail its neighbours. */
+  /** Commits a batch as one change. If that is refused, each result alone, so that one cannot fail the others. */
   const send = Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>) {
     if (outcomes.length > 1) {
       const together = yield* Effect.exit(Effect.retry(conclude(outcomes), { times: max_races, while: isRace }))
@@ -71,34 +71,34 @@ export const make = Effect.fnUntraced(function* (storage: StorageService): Effec
   })
 })
 
-/** Names the endpoint. */
+/** The key of the endpoint's queue. */
 const nameOf = ({ job, subscription_id }: Outcome): string => `${job.workspace_id} ${subscription_id}`
 
-/** Whether another process has written to the same endpoint at the same moment: nothing that is wrong with any of these. */
+/** Whether another process has written to the same endpoint at the same time. The results themselves are fine. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
 
-/** Whether one of several may be to blame: that storage is away says nothing of any. */
+/** Whether a single result may have caused the refusal. If storage is unavailable, none has. */
 const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
   Exit.isFailure(written) && Option.getOrNull(Cause.findErrorOption(written.cause))?._tag !== "StorageUnavailable"
 
-/** An endpoint as this process has last written it. */
+/** An endpoint as this process last wrote it. */
 interface Written {
   readonly endpoint: AttemptRules.Endpoint
-  /** How many writes in a row it was this process's alone. */
+  /** How many commits in a row no other process came between. */
   readonly alone: number
 }
 
-/** After so many it is taken as it is remembered. Where others write as well, memories would be refused one after another. */
+/** After this many, the cached endpoint is used without reading. If others write too, cached versions would only conflict. */
 const enough_alone = 8
 
 const max_remembered = 10_000
 
 /**
- * Writes outcomes of one endpoint as one change.
+ * Commits the results of one endpoint as one change.
  *
- * Their deliveries are taken as the attempts have found them, and the endpoint as it is remembered while nobody else
- * writes to it: the version rule tells if one of them is not so any more. An endpoint of a sandbox is read each time, as a
- * reset lets the versions of its health begin anew.
+ * Optimistic: it uses the deliveries as the attempts read them, and the endpoint from a cache as long as no other process
+ * writes to it. The version rule refuses what is outdated. In a sandbox the endpoint is read each time, because a reset
+ * restarts the versions of its health.
  */
 const concluding = (storage: StorageService) => {
   const remembered = new BoundedMap<string, Written>(max_remembered)

@@ -22,7 +22,7 @@ import { laterJob, movedJob } from "./DeliveryJob.ts"
 interface Due {
   readonly job: ClaimedJob
   readonly trigger: "manual" | "scheduled"
-  /** The step of the delivery's schedule that it is; null for an attempt beside the schedule. */
+  /** The step of the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   readonly delivery: Delivery.KeptDelivery
   readonly subscription: Subscription.KeptSubscription
@@ -35,7 +35,7 @@ const attempts = Metric.counter("quotewire_webhook_attempts_total", {
 const confirmedAttempts = Metric.withAttributes(attempts, { outcome: "succeeded" })
 const failedAttempts = Metric.withAttributes(attempts, { outcome: "failed" })
 
-/** Attempts deliveries: load, sign, send, and commit what came of it, together with the end of the job. */
+/** Makes attempts: loads, signs, sends, and commits the result together with the end of the job. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const send = yield* makeSend
@@ -48,7 +48,7 @@ export const make = Effect.gen(function* () {
     const due = yield* load(storage, job)
     if (due === null) return yield* storage.commit(Change.make(workspace_id, { finishes: [job] }))
     const { delivery, schedule_step, subscription, trigger } = due
-    // A sandbox's attempt happens at its due time, so that one jump of the clock tells the story of many small steps.
+    // In a sandbox an attempt happens at its due time, so that one jump of the clock looks like many small steps.
     const at = subscription.environment === "sandbox" ? job.due_at : now
     if (!Subscription.receives(subscription)) {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
@@ -76,7 +76,7 @@ const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Deli
   trigger
 })
 
-/** What a job is to attempt; null where a newer job, a cancellation or an erasure has taken its place. */
+/** Loads what a job must attempt; null if a newer job, a cancellation or an erasure has made it obsolete. */
 const load = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob) {
   const { subscription_id, event_id, schedule_step, trigger } = JobPayload.read(job, "deliver")
   const [delivery, subscription] = yield* Effect.all(
@@ -103,7 +103,7 @@ const makeSend = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* ({ delivery, subscription }: Due, at: number) {
     const secrets = yield* SigningSecrets.open(seal, subscription, at, opened)
-    // Receivers compare the timestamp with their own clocks: real time, wherever the workspace's clock stands.
+    // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
     const { event_id: id, payload } = delivery
     const signature = yield* Signature.sign(mac, secrets, id, timestamp, payload, keys)
@@ -116,13 +116,13 @@ const makeSend = Effect.gen(function* () {
   })
 })
 
-/** An attempt is postponed so often, by 5 seconds more each time and 5 minutes at most: for some six hours. */
+/** An attempt is postponed at most this often: by 5 seconds more each time, up to 5 minutes; about six hours in all. */
 const max_postponed = 100
 const postponedMs = (times: number): number => Math.min(5 * second_ms * times, 5 * minute_ms)
 
 /**
- * Postpones an attempt for which this host had no connection to spare: nothing was sent, so it says nothing of the
- * endpoint and goes on no record.
+ * Postpones an attempt for which this host had no free connection. Nothing was sent, so nothing is recorded: it says
+ * nothing about the endpoint.
  */
 const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof abandoning>) =>
   Effect.fnUntraced(function* ({ job, schedule_step }: Due, ended_at: number) {
@@ -144,7 +144,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
     )
   })
 
-/** Ends an attempt that has died too often: its delivery has failed, and can be replayed. */
+/** Gives up an attempt whose job has failed too often. The delivery is failed, and can be replayed. */
 const abandoning = (storage: Storage["Service"]) =>
   Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")

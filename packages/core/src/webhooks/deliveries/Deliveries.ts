@@ -27,16 +27,16 @@ import * as TestEvents from "./TestEvents.ts"
 
 type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
-/** Delivers events, and shows what came of it (api.md, Event subscriptions and Webhook delivery). */
+/** Delivers events to subscriptions and reports on deliveries (api.md, Event subscriptions and Webhook delivery). */
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** The delivery log of the last 30 days, newest first, test events included. */
+    /** Lists the delivery log of the last 30 days, newest first, test events included. */
     readonly list: (
       call: Call,
       input: DeliveriesInput
     ) => Effect.Effect<Json.Json<DeliveryPage>, Refused<"not_found" | "invalid_cursor">>
-    /** One delivery with its newest attempts. */
+    /** Reads one delivery with its newest attempts. */
     readonly get: (
       call: Call,
       input: DeliveryInput
@@ -45,7 +45,7 @@ export class Deliveries extends Context.Service<
       call: Call,
       id: string
     ) => Effect.Effect<Json.Json<EndpointHealth.SubscriptionHealth>, Refused<"not_found">>
-    /** Hands a test event to delivery: ten a minute for a subscription. */
+    /** Queues a test event for delivery; at most ten a minute for each subscription. */
     readonly test: (
       call: Call,
       id: string
@@ -53,7 +53,7 @@ export class Deliveries extends Context.Service<
       Json.Json<TestResult>,
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
-    /** Hands an event of the log to delivery again: five times a day for an event. */
+    /** Queues an event of the log for delivery again; at most five times a day for each event. */
     readonly replay: (
       call: Call,
       input: DeliveryInput
@@ -62,7 +62,7 @@ export class Deliveries extends Context.Service<
       Refused<"not_found" | "conflict" | "rate_limited" | "service_unavailable" | "invalid_input">
     >
     readonly jobs: JobHandlers<"deliver">
-    /** Ends an attempt that has died too often. */
+    /** Gives up an attempt whose job has failed too often. */
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/Deliveries") {

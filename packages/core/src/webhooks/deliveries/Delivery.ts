@@ -39,7 +39,7 @@ export const Delivery = Schema.Struct({ ...fields, attempts: Schema.Array(Attemp
 })
 export type Delivery = typeof Delivery.Type
 
-/** The waits before each retry, from the end of the attempt before (api.md, Webhook delivery 5). */
+/** The wait before each retry, counted from the end of the attempt before it (api.md, Webhook delivery 5). */
 export const retries_after_ms: ReadonlyArray<number> = [
   5 * second_ms,
   5 * minute_ms,
@@ -49,16 +49,16 @@ export const retries_after_ms: ReadonlyArray<number> = [
   10 * hour_ms,
   10 * hour_ms
 ]
-/** So many attempts are shown, the newest (api.md, Limits). */
+/** At most this many attempts are shown, the newest (api.md, Limits). */
 export const max_attempts_shown = 20
-/** Delivery to a subscription turns off after failing for so long (api.md, Limits). */
+/** After this time of failures delivery to a subscription turns off (api.md, Limits). */
 export const shut_off_after_ms = 5 * day_ms
 
-/** A delivery as it is kept. Times are milliseconds of workspace time. */
+/** A delivery as stored. Times are milliseconds of workspace time. */
 export const KeptDelivery = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
-  /** Counts the steps of its schedule: an attempt that belongs to an earlier step is not made any more. */
+  /** Counts the steps of its schedule. An attempt that belongs to an earlier step is not made. */
   schedule_step: Schema.Int,
   event_id: Schema.String,
   event_type: Schema.String,
@@ -67,16 +67,16 @@ export const KeptDelivery = Schema.Struct({
   next_attempt_at: Schema.NullOr(Schema.Int),
   /** Newest first. */
   attempts: Schema.Array(Attempt),
-  /** The bytes of every attempt, as text. */
+  /** The body of every attempt. */
   payload: Schema.String,
-  /** How many retries of the schedule have been used since the event was handed to delivery, or replayed. */
+  /** How many retries have been used since the event was queued or replayed. */
   retries: Schema.Int,
-  /** When it was replayed, in milliseconds of real time: five a day are allowed. */
+  /** When it was replayed, in milliseconds of real time; five replays a day are allowed. */
   replays: Schema.Array(Schema.Int)
 })
 export type KeptDelivery = typeof KeptDelivery.Type
 
-/** Deliveries in storage, found by subscription and in the order of their events. */
+/** Deliveries in storage, listed by subscription in the order of their events. */
 export const kind = Kind.make({
   name: "delivery",
   schema: KeptDelivery,
@@ -84,14 +84,14 @@ export const kind = Kind.make({
   listing: (delivery) => ({ parent: delivery.subscription_id, status: isOpen(delivery) ? "open" : "closed" })
 })
 
-/** An event that is handed to delivery. */
+/** A new delivery of an event to a subscription. */
 export const handOver = (options: {
   readonly subscription_id: SubscriptionId
   readonly event_id: string
   readonly event_type: string
   readonly payload: string
   readonly at: number
-  /** When it is sent first; at once by default. */
+  /** When its first attempt is due; at once by default. */
   readonly due_at?: number
 }): KeptDelivery => ({
   subscription_id: options.subscription_id,
@@ -108,24 +108,24 @@ export const handOver = (options: {
   replays: []
 })
 
-/** Whether more attempts are to come. */
+/** Whether more attempts will follow. */
 export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending" || status === "retrying"
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Outcome {
   readonly attempted_at: number
-  /** When it was over: what retries are counted from. */
+  /** When it ended. Waits for retries count from here. */
   readonly ended_at: number
-  /** Whether a 2xx came whole and in time. Everything else, a redirect too, is a failure (api.md, Webhook delivery 4). */
+  /** Whether a complete 2xx came in time. Everything else is a failure, also a redirect (api.md, Webhook delivery 4). */
   readonly confirmed: boolean
   readonly response_status_code: number | null
   readonly response_duration_ms: number
-  /** Whether the endpoint took the attempt and let its time run out. */
+  /** Whether the endpoint accepted the connection and then let the time run out. */
   readonly hung: boolean
   readonly trigger: "manual" | "scheduled"
 }
 
-/** The delivery with an attempt on its record, and nothing else changed. */
+/** The delivery with the attempt recorded and nothing else changed. */
 export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
   const attempt: Attempt = {
     attempted_at: fromMillis(outcome.attempted_at),
@@ -141,7 +141,7 @@ export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery =>
   }
 }
 
-/** The delivery after an attempt: done, to be retried, or failed. */
+/** The delivery after an attempt: succeeded, to be retried, or failed. */
 export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
   const after = { ...noted(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
   if (outcome.confirmed) return ended(after, "succeeded")
@@ -150,25 +150,25 @@ export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDeliver
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
 }
 
-/** The delivery whose attempt is put off to a later moment: nothing was sent. */
+/** The delivery with its attempt moved to a later time. Nothing was sent. */
 export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   next_attempt_at: until
 })
 
-/** The delivery with nothing more to come, in the version that it has. */
+/** The delivery with a final status, in the same version. */
 export const ended = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
   ...delivery,
   status,
   next_attempt_at: null
 })
 
-/** The replays that count against the limit of a day. `real_now` in milliseconds. */
+/** The replays that count against the limit per day. `real_now` in milliseconds. */
 export const recentReplays = ({ replays }: KeptDelivery, real_now: number): ReadonlyArray<number> =>
   replays.filter((replay) => replay > real_now - day_ms)
 
-/** The delivery of an event that is sent again, now, with a new schedule behind it. */
+/** The delivery of an event that is replayed now, with a new retry schedule. */
 export const replayed = (delivery: KeptDelivery, at: number, real_now: number): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
@@ -179,10 +179,10 @@ export const replayed = (delivery: KeptDelivery, at: number, real_now: number): 
   replays: [...recentReplays(delivery, real_now), real_now]
 })
 
-/** A delivery that will not be attempted any more. */
+/** The delivery after its cancellation. No attempt follows. */
 export const cancelled = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "cancelled")
 
-/** A delivery whose attempts could not be made. */
+/** The delivery after its attempts could not be made. */
 export const gaveUp = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "failed")
 
 const overtaken = (delivery: KeptDelivery): KeptDelivery => ({
@@ -191,7 +191,7 @@ const overtaken = (delivery: KeptDelivery): KeptDelivery => ({
   schedule_step: delivery.schedule_step + 1
 })
 
-/** How the log lists a delivery. */
+/** The delivery as the log lists it. */
 export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
   event_id: delivery.event_id,
   event_type: delivery.event_type,
@@ -202,11 +202,11 @@ export const entryOf = (delivery: KeptDelivery): DeliveryEntry => ({
 
 const body_characters = 26
 
-/** The key of a delivery in storage: in the order of the events, also of test events. */
+/** The storage id of a delivery. Ids sort in the order of the events, also of test events. */
 export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
   `${event_id.slice(-body_characters)} ${subscription_id}`
 
-/** The record as storage keeps it. */
+/** The stored record. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>
   kind.record(delivery, {
     id: idOf(delivery.subscription_id, delivery.event_id),

@@ -6,10 +6,10 @@ import type { KeptSubscription } from "../subscriptions/EventSubscription.ts"
 import type { KeptDelivery } from "./Delivery.ts"
 
 /**
- * The lanes of one subscription: at most so many attempts run at a time in each, and sixteen in all.
+ * The lanes of one subscription. Each runs at most `limit` attempts at a time; together that is sixteen.
  *
- * An endpoint that hangs is known after a few attempts: from then on it is only tried, by a few at a time. What a sandbox's
- * clock has jumped over is attempted one by one, in the order in which it was due.
+ * After a few attempts an endpoint is known to hang. From then on only `trials` sends to it, a few at a time. Attempts that
+ * a sandbox's clock jumped over are made one by one, in due order.
  */
 const lanes = {
   fresh: { name: "fresh", limit: 8, urgent: true },
@@ -19,25 +19,25 @@ const lanes = {
   replays: { name: "replays", limit: 1, urgent: false }
 } as const satisfies { readonly [name: string]: JobLane }
 
-/** What the choice of a lane needs to know of a subscription. */
+/** The parts of a subscription that decide the lane. */
 type Endpoint = Pick<KeptSubscription, "hangs" | "environment">
 
-/** A sandbox's attempt that waits to be made was jumped over when it is due for longer than this. */
+/** An attempt in a sandbox that is overdue by more than this was jumped over by the clock. */
 const jumped_ms = 5 * minute_ms
 
 /**
- * The next scheduled attempt of a delivery, made at a moment of workspace time. Fresh events do not wait behind retries.
+ * The next scheduled attempt of a delivery. Fresh events do not wait behind retries.
  *
- * Where the clock is on its way, `now` is where it is going: what comes due before that is jumped over.
+ * While a sandbox's clock advances, `now` is its target: attempts that are due before it count as jumped over.
  */
 export const attemptJob = (delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob =>
   jobOf(delivery, delivery.schedule_step, "scheduled", laneOf(delivery, endpoint, now))
 
-/** The attempt of a test or a replay, which goes with the fresh events: whoever asks for it wants to see it. */
+/** The attempt of a test or a manual replay. It goes with the fresh events, because someone is waiting for it. */
 export const manualJob = (delivery: KeptDelivery): NewJob =>
   jobOf(delivery, delivery.schedule_step, "manual", lanes.fresh)
 
-/** The lane of an attempt at a moment that the clock has reached, or jumped to. */
+/** The lane of an attempt at a time that the clock has reached or will jump to. */
 const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment }: Endpoint, now: number): JobLane => {
   const isJumped = environment === "sandbox" && next_attempt_at !== null && next_attempt_at < now
   if (isJumped || (hangs && retries > 0)) return lanes.one_by_one
@@ -46,10 +46,10 @@ const laneOf = ({ retries, next_attempt_at }: KeptDelivery, { hangs, environment
 }
 
 /**
- * The job of a scheduled attempt in its right lane, where the endpoint has begun to hang, or to answer, since the job was
- * made, or the clock has jumped over it; null where it is in it.
+ * The job of a scheduled attempt, moved to the lane where it belongs now; null if it is there already. The lane changes when
+ * the endpoint begins or stops to hang, or when the clock jumps over the attempt.
  *
- * An attempt that was made late is not one that was jumped over, for some minutes. What goes one by one in a sandbox goes on so.
+ * An attempt that is only some minutes late was not jumped over. In a sandbox, one-by-one attempts keep their lane.
  */
 export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endpoint, now: number): NewJob | null => {
   const { subscription_id } = delivery
@@ -59,7 +59,7 @@ export const movedJob = (job: ClaimedJob, delivery: KeptDelivery, endpoint: Endp
   return job.lane === undefined || job.lane.name === lane.name ? null : { ...partsOf(job), lane }
 }
 
-/** The same attempt later: nothing was sent. */
+/** The same attempt at a later time. Nothing was sent. */
 export const laterJob = (job: ClaimedJob, payload: JobPayload.Payloads["deliver"], due_at: number): NewJob =>
   JobPayload.make("deliver", payload, { ...partsOf(job), due_at })
 
@@ -72,9 +72,9 @@ const partsOf = ({ kind, due_at, ordered, lane, payload }: ClaimedJob): NewJob =
 })
 
 /**
- * An attempt that a sandbox's replay makes: one after the other, so that they arrive in the order that they are told in.
+ * An attempt of a sandbox's replay. They run one after another, so that they arrive in the order of the replay.
  *
- * Without a turn it is made beside the schedule, whatever has become of the delivery.
+ * With `schedule_step: null` the attempt is made outside the schedule, whatever the state of the delivery.
  */
 export const replayJob = (delivery: KeptDelivery, schedule_step: number | null, due_at: number): NewJob =>
   jobOf({ ...delivery, next_attempt_at: due_at }, schedule_step, "manual", lanes.replays)
@@ -96,10 +96,10 @@ const laneFor = (subscription_id: SubscriptionId, lane: JobLane): JobLane => ({
   name: `${subscription_id} ${lane.name}`
 })
 
-/** Cancels what was to come of a subscription that was turned off at that moment. */
+/** The job that cancels the open deliveries of a subscription that was turned off at that time. */
 export const cancelJob = (subscription_id: SubscriptionId, due_at: number): NewJob =>
   JobPayload.make("cancel_deliveries", { subscription_id }, { due_at, ordered: false })
 
-/** Drops a subscription that is not finished by then. A sandbox's timers are ordered. */
+/** The job that drops a subscription if it is still unfinished at that time. In a sandbox it is ordered. */
 export const dropJob = (subscription_id: SubscriptionId, due_at: number, ordered: boolean): NewJob =>
   JobPayload.make("drop_subscription", { subscription_id }, { due_at, ordered })

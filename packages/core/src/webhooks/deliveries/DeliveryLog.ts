@@ -11,7 +11,7 @@ import type { DeliveriesInput, DeliveryInput, DeliveryPage } from "../subscripti
 import * as Delivery from "./Delivery.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 
-/** Finds a delivery of a caller's workspace, with its subscription; `not_found` where there is none. */
+/** Finds a delivery of the caller's workspace, with its subscription, or fails with `not_found`. */
 export const find = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, input: DeliveryInput) {
   const workspace_id = call.caller.workspace_id
   const subscription = yield* findSubscription(storage, workspace_id, input.id)
@@ -20,7 +20,7 @@ export const find = Effect.fnUntraced(function* (storage: Storage["Service"], ca
   return { subscription, delivery }
 })
 
-/** What owners read of their deliveries (api.md, Delivery and Subscription health). */
+/** What owners can read about their deliveries (api.md, Delivery and Subscription health). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

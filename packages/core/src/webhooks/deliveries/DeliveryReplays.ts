@@ -8,10 +8,10 @@ import * as DeliveryLog from "./DeliveryLog.ts"
 import * as HandedOver from "./HandedOver.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 
-/** Replays of an event in a day (api.md, Limits). */
+/** How many replays of an event are allowed in a day (api.md, Limits). */
 const max_replays = 5
 
-/** Hands events of the log to delivery again (api.md, Replay). */
+/** Queues events of the log for delivery again (api.md, Replay). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const manual = yield* ManualDelivery.make

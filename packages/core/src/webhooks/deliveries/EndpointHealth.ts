@@ -6,7 +6,7 @@ import { fromMillis, minute_ms, Timestamp, toMillis } from "../../wire/Timestamp
 import type { KeptSubscription } from "../subscriptions/EventSubscription.ts"
 import { type Outcome, shut_off_after_ms } from "./Delivery.ts"
 
-/** The health of a subscription, and why it is so (api.md, Subscription health). */
+/** The health of a subscription, with the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
   subscription_id: SubscriptionId,
   state: Schema.Literals(["no_endpoint", "healthy", "failing", "disabled"]),
@@ -21,26 +21,26 @@ export const SubscriptionHealth = Schema.Struct({
 }).annotate({ identifier: "SubscriptionHealth" })
 export type SubscriptionHealth = typeof SubscriptionHealth.Type
 
-/** What is kept of how an endpoint does. */
+/** The health of an endpoint as stored. */
 export const KeptHealth = Schema.Struct({
   subscription_id: SubscriptionId,
   version: Schema.Int,
   last_attempt: SubscriptionHealth.fields.last_attempt,
-  /** The newest attempt that succeeded, in milliseconds of workspace time. */
+  /** When the newest successful attempt was made, in milliseconds of workspace time. */
   succeeded_at: Schema.NullOr(Schema.Int),
-  /** The first failure after the newest success, in milliseconds of workspace time; null while all is well. */
+  /** When the first failure after the newest success was, in milliseconds of workspace time; null without one. */
   failing_since: Schema.NullOr(Schema.Int),
-  /** How many attempts in a row have hung, as they ended. */
+  /** How many of the last attempts in a row have hung, in the order in which they ended. */
   hung: Schema.Int,
-  /** The tests of the last minute, in milliseconds of real time. */
+  /** When the tests of the last minute were queued, in milliseconds of real time. */
   tests: Schema.Array(Schema.Int)
 })
 export type KeptHealth = typeof KeptHealth.Type
 
-/** The health of endpoints in storage, under the ids of their subscriptions. */
+/** The health of endpoints in storage, by the ids of their subscriptions. */
 export const kind = Kind.make({ name: "endpoint_health", schema: KeptHealth })
 
-/** The health of an endpoint to which nothing was sent yet; version 0 is not in store. */
+/** The health of an endpoint before its first attempt. Version 0 means that it is not stored yet. */
 export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
   subscription_id,
   version: 0,
@@ -51,12 +51,12 @@ export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
   tests: []
 })
 
-/** The health after an attempt. Attempts may end in another order than that in which they were made. */
+/** The health after an attempt. Attempts may end in a different order than they were made. */
 export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
   const attempted_at = fromMillis(at)
-  // Timestamps are in the order of their texts.
+  // The timestamps compare as texts.
   const isNewest = newest === null || attempted_at >= newest.attempted_at
   return {
     ...health,
@@ -74,46 +74,46 @@ export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
   }
 }
 
-/** So many attempts in a row that hang say that an endpoint does. */
+/** An endpoint counts as hanging after this many hung attempts in a row. */
 export const hangs_after = 3
 
-/** Whether an endpoint hangs, as far as its newest attempts tell. */
+/** Whether an endpoint hangs, judged by its newest attempts. */
 export const hangs = ({ hung }: KeptHealth): boolean => hung >= hangs_after
 
-/** Since when an endpoint fails that has failed at a moment. */
+/** Since when an endpoint has been failing, given a failed attempt at `at`. */
 const failingFrom = ({ succeeded_at, failing_since }: KeptHealth, at: number): number | null =>
   succeeded_at !== null && at < succeeded_at ? failing_since : Math.min(at, failing_since ?? at)
 
-/** Since when an endpoint fails that has succeeded at a moment: null, unless it is known to have failed later. */
+/** Since when an endpoint has been failing, given a success at `at`; null unless a later failure is known. */
 const failingAfter = ({ last_attempt, failing_since }: KeptHealth, at: number): number | null => {
   if (failing_since === null || failing_since > at) return failing_since
   const newest = last_attempt === null ? at : toMillis(last_attempt.attempted_at)
   return last_attempt?.status === "failed" && newest > at ? newest : null
 }
 
-/** Whether delivery turns off: an attempt has failed, and none has succeeded for five days since the first failure. */
+/** Whether to turn delivery off: an attempt failed, and none has succeeded for five days since the first failure. */
 export const isShutOff = (health: KeptHealth, at: number): boolean =>
   health.failing_since !== null && at - health.failing_since >= shut_off_after_ms
 
-/** The health of an endpoint whose delivery is turned on again: the count of its failures starts anew. */
+/** The health of an endpoint whose delivery is turned on again, without its earlier failures. */
 export const forgiven = (health: KeptHealth): KeptHealth => ({
   ...health,
   version: health.version + 1,
   failing_since: null
 })
 
-/** The tests that count against the limit of a minute. `real_now` in milliseconds. */
+/** The tests that count against the limit per minute. `real_now` in milliseconds. */
 export const recentTests = (health: KeptHealth, real_now: number): ReadonlyArray<number> =>
   health.tests.filter((test) => test > real_now - minute_ms)
 
-/** The health after a test was handed to delivery. */
+/** The health after a test was queued for delivery. */
 export const tested = (health: KeptHealth, real_now: number): KeptHealth => ({
   ...health,
   version: health.version + 1,
   tests: [...recentTests(health, real_now), real_now]
 })
 
-/** How the owner reads it. */
+/** The health as the subscription's owner sees it. */
 export const viewOf = (subscription: KeptSubscription, health: KeptHealth): SubscriptionHealth => ({
   subscription_id: subscription.id,
   ...stateOf(subscription, health),
@@ -142,7 +142,7 @@ const stateOf = (
   return { state: "failing", reason: reasonOf(last_attempt.response_status_code) }
 }
 
-/** Why an attempt has failed, as far as the status of its answer tells. */
+/** Why an attempt failed, judged by the status of the endpoint's answer. */
 const reasonOf = (response_status_code: number | null): string => {
   if (response_status_code === null) return "The newest attempt got no HTTP answer."
   const isSuccess = response_status_code >= 200 && response_status_code < 300
@@ -151,6 +151,6 @@ const reasonOf = (response_status_code: number | null): string => {
     : `The newest attempt was answered with ${response_status_code}.`
 }
 
-/** The record as storage keeps it: as old as its subscription, so that no write moves it in an index. */
+/** The stored record. It keeps the subscription's `created_at`, so that updates do not move it in an index. */
 export const toStored = (health: KeptHealth, { created_at }: KeptSubscription, at: number): StoredRecord =>
   kind.record(health, { id: health.subscription_id, version: health.version, created_at, updated_at: at })

@@ -3,20 +3,20 @@ import type { SubscriptionId } from "../../wire/Ids.ts"
 import { ReplayResult, TestResult } from "../subscriptions/SubscriptionViews.ts"
 
 /*
- * The answers of tests and replays that were handed to delivery, stored with the delivery: where an answer is lost, the
- * repeat of the call gives it again and sends nothing.
+ * The answers of tests and replays, stored together with their deliveries. If an answer is lost, the repeated call gets
+ * it from here and sends nothing.
  */
 
 const traits = { survives_reset: true, kept_for: { period: "quotes", clock: "workspace" } } as const
 
-/** Tests in storage. */
+/** Answers of tests in storage. */
 export const tests = Kind.make({ name: "handed_test", schema: TestResult, ...traits })
 
-/** Replays in storage. */
+/** Answers of replays in storage. */
 export const replays = Kind.make({ name: "handed_replay", schema: ReplayResult, ...traits })
 
-/** The id of a test. */
+/** The storage id of a test's answer. */
 export const testId = (id: SubscriptionId, key: string | null): string => `${id} ${key}`
 
-/** The id of a replay. */
+/** The storage id of a replay's answer. */
 export const replayId = (id: SubscriptionId, event_id: string, key: string | null): string => `${id} ${event_id} ${key}`

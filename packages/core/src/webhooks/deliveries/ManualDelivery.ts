@@ -12,26 +12,26 @@ import { WebhookSender } from "../WebhookSender.ts"
 import type * as Delivery from "./Delivery.ts"
 import { manualJob } from "./DeliveryJob.ts"
 
-/** A limit of tests or replays that was reached. */
+/** The refusal of a test or replay beyond its limit. */
 export const limited = (what: string, left_ms: number) =>
   ApiError.make("rate_limited", {
     message: `The limit of ${what} was reached.`,
     retry_after_seconds: Math.max(1, Math.ceil(left_ms / second_ms))
   })
 
-/** What tests and replays have in common: they are handed to delivery once for each key. */
+/** What tests and replays have in common: they are queued at most once for each key. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const allowance = yield* Allowance
   const sender = yield* WebhookSender.loggable
 
-  /** The answer of an earlier call with the same key; null where there is none. */
+  /** The stored answer of an earlier call with the same key; null if there is none. */
   const answered = <A>(call: Call, kind: Kind<string, A>, id: string) =>
     Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
-  /** Hands a test or a replay to delivery, together with the answer to be given if this one is lost. */
+  /** Queues a test or a replay, and stores its answer with it in case the answer is lost. */
   const handOver = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,
@@ -44,7 +44,7 @@ export const make = Effect.gen(function* () {
     return Effect.as(allowance.handingOver(call.caller, commit(storage, change)), answer.kind.json(record))
   }
 
-  /** A test or replay needs a subscription that receives, and a host that is (still) public. */
+  /** Checks that the subscription receives events and that its host is still public. */
   const checkReceives = Effect.fnUntraced(function* (subscription: Subscription.KeptSubscription) {
     if (!Subscription.receives(subscription)) {
       return yield* ApiError.make("conflict", {

@@ -17,14 +17,14 @@ import { attemptJob } from "./DeliveryJob.ts"
 type StorageService = Storage["Service"]
 
 /**
- * A storage that commits events together with their deliveries: what every service of the core commits through.
+ * A storage that adds deliveries to every change with events. Every service of the core commits through it.
  *
- * Whoever commits an event need not know of subscriptions: the delivery log shows a delivery the moment its event can
- * be read in the feed, and neither can be there without the other. The first event that is delivered stores the pin of
- * its workspace, if no call did (api.md, Versioning 3).
+ * Services that commit events need not know about subscriptions. An event and its deliveries appear together, in the feed
+ * and in the delivery log. The first delivered event also stores the pin of its workspace, if no call did before
+ * (api.md, Versioning 3).
  *
- * Who receives a workspace's events is remembered. Every event rests on it, and every change of a subscription says that
- * it is no more so: what was decided by an old memory, of whatever process, is refused and decided again.
+ * The recipients of a workspace are cached. Every change with events expects the cached version of the recipients, and
+ * every change of a subscription raises it: a change that used an outdated cache of any process conflicts and is retried.
  */
 export const publishing = (
   storage: StorageService,
@@ -93,10 +93,10 @@ export const publishing = (
 
 const max_remembered = 10_000
 
-/** So often it is tried again where somebody else has changed who receives, which is rare. */
+/** How often a commit is retried when the recipients have changed meanwhile, which is rare. */
 const max_retries = 20
 
-/** Does something else, and again, where somebody else was faster in changing who receives. */
+/** Runs `first`. If the recipients have changed meanwhile, runs `then` and retries it. */
 const whereReceiversChange = <A, E, R>(
   first: Effect.Effect<A, E | VersionConflict, R>,
   then: Effect.Effect<A, E | VersionConflict, R>
@@ -106,13 +106,13 @@ const whereReceiversChange = <A, E, R>(
 const isOfReceivers = (error: unknown): error is VersionConflict =>
   error instanceof VersionConflict && Recipients.haveChanged(error)
 
-/** How far a sandbox's clock still has to go while it is advanced, in milliseconds. */
+/** How far a sandbox's clock has still to advance to its target, in milliseconds. */
 const aheadOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
   Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
     wayToGo(workspace, now - workspace.clock_offset_ms)
   )
 
-/** An event that is to be delivered, and to whom. */
+/** An event and the subscriptions that want it. */
 interface Wanted {
   readonly stored: NewEvent
   readonly json: Json.Json<Event>
@@ -150,6 +150,6 @@ const handOver = (
   }))
 }
 
-/** The body of a webhook: the event in a revision, and its date. Made once, sent at every attempt. */
+/** The body of a webhook: the event in a revision, with the revision's date. Made once and sent at every attempt. */
 export const payloadOf = (event: Json.Json<Event>, revision: Revision.Revision): string =>
   Json.extend(Revision.event(revision, event), { schema_version: revision.date }).text

@@ -13,10 +13,10 @@ import * as EndpointHealth from "./EndpointHealth.ts"
 import * as HandedOver from "./HandedOver.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
 
-/** Tests of a subscription in a minute (api.md, Limits). */
+/** How many tests of a subscription are allowed in a minute (api.md, Limits). */
 const max_tests = 10
 
-/** Hands test events to delivery (api.md, Test event). */
+/** Queues test events for delivery (api.md, Test event). */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const ids = yield* Ids

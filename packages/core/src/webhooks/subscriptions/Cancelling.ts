@@ -9,8 +9,8 @@ import * as Delivery from "../deliveries/Delivery.ts"
 const batch = 100
 
 /**
- * Cancels the open deliveries of a subscription, in batches; those that were handed over later are left where
- * `created_before` says so. Times are milliseconds of workspace time.
+ * Cancels the open deliveries of a subscription, in batches. With `created_before`, later deliveries are left alone. Times
+ * are milliseconds of workspace time.
  */
 export const cancelOpen = Effect.fnUntraced(function* (
   storage: Storage["Service"],
@@ -41,7 +41,7 @@ export const cancelOpen = Effect.fnUntraced(function* (
   } while (after !== null)
 })
 
-/** Cancels what is on a page; an attempt may be faster in writing one of them, so the page is to be read again then. */
+/** Cancels the deliveries on a page. If an attempt was faster in writing one of them, the page must be read again. */
 const cancelPage = Effect.fnUntraced(function* (storage: Storage["Service"], query: RecordQuery, at: number) {
   const page = yield* storage.page(query)
   if (page.records.length === 0) return page

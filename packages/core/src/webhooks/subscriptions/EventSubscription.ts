@@ -7,7 +7,7 @@ import { collector, together, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
 
-/** A subscription as its owner reads it (api.md, Event subscription). */
+/** A subscription as its owner sees it (api.md, Event subscription). */
 export const EventSubscription = Schema.Struct({
   id: SubscriptionId,
   environment: Environment,
@@ -26,38 +26,38 @@ export const EventSubscription = Schema.Struct({
 }).annotate({ identifier: "EventSubscription" })
 export type EventSubscription = typeof EventSubscription.Type
 
-/** At most so many active subscriptions in a workspace (api.md, Limits). */
+/** At most this many active subscriptions in a workspace (api.md, Limits). */
 export const max_active = 10
-/** An older secret signs so long beside the new one (api.md, Limits). */
+/** How long an older secret keeps signing beside the new one (api.md, Limits). */
 const overlap_ms = day_ms
-/** What is begun and not finished is dropped after this (api.md, Limits). */
+/** An unfinished create or rotation is dropped after this time (api.md, Limits). */
 export const unfinished_ms = 10 * minute_ms
 
 /** A signing secret at rest. */
 export const KeptSecret = Schema.Struct({
   sealed: Schema.String,
-  /** When it stops to sign, in milliseconds of workspace time; null while it is the newest. */
+  /** When it stops signing, in milliseconds of workspace time; null for the newest. */
   expires_at: Schema.NullOr(Schema.Int),
-  /** The `Idempotency-Key` of the rotation that made it: a repeat whose answer was lost shows the same secret. */
+  /** The `Idempotency-Key` of the rotation that made it. If its answer was lost, a repeat shows the same secret. */
   key: Schema.NullOr(Schema.String)
 })
 export type KeptSecret = typeof KeptSecret.Type
 
-/** A subscription as it is kept. Times are milliseconds of workspace time. */
+/** A subscription as stored. Times are milliseconds of workspace time. */
 export const KeptSubscription = Schema.Struct({
   id: SubscriptionId,
   version: Schema.Int,
   environment: Environment,
   url: Schema.String,
-  /** `unfinished` until its host has been looked up; `dropped` where that was not finished, or found no public host. */
+  /** `unfinished` until its host has been looked up; `dropped` if it was not finished in time or has no public host. */
   status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
   event_types: Schema.Array(Schema.String),
   delivery_enabled: Schema.Boolean,
-  /** Whether its endpoint takes attempts and lets them time out: it is tried by a few at a time then. */
+  /** Whether its endpoint accepts attempts and lets them time out. Then only a few attempts at a time are sent. */
   hangs: Schema.Boolean,
   /** Newest first. */
   secrets: Schema.Array(KeptSecret),
-  /** A rotation that has begun: its secret, and until when it may be finished. */
+  /** A rotation that has begun: its secret, and until when it can be finished. */
   rotation: Schema.NullOr(
     Schema.Struct({ key: Schema.NullOr(Schema.String), sealed: Schema.String, until: Schema.Int })
   ),
@@ -66,7 +66,7 @@ export const KeptSubscription = Schema.Struct({
 })
 export type KeptSubscription = typeof KeptSubscription.Type
 
-/** Subscriptions in storage, found by their ids; the active ones together, and those that their owner sees. */
+/** Subscriptions in storage, by id. The active ones, and those that their owner sees, can be listed. */
 export const kind = Kind.make({
   name: "subscription",
   schema: KeptSubscription,
@@ -78,7 +78,7 @@ export const kind = Kind.make({
   })
 })
 
-/** A subscription that has begun: it receives nothing until it is active. */
+/** A new, unfinished subscription. It receives nothing until it is active. */
 export const begin = (options: {
   readonly id: SubscriptionId
   readonly environment: Environment
@@ -101,7 +101,7 @@ export const begin = (options: {
   updated_at: options.at
 })
 
-/** The next version, with what has changed. A reset puts the clock back, and nothing changes before it was made. */
+/** The next version, with these changes. After a reset the clock is back, so `updated_at` is never before `created_at`. */
 export const change = (
   subscription: KeptSubscription,
   changes: Partial<Omit<KeptSubscription, "id" | "version" | "environment" | "created_at">>,
@@ -113,18 +113,18 @@ export const change = (
   updated_at: Math.max(at, subscription.created_at)
 })
 
-/** Whether events are delivered to it. */
+/** Whether events are delivered to this subscription. */
 export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
-/** The next version of a subscription whose endpoint has begun to hang, or to answer; nothing that its owner sees. */
+/** The next version after the endpoint begins or stops to hang. The owner sees no difference. */
 export const hanging = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
   change(subscription, { hangs }, subscription.updated_at)
 
-/** So many secrets sign at the most: a rotation more waits until the oldest has stopped. */
+/** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
 export const max_secrets = 10
 
-/** Ends a rotation: its secret is the newest, and the one before signs beside it for a day, as those before it do. */
+/** Finishes a rotation: its secret becomes the newest, and the older ones keep signing for their day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
   const older = livingSecrets(subscription, at).map(
@@ -135,17 +135,17 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
   return change(subscription, { secrets: [newest, ...older], rotation: null }, at)
 }
 
-/** The rotation that is under way at a moment: it can be finished, and no other can begin. */
+/** The rotation that is under way at a moment. Only it can be finished, and no other can begin. */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
 
-/** The secrets that sign at a moment, newest first. */
+/** The secrets that are valid at a moment, newest first. */
 export const livingSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
 
 /**
- * A subscription after its sandbox was reset: what had begun or was to end at a time that is no more has ended, and
- * delivery is on.
+ * A subscription after its sandbox was reset. The clock is back, so its pending deadlines have no meaning: an unfinished
+ * subscription is dropped, a rotation and older secrets end, and delivery is on.
  */
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.status === "unfinished") return change(subscription, { status: "dropped" }, at)
@@ -153,7 +153,7 @@ export const restarted = (subscription: KeptSubscription, at: number): KeptSubsc
   return change(subscription, { secrets, rotation: null, delivery_enabled: true, hangs: false }, at)
 }
 
-/** How its owner reads it; the secret is shown in the answer that makes it, and nowhere else. */
+/** The subscription as its owner sees it. Only the answer that makes a secret shows it. */
 export const viewOf = (
   subscription: KeptSubscription,
   signing_secret: string | null,
@@ -175,7 +175,7 @@ export const viewOf = (
   }
 }
 
-/** The types that can be chosen: all but the test event, which goes to one subscription without being asked for. */
+/** The event types that can be chosen: all but the test event, which goes only to the tested subscription. */
 const choosableTypes: ReadonlySet<string> = new Set(types.filter((type) => type !== "webhook.test"))
 const allowed_values = [...choosableTypes]
 
@@ -196,16 +196,16 @@ export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongField
   return wrong.all()
 }
 
-/** The record as storage keeps it. */
+/** The stored record. */
 export const toStored = (subscription: KeptSubscription): StoredRecord => {
   const { id, version, created_at, updated_at } = subscription
   return kind.record(subscription, { id, version, created_at, updated_at })
 }
 
-/** What stands in the place of a parent for active subscriptions: they are found without a look at the others. */
+/** Stands in place of a parent, so that active subscriptions can be listed without reading the others. */
 export const active_parent = "active"
 
-/** The label of subscriptions that their owner sees. */
+/** The status label of subscriptions that their owner sees. */
 export const listed_label = "listed"
 
 const isListed = ({ status }: KeptSubscription): boolean => status === "active" || status === "disabled"

@@ -29,15 +29,15 @@ import type { CreateInput, ListInput, SubscriptionPage, UpdateInput } from "./Su
 type View = Json.Json<Subscription.EventSubscription>
 type Refused<Code extends ApiError.ErrorCode> = ApiError.ApiError<Code> | StorageUnavailable
 
-/** Makes, changes and ends subscriptions (api.md, Event subscriptions). */
+/** Creates, changes and disables subscriptions (api.md, Event subscriptions). */
 export class EventSubscriptions extends Context.Service<
   EventSubscriptions,
   {
     /**
-     * Makes a subscription in two steps: it is stored unfinished with its secret, then its host is looked up.
+     * Creates a subscription in two steps: stores it unfinished with its secret, then looks up its host.
      *
-     * `service_unavailable` where the look-up fails for now: the same key within ten minutes finishes with the same
-     * secret; later it is a `conflict` with `use_new_request_key`. `conflict` also at the cap of ten.
+     * Fails with `service_unavailable` if the look-up fails for now. The same key within ten minutes finishes with the same
+     * secret; later it gets a `conflict` with `use_new_request_key`. Also `conflict` at the cap of ten.
      */
     readonly create: (
       call: Call,
@@ -47,22 +47,22 @@ export class EventSubscriptions extends Context.Service<
       call: Call,
       input: ListInput
     ) => Effect.Effect<Json.Json<SubscriptionPage>, Refused<"invalid_cursor">>
-    /** What is wrong with url and types of an input of which other fields were refused for their form. */
+    /** Checks url and event types of an input some of whose other fields were refused for their form. */
     readonly validateRest: (
       input: unknown,
       refused: ReadonlyArray<ApiError.FieldError>
     ) => Effect.Effect<ApiError.WrongFields>
-    /** Changes url or types; a url turns delivery on again after it was turned off. */
+    /** Changes url or event types. Sending a url turns delivery back on if it was turned off. */
     readonly update: (
       call: Call,
       input: UpdateInput
     ) => Effect.Effect<View, Refused<"invalid_input" | "not_found" | "conflict" | "service_unavailable">>
-    /** Disables a subscription and cancels what was to come; a second time is the same. */
+    /** Disables a subscription and cancels its open deliveries. Repeating it changes nothing. */
     readonly disable: (call: Call, id: string) => Effect.Effect<View, Refused<"not_found">>
     /**
-     * Makes a new secret in two steps, as `create` does; the old one signs beside it for a day.
+     * Makes a new secret in two steps, as `create` does. The old one keeps signing for a day.
      *
-     * `conflict` where another rotation is under way, and where this one was not finished within ten minutes.
+     * Fails with `conflict` while another rotation is under way, and if this one was not finished within ten minutes.
      */
     readonly rotate: (
       call: Call,
@@ -126,13 +126,13 @@ const makeList = Effect.gen(function* () {
   })
 })
 
-/** A subscription that can be changed: one that is not finished is not there yet. */
+/** Finds a subscription that can be changed. An unfinished one counts as not found. */
 const find = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, id: string) {
   const subscription = yield* findSubscription(storage, workspace_id, id)
   return subscription.status === "unfinished" ? yield* ApiError.make("not_found") : subscription
 })
 
-/** Changes that a subscription's owner makes. */
+/** The changes that a subscription's owner can make. */
 const makeChanges = Effect.gen(function* () {
   const storage = yield* Storage
   const sender = yield* WebhookSender.loggable
@@ -166,7 +166,7 @@ const makeChanges = Effect.gen(function* () {
     const subscription = yield* find(storage, workspace.id, id)
     if (subscription.status === "disabled") return Json.encode(Subscription.viewOf(subscription, null, now))
     const disabled = Subscription.change(subscription, { status: "disabled", rotation: null }, now)
-    // The job is for a host that dies here: the answer comes when everything is cancelled.
+    // If this host dies, the job finishes the cancelling. Otherwise the answer waits until everything is cancelled.
     const jobs = [cancelJob(subscription.id, now)]
     yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(disabled)], jobs }))
     yield* cancelOpen(storage, workspace.id, subscription.id, now)
@@ -176,7 +176,7 @@ const makeChanges = Effect.gen(function* () {
   return { update, disable }
 })
 
-/** An unfinished subscription is dropped when its ten minutes are over. */
+/** Drops a subscription that is still unfinished after its ten minutes. */
 const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "drop_subscription")
   const subscription = yield* loadSubscription(storage, job.workspace_id, subscription_id)
@@ -187,7 +187,7 @@ const drop = Effect.fnUntraced(function* (storage: Storage["Service"], job: Clai
   yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
 })
 
-/** Cancels what was handed over before delivery turned off; it may have been turned on again. */
+/** Cancels deliveries that are older than the turn-off. Delivery may be on again, so newer ones stay. */
 const cancelAll = Effect.fnUntraced(function* (storage: Storage["Service"], job: ClaimedJob, at: number) {
   const { subscription_id } = JobPayload.read(job, "cancel_deliveries")
   yield* cancelOpen(storage, job.workspace_id, subscription_id, at, job.due_at + 1)

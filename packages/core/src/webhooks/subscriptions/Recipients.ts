@@ -8,19 +8,19 @@ import { activeSubscriptions } from "./SubscriptionStore.ts"
 
 type StorageService = Storage["Service"]
 
-/** The subscriptions that receive the events of a workspace, as they were seen. */
+/** The subscriptions that receive the events of a workspace, as read at one version. */
 export interface Recipients {
   readonly subscriptions: ReadonlyArray<KeptSubscription>
-  /** What a change rests on that was made for these. */
+  /** What a change that is based on these must expect. */
   readonly seen: Change.Seen
 }
 
-/** Who receives events, and when it changes: a record of which nothing is kept but its version. */
+/** The version of a workspace's recipients. The record has no content; changing the recipients raises its version. */
 export const kind = Kind.make({ name: "recipients", schema: Schema.Struct({}), survives_reset: true })
 
-/** The subscriptions of a workspace that receive events now. */
+/** Reads the subscriptions that receive a workspace's events now. */
 export const load = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
-  // The version first: what changes while the subscriptions are read, they are not taken for.
+  // Read the version first. If the subscriptions change while they are read, the version is already outdated.
   const version = yield* newest(storage, workspace_id)
   const active = yield* activeSubscriptions(storage, workspace_id)
   const receivers: Recipients = {
@@ -30,7 +30,7 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
   return receivers
 })
 
-/** What a change writes beside a subscription: from then on nobody's receivers are as they were seen before. */
+/** The record that a change of a subscription writes too. It makes every cached set of recipients outdated. */
 export const changed = (
   storage: StorageService,
   workspace_id: WorkspaceId,
@@ -40,10 +40,10 @@ export const changed = (
     kind.record({}, { id: workspace_id, version: version + 1, created_at: at, updated_at: at })
   )
 
-/** Whether a change says itself that the receivers are others than before. */
+/** Whether a change already writes the recipients' version. */
 export const isToldBy = ({ writes }: Change.Change): boolean => writes.some((record) => record.kind === kind.name)
 
-/** Whether somebody has changed the receivers. */
+/** Whether a conflict means that the recipients have changed. */
 export const haveChanged = (conflict: VersionConflict): boolean => conflict.kind === kind.name
 
 const newest = (storage: StorageService, workspace_id: WorkspaceId) =>

@@ -10,9 +10,9 @@ import { loadSubscription } from "./SubscriptionStore.ts"
 type StorageService = Storage["Service"]
 
 /**
- * Takes the subscriptions of a sandbox over a reset, which has erased what was on its way to them.
+ * Restarts the subscriptions of a sandbox after a reset, which has erased their deliveries.
  *
- * Each change rests on what the reset rests on, so that nobody restarts them after somebody else has ended the reset.
+ * Each change expects what the reset expects, so no process restarts them after another one has finished the reset.
  */
 export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,
@@ -29,7 +29,6 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   }
 })
 
-/** Restarts one subscription. */
 const restart = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,

@@ -13,7 +13,7 @@ import { shown } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Makes new secrets in two steps: one is stored, and signs nothing, until the host has been looked up. */
+/** Rotates secrets in two steps: store the new secret, which signs nothing yet, then look up the host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -24,10 +24,10 @@ export const make = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
-    // It was finished, and only the answer was lost.
+    // The first call finished, and only its answer was lost.
     if (key !== null && subscription.secrets[0]?.key === key) return yield* shown(seal, subscription, now)
     const open = Subscription.openRotation(subscription, now)
-    // Whoever has begun it finishes it with the same key; everyone else waits.
+    // Only the key that began the rotation can finish it. All others must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The first step: the secret is there, and signs nothing yet. */
+/** The first step: stores the secret, which signs nothing yet. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal

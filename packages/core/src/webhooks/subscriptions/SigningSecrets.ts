@@ -8,7 +8,7 @@ import * as Subscription from "./EventSubscription.ts"
 
 const purposeOf = (id: SubscriptionId) => `signing secret ${id}`
 
-/** Makes a secret, sealed as it is kept. */
+/** Makes a secret, sealed for storage. */
 export const make = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
@@ -17,7 +17,7 @@ export const make = Effect.fnUntraced(function* (
   return yield* seal.seal(purposeOf(id), Signature.makeSecret(yield* random.randomBytes(Signature.secret_bytes)))
 })
 
-/** The newest secret, to be shown once. A secret that cannot be opened is a fault of the settings. */
+/** Opens the newest secret, to show it once. If it cannot be opened, the seal keys in the settings are wrong. */
 export const openNewest = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   { id, secrets }: Subscription.KeptSubscription
@@ -26,13 +26,13 @@ export const openNewest = Effect.fnUntraced(function* (
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })
 
-/** Secrets that were opened already: every attempt needs them, and unsealing costs more than signing. */
+/** A cache of opened secrets: every attempt needs them, and opening costs more than signing. */
 export type Opened = BoundedMap<string, string>
 
-/** Nothing opened yet; 10,000 secrets are kept. */
+/** An empty cache. It holds 10,000 secrets. */
 export const noneOpened = (): Opened => new BoundedMap(10_000)
 
-/** The secrets that sign at a moment, newest first; without any, nothing may be sent. */
+/** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
 export const open = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   subscription: Subscription.KeptSubscription,

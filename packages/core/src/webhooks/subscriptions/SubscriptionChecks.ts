@@ -8,7 +8,7 @@ import type { CreateInput } from "./SubscriptionViews.ts"
 
 type Sender = WebhookSender["Service"]
 
-/** Refuses every wrong field of an input at once. */
+/** Checks an input and refuses every wrong field at once. */
 export const check = Effect.fnUntraced(function* (
   sender: Sender,
   { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
@@ -22,7 +22,7 @@ export const check = Effect.fnUntraced(function* (
   if (looked === "unavailable") return yield* Refusals.nameServerDown
 })
 
-/** What is wrong with the other fields of an input of which some were refused for their form. */
+/** Checks the other fields of an input some of whose fields were refused for their form. */
 export const validateRest = Effect.fnUntraced(function* (
   sender: Sender,
   input: unknown,

@@ -21,7 +21,7 @@ import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
-/** Makes subscriptions in two steps: one is stored unfinished with its secret, then its host is looked up. */
+/** Creates subscriptions in two steps: store an unfinished one with its secret, then look up its host. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -42,10 +42,10 @@ export const make = Effect.gen(function* () {
     ) {
       return yield* Refusals.usedOtherwise
     }
-    // It was finished, and only the answer was lost.
+    // The first call finished, and only its answer was lost.
     if (subscription.status === "active") return yield* shown(seal, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
-    // The caller's own text: its plain form could hide what the text has to be refused for.
+    // Look up the caller's own text: normalization could hide the reason to refuse it.
     const looked = yield* sender.lookUp(input.url)
     if (looked === "unavailable") return yield* Refusals.nameServerDown
     const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The first step: nothing is sent to the subscription yet, and no list shows it. */
+/** The first step. The subscription receives nothing yet, and no list shows it. */
 const makeBegin = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
@@ -91,7 +91,7 @@ const makeBegin = Effect.gen(function* () {
   })
 })
 
-/** A subscription in the answer that shows its secret. */
+/** The answer that shows a subscription's secret. */
 export const shown = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   subscription: Subscription.KeptSubscription,
@@ -105,7 +105,7 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
   if (active.length >= Subscription.max_active) return yield* Refusals.capReached
 })
 
-/** A place among the active ones. Whoever takes one says so: of two at once, one looks again. */
+/** Reserves a place among the active subscriptions. Two calls at once conflict, and one counts again. */
 const place = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
   const taken = yield* Recipients.changed(storage, workspace_id, at)
   yield* checkCap(storage, workspace_id)

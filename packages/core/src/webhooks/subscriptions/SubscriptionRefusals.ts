@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
 import * as Subscription from "./EventSubscription.ts"
 
-/** Refuses the repeat of a create or a rotation whose ten minutes are over. */
+/** The repeat of a create or rotation whose ten minutes are over. */
 export const tooLate = Effect.fail(
   ApiError.make("conflict", {
     message: "The first call with this Idempotency-Key was not finished within ten minutes.",
@@ -10,7 +10,7 @@ export const tooLate = Effect.fail(
   })
 )
 
-/** Refuses the repeat of a create that names another url or other types. */
+/** The repeat of a create with another url or other event types. */
 export const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {
     message: "This Idempotency-Key was used with another input.",
@@ -18,7 +18,7 @@ export const usedOtherwise = Effect.fail(
   })
 )
 
-/** Refuses one active subscription more than there may be. */
+/** Too many active subscriptions. */
 export const capReached = Effect.fail(
   ApiError.make("conflict", {
     message: `There are ${Subscription.max_active} active subscriptions, which is the most; disable one first.`,
@@ -26,12 +26,12 @@ export const capReached = Effect.fail(
   })
 )
 
-/** Refuses a rotation beside another one. */
+/** Another rotation is under way. */
 export const rotating = Effect.fail(
   ApiError.make("conflict", { message: "A rotation of this subscription is not finished yet.", retry_action: "wait" })
 )
 
-/** Refuses a rotation where many older secrets still sign. */
+/** Too many older secrets still sign. */
 export const manySecrets = Effect.fail(
   ApiError.make("conflict", {
     message: `There are ${Subscription.max_secrets} secrets that sign, which is the most; the oldest stops within a day.`,
@@ -39,18 +39,18 @@ export const manySecrets = Effect.fail(
   })
 )
 
-/** Refuses what only an active subscription can do. */
+/** The subscription is not active. */
 export const notActive = Effect.fail(
   ApiError.make("conflict", { message: "The subscription is disabled.", retry_action: "none" })
 )
 
-/** What is wrong with a url. The same text whether its host does not exist or is not public: nobody scans networks. */
+/** A wrong url. The text is the same for unknown and for private hosts, so that it cannot be used to scan networks. */
 export const wrongUrl: ApiError.FieldError = {
   path: "url",
   message: "Must be an https address of a public host in its plain form, without user, password and fragment."
 }
 
-/** Refuses for now: the host of a url cannot be looked up. */
+/** The host of a url cannot be looked up for now. */
 export const nameServerDown = Effect.fail(
   ApiError.make("service_unavailable", {
     message: "The host of the url cannot be looked up now.",

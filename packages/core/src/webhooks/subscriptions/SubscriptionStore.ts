@@ -9,7 +9,7 @@ import * as EventSubscription from "./EventSubscription.ts"
 
 type StorageService = Storage["Service"]
 
-/** Reads a subscription of a workspace, whatever has become of it; null where there is none. */
+/** Reads a subscription of a workspace in any status; null if there is none. */
 export const loadSubscription = (storage: StorageService, workspace_id: WorkspaceId, id: string) =>
   Effect.map(
     storage.get({ workspace_id, kind: EventSubscription.kind.name, id }),
@@ -17,7 +17,7 @@ export const loadSubscription = (storage: StorageService, workspace_id: Workspac
       Option.isNone(stored) ? null : EventSubscription.kind.value(stored.value)
   )
 
-/** Reads a subscription that its owner knows of; `not_found` for any other. */
+/** Reads a subscription that its owner can see, or fails with `not_found`. */
 export const findSubscription = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
@@ -29,16 +29,16 @@ export const findSubscription = Effect.fnUntraced(function* (
 })
 
 /**
- * The active subscriptions of a workspace, oldest first; there are at most ten.
+ * The active subscriptions of a workspace, oldest first; at most ten.
  *
- * Whoever commits an event reads them where they have changed, so they are found by a parent: those that were disabled
- * cost nothing.
+ * They are listed by a parent of their own, so that disabled subscriptions cost nothing: this is read whenever the
+ * recipients of events have changed.
  */
 export const activeSubscriptions = Effect.fnUntraced(function* (storage: StorageService, workspace_id: WorkspaceId) {
   const active: Array<EventSubscription.KeptSubscription> = []
   let after: string | null = null
   do {
-    // A page may be cut short, though nothing here is passed over.
+    // A page may be short, but it skips nothing.
     const page: RecordPage = yield* storage.page({
       workspace_id,
       kind: EventSubscription.kind.name,
@@ -53,13 +53,13 @@ export const activeSubscriptions = Effect.fnUntraced(function* (storage: Storage
   return active
 })
 
-/** Reads how an endpoint does. */
+/** Reads the health of an endpoint. */
 export const loadHealth = (storage: StorageService, workspace_id: WorkspaceId, id: SubscriptionId) =>
   Effect.map(storage.get({ workspace_id, kind: EndpointHealth.kind.name, id }), (stored) =>
     Option.isNone(stored) ? EndpointHealth.unknown(id) : EndpointHealth.kind.value(stored.value)
   )
 
-/** Reads a delivery; null where the event was not handed to this subscription. */
+/** Reads a delivery; null if the event was not queued for this subscription. */
 export const loadDelivery = (
   storage: StorageService,
   workspace_id: WorkspaceId,

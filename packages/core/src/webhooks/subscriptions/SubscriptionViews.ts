@@ -10,7 +10,7 @@ import { EventSubscription } from "./EventSubscription.ts"
 const Url = textUpTo(2_048).annotate({ description: "Public https address" })
 const EventTypes = Schema.Array(Schema.String).check(Schema.isMaxLength(50))
 
-/** What a new subscription is to receive, and where. */
+/** Input of a create: where to send events, and which. */
 export const CreateInput = Schema.Struct({ url: Url, event_types: EventTypes })
 export type CreateInput = typeof CreateInput.Type
 
@@ -19,7 +19,7 @@ const nothingToChange = ["url", "event_types"].map((field) => ({
   issue: "Send url, event_types or both: there is nothing to change"
 }))
 
-/** What of a subscription is to change: something. */
+/** Input of an update: at least one change. */
 export const UpdateInput = Schema.Struct({
   id: Schema.String,
   url: Schema.optionalKey(Url),
@@ -27,16 +27,16 @@ export const UpdateInput = Schema.Struct({
 }).check(
   Schema.makeFilter(
     ({ url, event_types }) => (url === undefined && event_types === undefined ? nothingToChange : undefined),
-    // The identifier is the other one.
+    // The id, and at least one more.
     { toJsonSchema: () => ({ minProperties: 2 }) }
   )
 )
 export type UpdateInput = typeof UpdateInput.Type
 
-/** Names one subscription. */
+/** Input that names one subscription. */
 export const IdInput = Schema.Struct({ id: Schema.String.annotateKey({ description: "The subscription, `sub_…`" }) })
 
-/** Which page of subscriptions to read. */
+/** Input of a list of subscriptions. */
 export const ListInput = Schema.Struct(pageFields)
 export type ListInput = typeof ListInput.Type
 
@@ -47,18 +47,18 @@ export const SubscriptionPage = Schema.Struct({
 })
 export type SubscriptionPage = typeof SubscriptionPage.Type
 
-/** Which page of a subscription's delivery log to read. */
+/** Input of a list of deliveries. */
 export const DeliveriesInput = Schema.Struct({ id: Schema.String, ...pageFields })
 export type DeliveriesInput = typeof DeliveriesInput.Type
 
-/** A page of the delivery log, newest first. It can be empty and yet name a next one. */
+/** A page of the delivery log, newest first. It can be empty and still have a next page. */
 export const DeliveryPage = Schema.Struct({
   deliveries: Schema.Array(DeliveryEntry),
   next_cursor: Schema.NullOr(Schema.String)
 })
 export type DeliveryPage = typeof DeliveryPage.Type
 
-/** Names one delivery: an event in the log of a subscription. */
+/** Input that names one delivery: an event in the log of a subscription. */
 export const DeliveryInput = Schema.Struct({ id: Schema.String, event_id: Schema.String })
 export type DeliveryInput = typeof DeliveryInput.Type
 
@@ -73,10 +73,10 @@ export const TestEvent = Schema.Struct({
 }).annotate({ identifier: "TestEvent" })
 export type TestEvent = typeof TestEvent.Type
 
-/** What a test has handed to delivery. */
+/** The answer of a test. */
 export const TestResult = Schema.Struct({ subscription_id: SubscriptionId, event: TestEvent })
 export type TestResult = typeof TestResult.Type
 
-/** What a replay has handed to delivery again. */
+/** The answer of a replay. */
 export const ReplayResult = Schema.Struct({ subscription_id: SubscriptionId, event_id: Schema.String })
 export type ReplayResult = typeof ReplayResult.Type

@@ -5,16 +5,16 @@ import * as Kind from "../../storage/Kind.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
-/** What is kept under the key of a call of two steps whose first was made: a repeat finishes the same. */
+/** A call that has made its first step, stored under its key. A repeat finishes the same work. */
 export const Begun = Schema.Struct({
-  /** Whose it is; null where the second step was refused, so that the key can be used anew. */
+  /** The subscription; null if the second step was refused, so that the key can be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
   /** Until when it may be finished, in milliseconds of workspace time. */
   until: Schema.Int
 })
 export type Begun = typeof Begun.Type
 
-/** Calls of two steps in storage. */
+/** Two-step calls in storage. */
 export const kind = Kind.make({
   name: "two_step_call",
   schema: Begun,
@@ -22,13 +22,13 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a call that makes a subscription. */
+/** The id of a call that creates a subscription. */
 export const creationId = (key: string | null): string => `create ${key}`
 
 /** The id of a call that rotates a secret. */
 export const rotationId = (id: SubscriptionId, key: string | null): string => `rotate ${id} ${key}`
 
-/** What stands under a key, and its version: 0 where nothing does. */
+/** The state of a call, and the version of its record; 0 if nothing is stored. */
 export interface TwoStepCall {
   readonly id: string
   readonly version: number
@@ -37,7 +37,7 @@ export interface TwoStepCall {
 
 const nothing: Begun = { subscription_id: null, until: 0 }
 
-/** Reads what has begun under an id, which holds the call's key. */
+/** Reads the state of a call by its id, which contains the call's key. */
 export const load = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, id: string) {
   const stored = yield* storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id })
   return Option.match(stored, {
@@ -53,9 +53,9 @@ export const begin = (before: TwoStepCall, begun: Begun): TwoStepCall => ({
   begun
 })
 
-/** The call after its second step was refused: nothing stands under its key. */
+/** The call after its second step was refused: its key is free again. */
 export const undone = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
 
-/** The record as storage keeps it. */
+/** The stored record. */
 export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>
   kind.record(begun, { id, version, created_at: now, updated_at: now })

@@ -1,11 +1,11 @@
--- Claiming leases due jobs: nobody else gets them until the lease ends, or they are released. A claim gives jobs of the
--- named kinds only, those that the program knows. Others stay where they are for a newer program, and ordered jobs wait
+-- Claiming leases due jobs: nobody else gets them until the lease ends, or they are released. A claim only returns jobs of
+-- the kinds that the program knows. Others wait for a newer program, and ordered jobs wait
 -- behind them.
 
--- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, and else the earliest. Answers a
--- row for each, or one row without a job; every row says when the next job comes due that this claim did not take.
+-- Leases up to `most` due jobs of all workspaces until `at + lease_ms`: urgent ones first, then by due time. Returns a row
+-- for each, or one row without a job; every row says when the next job is due that this claim did not take.
 --
--- It waits for nobody: it passes over lanes and jobs that somebody else has locked.
+-- It never waits: it skips lanes and jobs that someone else has locked.
 create function quotewire.claim_1(at bigint, lease_ms bigint, most integer, kinds text[])
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
@@ -51,9 +51,9 @@ begin
   return query select c.*, next_at from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
 end $$;
 
--- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those that are due first, at the same moment, if no
--- earlier one is leased. Also answers whether ordered work of the workspace is `busy`: leased by this claim or another, or
--- waiting behind a job of an unknown kind. To be sure of that, it waits for the lane.
+-- Leases up to `most` ordered jobs of one workspace, like `claim_1`: those with the earliest due time, if no earlier one is
+-- leased. Also returns whether ordered jobs of the workspace are `busy`: leased by this claim or another, or waiting behind a
+-- job of an unknown kind. To be certain, it waits for the lane's lock.
 create function quotewire.claim_ordered_1(at bigint, lease_ms bigint, most integer, kinds text[], of_workspace text)
 returns table (
   workspace_id text, number bigint, kind text, due_at bigint, lane text, max_leased integer, urgent boolean,
@@ -98,7 +98,7 @@ begin
   return query select c.*, next_at, is_busy from quotewire.claimed_jobs_1(jobs_workspace, jobs_number) c;
 end $$;
 
--- Gives jobs back before their leases end: they are due when they were before. Passes over leases that are lost already.
+-- Releases leases early; due times do not change. Lost leases are ignored.
 create function quotewire.release_1(leases_workspace_id text[], leases_number bigint[], leases_lease integer[])
 returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off

@@ -1,15 +1,15 @@
--- Stores changes, each whole or not at all. Answers the refused ones: the place of the change, why, and the place of the
--- first row that refuses it: a `lease` among the finishes, an `expectation` among the expects, a `write` among the writes.
+-- Stores changes, each completely or not at all. Returns the refused ones: the place of the change, the reason, and the place
+-- of the first row that is refused: a `lease` among the finishes, an `expectation` among the expects, a `write` among the
+-- writes.
+-- Each kind of row is passed as arrays, one for each column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A
+-- statement unnests one array and reads the others by place, which costs a fraction of unnesting all. An array that is null
+-- is a column of nulls. `..._change` is the place of the row's change, `..._workspace` the place of its workspace; places
+-- count from 1. `expected` lists each expected record once; `expects` says which change expects which of them.
+-- `events_place` and `jobs_place` count the new events and jobs of one workspace.
 --
--- Each kind of row comes as arrays, one for each column: `writes_kind[i]` and `writes_id[i]` belong to the same write. A
--- statement unnests one array and reads the others by place, at a fraction of what it costs to unnest all. An array that is
--- null is a column of nulls. `..._change` is the place of the row's change, `..._workspace` that of its workspace among
--- the workspaces; places count from 1. `expected` names each record that changes expect once; `expects` says which change
--- expects which. `events_place` and `jobs_place` count the new events and jobs of one workspace.
---
--- Locks come first, in one order for everybody: workspaces, lanes, jobs. Every statement after them sees what the locks
--- protect, so that a check still holds when the change is written. No two changes of one call may write the same record,
--- finish the same job or move the same clock, and none may expect what one before it writes: the caller sees to that.
+-- Locks come first, always in the same order: workspaces, lanes, jobs. Every later statement sees what the locks protect, so
+-- a check still holds when the change is written. The caller guarantees that no two changes of a call write the same record,
+-- finish the same job or move the same clock, and that none expects what an earlier one writes.
 create function quotewire.commit_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
   clocks_change integer[], clocks_workspace integer[], clocks_offset_ms bigint[],
@@ -27,11 +27,11 @@ create function quotewire.commit_1(
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
-  -- Of each workspace the numbers of the last event and job before this call, and the offset of its clock.
+  -- For each workspace the numbers of the last event and job before this call, and the offset of its clock.
   locked record; last_events bigint[]; last_jobs bigint[]; offsets_ms bigint[];
-  -- The lanes that are refreshed at the end.
+  -- The lanes to refresh at the end.
   lanes_workspace text[]; lanes_name text[];
-  -- The places of rows that refuse their changes, and those changes.
+  -- The places of refused rows, and their changes.
   lost_leases integer[]; unmet_expectations integer[]; stale_writes integer[];
   refused integer[] := '{}';
 begin

@@ -1,7 +1,7 @@
 -- The parts of `commit_1`, in the order in which they are called. Nobody else calls them, so that they are planned and run
 -- with its settings. Their arrays are those of `commit_1`; `refused` are the places of the changes that are refused already.
 
--- Locks workspaces, in the order given, and counts their new events and jobs. Answers for each the number of the last event
+-- Locks workspaces, in the given order, and counts their new events and jobs. Returns for each the number of the last event
 -- and of the last job before the new ones, and how far its clock is ahead of real time.
 create function quotewire.lock_workspaces_1(
   workspaces_id text[], workspaces_events integer[], workspaces_jobs integer[],
@@ -28,8 +28,8 @@ begin
   end loop;
 end $$;
 
--- Makes the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks move.
--- Answers the lanes that have to be refreshed; null where none has to.
+-- Creates the lanes of new jobs, and locks the lanes of new and finished jobs, and all lanes of workspaces whose clocks move.
+-- Returns the lanes that must be refreshed; null if none.
 create function quotewire.lock_lanes_1(
   workspaces_id text[], offsets_ms bigint[], jobs_workspace integer[], jobs_due_at bigint[], jobs_lane text[],
   jobs_max_leased integer[], jobs_urgent boolean[], finishes_workspace integer[], finishes_number bigint[],
@@ -39,8 +39,8 @@ declare
   refresh_all constant boolean := finishes_workspace <> '{}' or clocks_workspace <> '{}';
 begin
   if jobs_lane <> '{}' then
-    -- A new job can only bring the lane's `ready_at` forward. Where the lane was full, or its limit changes, that is not
-    -- known here: null, and the lane is refreshed.
+    -- A new job can only make the lane's `ready_at` earlier. If the lane was full, or its limit changes, that is not known
+    -- here: then it becomes null, and the lane is refreshed.
     with entered as (
       insert into quotewire.lane as l (workspace_id, name, max_leased, urgent, ready_at)
       select workspaces_id[jobs_workspace[i]], j.lane, max(jobs_max_leased[i]), bool_or(jobs_urgent[i]),
@@ -73,8 +73,8 @@ begin
   end if;
 end $$;
 
--- Locks the jobs that are finished. Answers the places of those that can no longer be: somebody else has claimed the job,
--- or it is gone.
+-- Locks the jobs that are finished. Returns the places of those that can no longer be finished: someone else has claimed
+-- the job, or it is gone.
 create function quotewire.lost_leases_1(
   workspaces_id text[], finishes_workspace integer[], finishes_number bigint[], finishes_lease integer[]
 ) returns integer[]
@@ -99,8 +99,8 @@ begin
   );
 end $$;
 
--- Answers the places of the expectations that are not met: the record has another version now. A change that is refused
--- already is not looked at.
+-- Returns the places of the expectations that are not met, because the record has another version now. Refused changes are
+-- not checked.
 create function quotewire.unmet_expectations_1(
   refused integer[], workspaces_id text[], expects_change integer[], expects_record integer[],
   expected_workspace integer[], expected_kind text[], expected_id text[], expected_version integer[]
@@ -128,7 +128,7 @@ begin
   );
 end $$;
 
--- Adds to the refused changes those of some rows.
+-- Adds the changes of some rows to the refused changes.
 create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
 language plpgsql as $$
 begin
@@ -138,11 +138,11 @@ begin
   return refused || array(select rows_change[p.place] from unnest(places) p (place));
 end $$;
 
--- Writes records, but for changes that are refused. Answers the places of the writes that do not follow the version that is
--- stored: nothing of their changes is written.
+-- Writes records, except those of refused changes. Returns the places of the writes that do not follow the stored version;
+-- nothing of their changes is written.
 --
--- First versions are inserted optimistically. We look at what is stored only if a key of theirs is taken, or if there are
--- later versions to write.
+-- Optimistic: first versions are inserted without reading. We read what is stored only if one of their keys is taken, or if
+-- there are later versions to write.
 create function quotewire.write_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[],
   writes_keeps_history boolean[], writes_kind text[], writes_id text[], writes_version integer[], writes_parent text[],
@@ -198,7 +198,7 @@ begin
   return stale;
 end $$;
 
--- Inserts the first versions among some writes, but for refused changes: all of them, or none and false if a key is taken.
+-- Inserts the first versions among some writes, except those of refused changes. Returns false, and inserts none, if a key is taken.
 create function quotewire.insert_records_1(
   refused integer[], workspaces_id text[], writes_change integer[], writes_workspace integer[], writes_kind text[],
   writes_id text[], writes_version integer[], writes_parent text[], writes_status text[], writes_line text[],
@@ -220,8 +220,8 @@ exception when unique_violation then
   return false;
 end $$;
 
--- Takes the new events and jobs of refused changes off the counters again, so that numbers have no gaps. Answers the places
--- of the events and jobs among those of their workspaces that are left. Nobody has seen the counters yet.
+-- Removes the new events and jobs of refused changes from the counters, so that numbers have no gaps. Returns the places of
+-- the remaining events and jobs in their workspaces. Nobody has read the counters yet.
 create function quotewire.give_numbers_back_1(
   refused integer[], workspaces_id text[], events_change integer[], events_workspace integer[], jobs_change integer[],
   jobs_workspace integer[], out events_place integer[], out jobs_place integer[]

@@ -1,7 +1,7 @@
--- Erasing goes in batches: each function holds the lock of the workspace for one batch, so that writers wait little.
+-- Erasing runs in batches. Each function locks the workspace for one batch, so that writers do not wait long.
 
--- Erases up to `most` records of a kind that are older than `before`, oldest first, with every version of them, and with
--- their children if asked. Answers how many records of each kind were erased.
+-- Erases up to `most` records of a kind that are older than `before`, oldest first, with all their versions and, if asked,
+-- their children. Returns how many records of each kind were erased.
 create function quotewire.erase_records_1(
   of_workspace text, of_kind text, before bigint, most integer, with_children boolean
 ) returns table (kind text, count bigint)
@@ -14,7 +14,7 @@ begin
   with old as (
     select r.kind, r.id from quotewire.record r
     where r.workspace_id = of_workspace and r.kind = of_kind and r.created_at < before
-      and r.created_at > -9007199254740992 -- to use the index record_age
+      and r.created_at > -9007199254740992 -- so that the index record_age is used
     order by r.created_at, r.id limit most
   ), doomed as (
     select o.kind, o.id from old o
@@ -32,8 +32,8 @@ begin
   select e.kind, count(*) from erased e group by e.kind;
 end $$;
 
--- Erases up to `most` events from the beginning of a feed, up to the first that occurred at `before` or later. Answers
--- how many; the workspace remembers up to which number its feed is erased.
+-- Erases up to `most` events from the beginning of a feed, up to the first that occurred at `before` or later. Returns how
+-- many. The workspace keeps the number up to which its feed is erased.
 create function quotewire.erase_events_1(of_workspace text, before bigint, most integer) returns bigint
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
@@ -56,11 +56,11 @@ begin
   return last - first;
 end $$;
 
--- Erases everything of a workspace but the records of some kinds, in one transaction: nobody sees half of it. Keeps the
--- workspace's clock and counters, so that numbers go on. Answers how many records of each kind, events and jobs it erased.
---
--- Each expected record must have the version that was seen, 0 where there was none. Else it erases nothing, and answers one
--- row: the kind and the id of the first one that has not.
+-- Erases everything of a workspace except the records of some kinds, in one transaction, so that nobody sees half of it.
+-- Keeps the workspace's clock and counters, so that numbers continue. Returns how many records of each kind, events and
+-- jobs it erased.
+-- Each expected record must have the expected version, 0 if there must be none. Otherwise it erases nothing, and returns
+-- one row: the kind and the id of the first record that has another version.
 create function quotewire.erase_workspace_1(
   of_workspace text, surviving text[], expected_kind text[], expected_id text[], expected_version integer[]
 ) returns table (what text, kind text, id text, count bigint)

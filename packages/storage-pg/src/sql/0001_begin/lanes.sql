@@ -1,4 +1,4 @@
--- Sets `ready_at` and `lease_ends_at` of lanes to what their jobs say now. The caller holds the locks of the lanes.
+-- Computes `ready_at` and `lease_ends_at` of lanes from their jobs. The caller holds the locks of the lanes.
 create function quotewire.refresh_lanes_1(lanes_workspace text[], lanes_name text[]) returns void
 language plpgsql as $$
 begin

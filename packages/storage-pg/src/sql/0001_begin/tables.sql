@@ -1,17 +1,17 @@
 -- The tables.
 --
--- Every primary key begins with the workspace, so that the tables can be distributed by it. Texts are compared byte by
--- byte (collation "C"), so that lists are in the order of their ids on every server. The indexes that a claim reads span
--- all workspaces and begin with a time: on a server that holds some of the workspaces they hold what is due there.
+-- Every primary key begins with the workspace, so that tables can be distributed by workspace. Texts are compared byte by
+-- byte (collation "C"), so that lists are in the order of ids on every server. The indexes that a claim reads span all
+-- workspaces and begin with a time: on a server with some of the workspaces they show what is due there.
 --
--- Times are milliseconds: `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` of workspace time, all
--- others of real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
+-- Times are in milliseconds. `created_at`, `updated_at`, `expires_at`, `occurred_at` and `due_at` are workspace time, all
+-- others real time. Workspace time is real time plus the workspace's `clock_offset_ms`.
 --
--- The functions that hosts call switch off every plan but by an index: while a table is small, its statistics would choose
--- plans that are wrong when it has grown, and a plan is made once for each connection (also behind a pooler that drops
--- settings of connections). The functions that only other
--- functions call run with the settings of their callers. A function has a number in its name: a migration that changes what
--- one takes or answers adds the next number, and older hosts go on with theirs.
+-- The functions that hosts call disable all plans without an index. While a table is small, its statistics would lead to
+-- plans that are wrong when it has grown, and each connection plans once (also behind a pooler that drops settings of
+-- connections). Functions that only other functions call run with the settings of their
+-- callers. Function names end with a number: a migration that changes what a function takes or returns adds the next number,
+-- and older hosts keep using theirs.
 
 -- One row for each workspace: its lock, its clock and its counters.
 create table quotewire.workspace (
@@ -43,17 +43,17 @@ create table quotewire.record (
 
 create index record_parent on quotewire.record (workspace_id, parent, kind, id) where parent is not null;
 
--- The condition is always true. Only a query that repeats it can use this index, so that the planner never takes it where
--- the primary key is meant.
+-- The condition is always true. Only a query that repeats it can use this index, so the planner does not choose it in place
+-- of the primary key.
 create index record_age on quotewire.record (workspace_id, kind, created_at) where created_at > -9007199254740992;
 
--- The versions before the newest, of the kinds that keep them.
+-- The older versions of records whose kind keeps them.
 create table quotewire.older_version (
   like quotewire.record,
   primary key (workspace_id, kind, id, version)
 );
 
--- The feed. Numbers of a workspace follow the order of its commits, without gaps.
+-- The feed. Events of a workspace are numbered in commit order, without gaps.
 create table quotewire.event (
   workspace_id text collate "C" not null,
   number bigint not null,
@@ -63,7 +63,7 @@ create table quotewire.event (
   primary key (workspace_id, number)
 );
 
--- Work that is due now or later. A job without a lane is claimed by `ready_at`; a job in a lane is claimed through its
+-- Jobs that are due now or later. A job without a lane is claimed by its `ready_at`. A job in a lane is claimed through its
 -- lane, and its own `ready_at` is not used.
 create table quotewire.job (
   workspace_id text collate "C" not null,
@@ -76,7 +76,7 @@ create table quotewire.job (
   lease integer not null default 0,
   -- Counts the claims whose lease ended before the job was finished.
   expired_leases integer not null default 0,
-  -- Whether somebody can still finish the job: until it is released or claimed again, even after the lease has ended.
+  -- Whether the newest claim can still finish the job: until it is released or claimed again, even after the lease has ended.
   held boolean not null default false,
   leased_until bigint,
   payload text not null,
@@ -91,16 +91,16 @@ create index job_waiting on quotewire.job (workspace_id, lane, due_at, number)
 create index job_leased on quotewire.job (workspace_id, lane, leased_until)
   where lane is not null and leased_until is not null;
 
--- The lanes in which jobs wait, derived from their jobs (`refresh_lanes_1`). The lane "ordered" runs a workspace's
--- ordered jobs one at a time; the name of any other begins with "lane ".
+-- Lanes, derived from their jobs (`refresh_lanes_1`). The lane "ordered" runs a workspace's ordered jobs one at a time. The
+-- names of all others begin with "lane ".
 create table quotewire.lane (
   workspace_id text collate "C" not null,
   name text collate "C" not null,
   max_leased integer not null,
   urgent boolean not null,
-  -- When the next of its jobs can be claimed; null while none can: none waits, or the lane is full.
+  -- When its next job can be claimed; null if none waits, or if the lane is full.
   ready_at bigint,
-  -- When the first of its leases ends; null where none is leased.
+  -- When its first lease ends; null if no job is leased.
   lease_ends_at bigint,
   primary key (workspace_id, name)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);

@@ -1,7 +1,7 @@
--- Adds to counts, each named once, and answers their totals in the same order. A count whose window is over at `at` is
--- not stored: its total is what was added.
+-- Adds to counts, each named once, and returns their totals in the same order. A count whose window is over at `at` is not
+-- stored; its total is what was added.
 --
--- The commit does not wait for the disk, since the counts are limits and not facts: a crash may lose the last half second.
+-- The commit does not wait for the disk, because counts are limits and not facts. A crash may lose the last half second.
 create function quotewire.tally_1(
   at bigint, tallies_workspace_id text[], tallies_name text[], tallies_window_start bigint[], tallies_window_ms bigint[],
   tallies_added bigint[]
@@ -18,7 +18,7 @@ begin
   ), counted as (
     insert into quotewire.tally as t (workspace_id, name, window_start, window_ms, total)
     select g.workspace_id, g.name, g.window_start, g.window_ms, g.added from given g
-    -- In order, so that two hosts that add to the same counts never deadlock.
+    -- Sorted, so that two hosts that add to the same counts never deadlock.
     where g.added <> 0 and g.window_start + g.window_ms > at order by 1, 2, 3, 4
     on conflict (workspace_id, name, window_start, window_ms) do update set total = t.total + excluded.total
     returning t.*

@@ -1,5 +1,5 @@
--- Up to $3 events after number $2, each with how far the feed is erased; one row without an event where there are none. It
--- is one statement, so that no event is missing that was not erased.
+-- Up to $3 events after number $2, each with the number up to which the feed is erased; one row without an event if there are
+-- none. It is one statement, so that the events and that number fit together.
 select w.erased_through, e.number, e.id, e.occurred_at, e.body
 from quotewire.workspace w left join lateral (
   select * from quotewire.event e where e.workspace_id = w.workspace_id and e.number > $2 order by e.number limit $3

@@ -1,5 +1,5 @@
--- Many newest records at once: some by their keys, and some as the first children of a parent after an id. `place` says
--- for whom.
+-- Many newest records at once: some by their keys, others as the first children of a parent after an id. `place` is the
+-- place of the question.
 --
 -- The limits keep the planner to one index lookup for each, while a table is small and has no statistics.
 select k.place::integer, r.* from unnest($1::integer[], $2::text[], $3::text[], $4::text[])

@@ -1,5 +1,5 @@
--- Up to $11 records of a page. It looks at :page_scan_records records after $3 in the order of ids, and takes those that
--- match. There are four of it: :after and :direction for each order, and :parent with and without a parent.
+-- Up to $11 records of a page. It scans :page_scan_records records after $3 in the order of ids, and returns those that match.
+-- There are four variants: :after and :direction for each order, and :parent with and without a parent.
 select :record_columns from (
   select * from quotewire.record
   where workspace_id = $1 and kind = $2 and id :after $3 and :parent

@@ -1,3 +1,3 @@
--- The newest migration that ran, and the oldest program that it serves; 0 where none ran.
+-- The newest migration that ran, and the oldest program that can use it; 0 if none ran.
 select number as found, serves_from from quotewire.migration
 union all select 0, 0 order by found desc limit 1;

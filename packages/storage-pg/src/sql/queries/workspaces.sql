@@ -1,4 +1,4 @@
--- Up to $2 workspaces after an id that hold anything.
+-- Up to $2 workspaces after an id that have data.
 select workspace_id from quotewire.workspace w
 where workspace_id > $1 and (
   exists (select from quotewire.record r where r.workspace_id = w.workspace_id)
