@@ -1,6 +1,6 @@
 import * as ApiKey from "./access/ApiKey.ts"
+import * as NewestSealKey from "./access/NewestSealKey.ts"
 import * as Organization from "./access/Organization.ts"
-import * as SealKeyProof from "./access/SealKeyProof.ts"
 import * as Workspace from "./access/Workspace.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as RememberedCall from "./calls/RememberedCall.ts"
@@ -30,7 +30,7 @@ export const kinds: Kind.Kinds = Kind.list([
   Organization.kind,
   ApiKey.kind,
   Workspace.kind,
-  SealKeyProof.kind,
+  NewestSealKey.kind,
   Pin.kind,
   RememberedCall.kind,
   RequestLogEntry.kind,

@@ -4,11 +4,11 @@ import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual } from "./access/KeyedHash.ts"
+import * as NewestSealKey from "./access/NewestSealKey.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
-import * as SealKeyProof from "./access/SealKeyProof.ts"
-import { sealing } from "./access/sealing.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
+import { withSealing } from "./access/withSealing.ts"
 import { Answers } from "./calls/Idempotency.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revisions.ts"
@@ -101,11 +101,11 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
   )
 
 // Checks, before anything is sealed, that the seal keys are those of the storage.
-const provenSeal = Layer.effect(
+const checkedSeal = Layer.effect(
   Seal,
   Effect.gen(function* () {
     const seal = yield* Seal
-    yield* SealKeyProof.prove(yield* Storage, seal)
+    yield* NewestSealKey.checkNewestKey(yield* Storage, seal)
     return seal
   })
 ).pipe(Layer.provide(Seal.layer))
@@ -114,7 +114,7 @@ const provenSeal = Layer.effect(
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return sealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
+    return withSealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
   })
 )
 
@@ -126,7 +126,7 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
  */
 export const layer: Layer.Layer<
   Services,
-  SealKeyProof.SealKeysRefused | StorageUnavailable,
+  NewestSealKey.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
 > = Sandbox.layer.pipe(
   Layer.provideMerge(Runner.layer),
@@ -147,7 +147,7 @@ export const layer: Layer.Layer<
   ),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
-  Layer.provideMerge(provenSeal),
+  Layer.provideMerge(checkedSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),

@@ -70,7 +70,7 @@ export class Access extends Context.Service<
      */
     readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
-    readonly isStranger: (credentials: Credentials) => boolean
+    readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
       credentials: Credentials
@@ -159,7 +159,7 @@ export class Access extends Context.Service<
         listKeys,
         hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
         revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
-        isStranger: ({ key }) => key !== null && !known.hasMet(key, clock.currentTimeMillisUnsafe()),
+        mayBeGuessed: ({ key }) => key !== null && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe()),
         authenticate: authenticating(storage, seal, clock, known)
       })
     })
@@ -170,23 +170,23 @@ export class Access extends Context.Service<
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
     if (!isWellFormed(key)) return yield* refused
-    const { reading } = known
+    const { generation } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
-      known.unmeet(key)
+      known.markInvalid(key)
       return yield* refused
     }
     const caller = callerOf(apiKey)
-    known.set(key, caller, reading)
+    known.set(key, caller, generation)
     return caller
   })
 
   return ({ key, keyless, read_handle }: Credentials) => {
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const remembered = known.get(key, clock.currentTimeMillisUnsafe())
-    return remembered === undefined
+    const cached = known.get(key, clock.currentTimeMillisUnsafe())
+    return cached === undefined
       ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
-      : Effect.succeed(withHandle(remembered, read_handle))
+      : Effect.succeed(withHandle(cached, read_handle))
   }
 }
 

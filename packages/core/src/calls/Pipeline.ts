@@ -247,7 +247,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   // The moment is read only now, because a slow body may have taken its time.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
-    ? workspaces.remembered(caller.workspace_id)
+    ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
   const running = yield* prepare(operation, call, state.input, workspaces)

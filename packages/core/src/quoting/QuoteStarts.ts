@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { Seal } from "../access/Seal.ts"
-import { restsOn, Workspaces } from "../access/Workspaces.ts"
+import { expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { fingerprintLike } from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
@@ -108,7 +108,7 @@ const makeDecide = Effect.gen(function* () {
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
       const writes = [RequestKey.toStored(call, input, version, refused)]
-      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: restsOn(call.moment) }))
+      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: expectationsOf(call.moment) }))
     }
     return yield* refusal
   })

@@ -20,12 +20,12 @@ export const kind = Kind.make({ name: "seal_key", schema: NewestKey, survives_re
 const place = { workspace_id: directory, kind: kind.name, id: "newest" }
 
 /**
- * Proves that this process has the newest seal key of the others, and records its own newest.
+ * Checks that this process has the newest seal key of the others, and records its own newest.
  *
  * The first process on an empty storage decides; later ones need its key. To rotate, put the new key before the old one.
  * A process that only has the old key then no longer starts.
  */
-export const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
+export const checkNewestKey = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
   const stored = yield* storage.get(place)
   const [newest] = seal.key_names
   const known = Option.map(stored, (record) => kind.value(record).key_name)
