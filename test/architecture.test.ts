@@ -142,7 +142,7 @@ describe("modules of the core", () => {
   const pure = [
     "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/HeldCalls calls/Pin calls/RememberedCall calls/RequestLogEntry calls/Revision",
+    "calls/CallBuffer calls/Pin calls/IdempotencyRecord calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
     "lines/everyLine lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>

@@ -7,9 +7,9 @@ import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
 import type * as Operation from "./calls/Operation.ts"
 import * as Pipeline from "./calls/Pipeline.ts"
-import { KeepsRequestLog } from "./calls/RequestLog.ts"
+import { RequestLogEnabled } from "./calls/RequestLog.ts"
 import type { CarrierAdapters } from "./carriers/Carrier.ts"
-import { TakesFeedback } from "./feedback/Feedback.ts"
+import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
   type CreatedKey,
   type Cryptography,
@@ -212,8 +212,8 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? embeddedLimits)),
-    Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
-    Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
+    Layer.provide(Layer.succeed(RequestLogEnabled, options.request_log ?? true)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, options.feedback ?? true)),
     Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
   )
 }

@@ -2,8 +2,8 @@ import * as ApiKey from "./access/ApiKey.ts"
 import * as NewestSealKey from "./access/NewestSealKey.ts"
 import * as Organization from "./access/Organization.ts"
 import * as Workspace from "./access/Workspace.ts"
+import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
-import * as RememberedCall from "./calls/RememberedCall.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
@@ -32,7 +32,7 @@ export const kinds: Kind.Kinds = Kind.list([
   Workspace.kind,
   NewestSealKey.kind,
   Pin.kind,
-  RememberedCall.kind,
+  IdempotencyRecord.kind,
   RequestLogEntry.kind,
   Advance.kind,
   ForcedExpiry.kind,

@@ -9,7 +9,7 @@ import { Seal, SealKeys } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
 import { withSealing } from "./access/withSealing.ts"
-import { Answers } from "./calls/Idempotency.ts"
+import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revisions.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
@@ -63,7 +63,7 @@ export const administration: Layer.Layer<Access, never, Storage | Cryptography> 
 export type Services =
   | Access
   | Allowance
-  | Answers
+  | IdempotentCalls
   | CarrierAdapters
   | Carriers
   | Deliveries
@@ -139,7 +139,7 @@ export const layer: Layer.Layer<
     Layer.mergeAll(
       Access.layer,
       Allowance.layer,
-      Answers.layer,
+      IdempotentCalls.layer,
       RequestLog.layer,
       Retention.layer(kinds),
       Waiters.layer

@@ -46,10 +46,7 @@ export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
 /** The revision that a `Service-Version` names; `invalid_version` if it is empty, repeated or not served. */
-export const named = (
-  served: Served,
-  header: string
-): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
+export const find = (served: Served, header: string): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
   const revision = served.find(({ date }) => date === header)
   return revision === undefined ? Result.fail(notServed(served)) : Result.succeed(revision)
 }

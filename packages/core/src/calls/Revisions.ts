@@ -92,7 +92,7 @@ export class Revisions extends Context.Service<
         current: served[0],
         choose: (asked, workspace_id) => {
           if (asked === "current") return Effect.succeed(served[0])
-          if (asked.header !== null) return Effect.fromResult(Revision.named(served, asked.header))
+          if (asked.header !== null) return Effect.fromResult(Revision.find(served, asked.header))
           return Effect.map(pinned(workspace_id), (pin) => (pin === null ? null : Revision.nearest(served, pin)))
         },
         // If another host pins first, the retry finds its pin.
