@@ -25,7 +25,7 @@ import {
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
 import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
-import * as Starting from "./quoting/Starting.ts"
+import * as StartRules from "./quoting/StartRules.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
@@ -86,7 +86,7 @@ export const startQuoteRequest = Operation.make({
   input: StartInput,
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
-    Effect.map(Lines, (lines) => Starting.validateRest(input, refused, caller, moment, lines)),
+    Effect.map(Lines, (lines) => StartRules.validateRest(input, refused, caller, moment, lines)),
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],

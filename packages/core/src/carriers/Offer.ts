@@ -95,12 +95,12 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
     ),
     ...coverages.flatMap(({ code, deductible, limit }, nth) => {
       const path = `subjects.${index}.coverages.${nth}`
-      const least_usd = minimum[`${code}_usd`]
+      const minimum_usd = minimum[`${code}_usd`]
       return [
         ...amount(deductible, `${path}.deductible`),
         ...amount(limit, `${path}.limit`),
         ...rule(
-          limit === null || least_usd === undefined || limit.amount_minor >= least_usd * 100,
+          limit === null || minimum_usd === undefined || limit.amount_minor >= minimum_usd * 100,
           `${path}.limit.amount_minor`,
           "Must not be below the state's minimum for this liability."
         )

@@ -18,7 +18,7 @@ import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import * as RequestKey from "./RequestKey.ts"
 import type { StartInput } from "./StartInput.ts"
-import type { CheckedStart } from "./Starting.ts"
+import type { CheckedStart } from "./StartRules.ts"
 
 /** Accepts a checked start: stores its request, application and consents under its key, and queues the collection. */
 export const make = Effect.gen(function* () {

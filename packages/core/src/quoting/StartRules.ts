@@ -66,7 +66,7 @@ const wrongFields = (
   )
 
 /** Valid values in place of the refused fields. What the checks then say about those fields is dropped. */
-const standIn = (lines: LineSet) => ({
+const placeholders = (lines: LineSet) => ({
   line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
   request_key: "stand-in",
@@ -74,7 +74,7 @@ const standIn = (lines: LineSet) => ({
 })
 
 /** Fields that can be checked only if the line is known. */
-const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
+const line_dependent = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
@@ -89,13 +89,13 @@ export const validateRest = (
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels cannot be checked without the consent that covers them.
   if (names.has("contact_consent")) names.add("contact_channels")
-  if (names.has("line")) for (const name of of_line) names.add(name)
+  if (names.has("line")) for (const name of line_dependent) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
   // Only known fields are checked, because there may be thousands of others.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
-    ...Object.fromEntries(Object.entries(standIn(lines)).filter(([name]) => names.has(name)))
+    ...Object.fromEntries(Object.entries(placeholders(lines)).filter(([name]) => names.has(name)))
   })
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
   if (Option.isNone(rest) || line === undefined) return together()
