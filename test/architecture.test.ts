@@ -217,7 +217,7 @@ describe("modules of the core", () => {
         "calls/Revisions",
         "carriers/Carrier",
         "storage/Storage",
-        "storage/Waiters"
+        "storage/LongPolls"
       ],
       "webhooks/WebhookSender"
     ]

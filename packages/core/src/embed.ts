@@ -158,7 +158,7 @@ const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warn
 /** What a promise rejects with: an error of its own, with the stack of its call, since one refusal may serve all callers. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const error = Cause.squash(cause)
-  if (error instanceof ApiError.ApiError) return ApiError.anew(error)
+  if (error instanceof ApiError.ApiError) return ApiError.clone(error)
   if (error instanceof StorageUnavailable) {
     return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
   }

@@ -26,7 +26,7 @@ import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
-export const kinds: Kind.Kinds = Kind.list([
+export const kinds: Kind.Kinds = Kind.registry([
   Organization.kind,
   ApiKey.kind,
   Workspace.kind,

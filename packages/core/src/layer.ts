@@ -26,8 +26,8 @@ import { Retention } from "./runner/Retention.ts"
 import { Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
+import { LongPolls } from "./storage/LongPolls.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
-import { Waiters } from "./storage/Waiters.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { publishing } from "./webhooks/deliveries/Publishing.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
@@ -80,7 +80,7 @@ export type Services =
   | Runner
   | Sandbox
   | Seal
-  | Waiters
+  | LongPolls
   | Workspaces
 
 // Which service runs which job. A job kind without a handler does not compile.
@@ -142,7 +142,7 @@ export const layer: Layer.Layer<
       IdempotentCalls.layer,
       RequestLog.layer,
       Retention.layer(kinds),
-      Waiters.layer
+      LongPolls.layer
     )
   ),
   Layer.provideMerge(Ids.layer),
@@ -246,4 +246,4 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
  * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
  * process is about to stop; it cannot be undone.
  */
-export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(Waiters, (waiters) => waiters.stop)
+export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(LongPolls, (longPolls) => longPolls.stop)

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
@@ -105,7 +105,7 @@ export class Access extends Context.Service<
             add(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
-        yield* add(Change.make(directory, { writes: [Directory.toStoredOrganization(organization)] }))
+        yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
         return organization
       })
 
@@ -132,7 +132,9 @@ export class Access extends Context.Service<
           created_at: now,
           revoked_at: null
         }
-        yield* add(Change.make(directory, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] }))
+        yield* add(
+          Change.make(directoryWorkspace, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
+        )
         return { key_id: apiKey.id, key }
       })
 
@@ -147,7 +149,7 @@ export class Access extends Context.Service<
         if (found.key.revoked_at !== null) return found.key
         const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
-        yield* commit(storage, Change.make(directory, { writes }))
+        yield* commit(storage, Change.make(directoryWorkspace, { writes }))
         known.forget(key_id)
         return revoked
       })

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Metric } from "effect"
-import { directory, Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage } from "../storage/Storage.ts"
 import { type ApiError, make } from "../wire/ApiError.ts"
 import { day_ms, minute_ms, second_ms } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
@@ -67,7 +67,9 @@ export class Allowance extends Context.Service<
         })
 
       const failing = (address: string, now: number) =>
-        limitCounters.failed_authentication.map((limitCounter) => charge(limitCounter, now, directory, address, 1))
+        limitCounters.failed_authentication.map((limitCounter) =>
+          charge(limitCounter, now, directoryWorkspace, address, 1)
+        )
 
       const mayAuthenticate = (address: string) =>
         Effect.suspend(() => {
@@ -83,7 +85,7 @@ export class Allowance extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const { organization_id } = caller
         const charges = limitCounters.tests_and_replays.map((limitCounter) =>
-          charge(limitCounter, now, directory, organization_id, 1)
+          charge(limitCounter, now, directoryWorkspace, organization_id, 1)
         )
         yield* spendAll(charges, now)
         const refund = Effect.sync(() => {
@@ -199,7 +201,7 @@ const chargesOf = (
     if (units === undefined) continue
     if (key_id === null) {
       for (const limitCounter of limitCounters.keyless[kind])
-        charges.push(charge(limitCounter, now, directory, address, units))
+        charges.push(charge(limitCounter, now, directoryWorkspace, address, units))
     } else {
       const { key, organization } = limitCounters[environment]
       for (const limitCounter of key[kind]) charges.push(charge(limitCounter, now, workspace_id, key_id, units))

@@ -145,7 +145,7 @@ const derivedKeysOf = Effect.fnUntraced(function* (
   const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))
   const name = (yield* derive("name")).subarray(0, 6)
   const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
-  const keyed = yield* Fault.withoutMessages(() => crypto.keyed(keys))
+  const keyed = yield* Fault.redactDefects(() => crypto.keyed(keys))
   const { encryptSync } = keyed
   const derived: DerivedKeys = {
     prefix: `${Base64Url.encode(name)}.`,
@@ -153,10 +153,10 @@ const derivedKeysOf = Effect.fnUntraced(function* (
       encryptSync:
         encryptSync === null
           ? null
-          : (nonce, purpose, text) => Fault.withoutMessage(() => encryptSync(nonce, purpose, text)),
-      encrypt: (nonce, purpose, text) => Fault.withoutMessages(() => keyed.encrypt(nonce, purpose, text)),
-      decrypt: (purpose, sealed) => Fault.withoutMessages(() => keyed.decrypt(purpose, sealed)),
-      sign: (text) => Fault.withoutMessages(() => keyed.sign(text))
+          : (nonce, purpose, text) => Fault.redactThrown(() => encryptSync(nonce, purpose, text)),
+      encrypt: (nonce, purpose, text) => Fault.redactDefects(() => keyed.encrypt(nonce, purpose, text)),
+      decrypt: (purpose, sealed) => Fault.redactDefects(() => keyed.decrypt(purpose, sealed)),
+      sign: (text) => Fault.redactDefects(() => keyed.sign(text))
     }
   }
   return derived

@@ -64,7 +64,7 @@ export const make = Effect.fnUntraced(function* (
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
     const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
-    const totals = yield* storage.tally(now - skew_ms, tallies)
+    const totals = yield* storage.addCounts(now - skew_ms, tallies)
     for (const [i, count] of batch.entries()) {
       count.total = totals[i] ?? count.total
       count.added -= tallies[i]?.added ?? 0

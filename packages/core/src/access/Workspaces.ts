@@ -83,8 +83,9 @@ export class Workspaces extends Context.Service<
 const max_cached = 10_000
 
 /** What a change that was decided at a moment must expect: an unchanged workspace. A live one never changes. */
-export const expectationsOf = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
-  environment === "live" ? [] : [{ kind: kind.name, id, version }]
+export const expectationsOf = ({
+  workspace: { id, version, environment }
+}: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
 /** The change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
 export const changeOf = (workspace: Workspace): Change.Change =>

@@ -6,7 +6,7 @@ import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { together } from "../wire/FieldError.ts"
+import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
@@ -294,13 +294,13 @@ const prepare = <Output, R>(
   const key = idempotent ? keyErrors(call.idempotency_key) : []
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
-  const refused = together(key, Result.isFailure(prepared) ? prepared.failure : [])
+  const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
   const others =
     validateRest === undefined
-      ? Effect.succeed(together())
+      ? Effect.succeed(joinWrongFields())
       : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
-  return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
+  return Effect.flatMap(others, (others) => Effect.fail(refuse(joinWrongFields(refused, others))))
 }
 
 /** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Versioning 11). */

@@ -90,7 +90,7 @@ export class RequestLog extends Context.Service<
 
       if (isKept) {
         yield* Effect.addFinalizer(() => writeLast)
-        yield* Effect.forkScoped(Supervise.forever("The request log", writeBuffered, write_every_ms))
+        yield* Effect.forkScoped(Supervise.repeatForever("The request log", writeBuffered, write_every_ms))
       }
       return RequestLog.of({
         isKept,

@@ -5,7 +5,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { ApiError } from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Pin from "./Pin.ts"
@@ -63,7 +63,7 @@ export class Revisions extends Context.Service<
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return served[0].date
         const stored = yield* storage.get({
-          workspace_id: directory,
+          workspace_id: directoryWorkspace,
           kind: Organization.kind.name,
           id: organization_id
         })

@@ -144,7 +144,7 @@ const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, oth
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
-const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
+const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
 /** The result of a call to an adapter. If the adapter throws, that is logged and the result is `otherwise`. */
 export const orIfThrown =

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import * as Operation from "../calls/Operation.ts"
-import { together } from "../wire/FieldError.ts"
+import { joinWrongFields } from "../wire/FieldError.ts"
 import { Feedback } from "./Feedback.ts"
 import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
 
@@ -22,7 +22,9 @@ export const sendFeedback = Operation.make({
   output: FeedbackReport,
   available,
   validateRest: (_, input, refused) =>
-    Effect.succeed(together(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))),
+    Effect.succeed(
+      joinWrongFields(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))
+    ),
   errors: [],
   run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
 })

@@ -3,7 +3,7 @@ import type { CallerKind } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
 import { standardLines } from "../lines/standard.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { type FieldError, together, type WrongFields } from "../wire/FieldError.ts"
+import { type FieldError, joinWrongFields, type WrongFields } from "../wire/FieldError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
@@ -186,7 +186,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
   if (about_consent.length === 0) return ApiError.invalidInput(wrong)
   const others = wrong.found.filter(({ path }) => !given_by_person.has(path))
-  const refusal = ApiError.invalidInput(together(about_consent, { found: others, more: wrong.more }))
+  const refusal = ApiError.invalidInput(joinWrongFields(about_consent, { found: others, more: wrong.more }))
   return ApiError.make("invalid_input", {
     message: `${refusal.message} Only the person can consent: ask the person.`,
     field_errors: refusal.field_errors ?? [],
@@ -196,7 +196,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
 
 /** Refuses a start because the person has said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
-  together([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
+  joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */

@@ -11,7 +11,7 @@ import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { max_named } from "../wire/FieldError.ts"
+import { max_listed } from "../wire/FieldError.ts"
 import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -132,7 +132,7 @@ const makeCheck = Effect.gen(function* () {
  * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a repeat: the
  * key need not be read, and a large body need not be hashed.
  */
-const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
+const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_listed
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {

@@ -7,7 +7,7 @@ import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import type { Problems } from "../lines/Rules.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { countOf, together } from "../wire/FieldError.ts"
+import { countOf, joinWrongFields } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -58,7 +58,7 @@ const wrongFields = (
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ApiError.WrongFields =>
-  together(
+  joinWrongFields(
     Consent.check(input, caller.kind, line, disclosure),
     checkScenario(input, caller),
     checkKey(input, caller),
@@ -98,7 +98,7 @@ export const validateRest = (
     ...Object.fromEntries(Object.entries(placeholders(lines)).filter(([name]) => names.has(name)))
   })
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
-  if (Option.isNone(rest) || line === undefined) return together()
+  if (Option.isNone(rest) || line === undefined) return joinWrongFields()
   const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(rest.value, line, facts, caller, Disclosure)
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }

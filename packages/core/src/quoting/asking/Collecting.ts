@@ -47,7 +47,7 @@ const makeCollection = Effect.gen(function* () {
   ) {
     const { adapter } = candidate
     const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
-    const latency_ms = Fault.withoutMessage(() => adapter.simulation?.latency_ms(ask) ?? 0)
+    const latency_ms = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
     return JobPayload.make(
       "ask_carrier",
       { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
