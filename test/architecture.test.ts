@@ -144,7 +144,7 @@ describe("modules of the core", () => {
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
     "calls/CallBuffer calls/Pin calls/IdempotencyRecord calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
-    "lines/everyLine lines/standard lines/personal_auto/Vin lines/pet/Breed",
+    "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),

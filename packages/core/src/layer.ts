@@ -246,4 +246,7 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
  * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
  * process is about to stop; it cannot be undone.
  */
-export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(LongPolls, (longPolls) => longPolls.stop)
+export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
+  LongPolls,
+  (longPolls) => longPolls.stop
+)

@@ -9,7 +9,7 @@ const interval_ms = second_ms / 4
 /** How long a total from storage is used. After that it is read again before any decision. */
 const fresh_ms = second_ms - interval_ms
 /** How long a call waits for that at most. Then it is decided with what this host knows. */
-const longest_wait_ms = 250
+const max_wait_ms = 250
 /** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
 const skew_ms = minute_ms
 /** How many counts are sent at once. */
@@ -103,7 +103,7 @@ export const make = Effect.fnUntraced(function* (
     for (const count of counts) unsent.add(count)
     begun.wake()
     asked.wake()
-    const known = yield* Effect.timeoutOption(Deferred.await(done), longest_wait_ms)
+    const known = yield* Effect.timeoutOption(Deferred.await(done), max_wait_ms)
     if (known._tag === "Some") return
     const now = yield* Clock.currentTimeMillis
     for (const count of counts) count.fresh_until = now + fresh_ms

@@ -86,7 +86,7 @@ const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> 
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability below the state's minimum cannot be sold, so such an offer was misread.
-  const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
+  const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
   return subjects.flatMap(({ coverages, subject_id }, index) => [
     ...rule(
       context.subject_ids.has(subject_id),

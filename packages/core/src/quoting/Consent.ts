@@ -28,7 +28,7 @@ export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
-const credit_lines = standardLines.filter((line) => line.takes_credit_disclosure).map(({ name }) => name)
+const credit_lines = standardLines.filter((line) => line.has_credit_disclosure).map(({ name }) => name)
 
 /** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
@@ -129,7 +129,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   if (consents.consent_receipt_id === undefined) {
     errors.push({ path: "consent_receipt_id", message: not_asked })
   }
-  if (consents.credit_disclosure_receipt_id !== undefined && !line.takes_credit_disclosure) {
+  if (consents.credit_disclosure_receipt_id !== undefined && !line.has_credit_disclosure) {
     errors.push({
       path: "credit_disclosure_receipt_id",
       message: "Is not for this line, which has no credit disclosure. Leave it out."

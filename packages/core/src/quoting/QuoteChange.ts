@@ -33,7 +33,7 @@ const quoteEvents = (
   line: Line<LineName>,
   at: number
 ): ReadonlyArray<NewEvent> =>
-  !line.tells_of_quotes
+  !line.has_quote_events
     ? []
     : [
         Event.record({

@@ -6,7 +6,7 @@ import { fingerprintLike } from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { Lines, named } from "../lines/Lines.ts"
+import { find, Lines } from "../lines/Lines.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
@@ -123,7 +123,7 @@ const makeCheck = Effect.gen(function* () {
   const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
 
   return ({ caller, moment }: Call, input: StartInput) =>
-    Result.flatMap(named(lines, input.line), (line) =>
+    Result.flatMap(find(lines, input.line), (line) =>
       StartRules.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
     )
 })
