@@ -35,7 +35,7 @@ const server = Layer.unwrap(
       ready: Quotewire.ready,
       port: 0,
       drain_ms: 0,
-      wake: Effect.provideContext(Quotewire.wake, context)
+      wake: Effect.provideContext(Quotewire.releaseLongPolls, context)
     })
   )
 )

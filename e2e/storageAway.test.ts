@@ -37,7 +37,7 @@ const storage = Layer.effect(
     feed: (query) => failing(memory.feed(query)),
     claim: (query) => failing(memory.claim(query)),
     erase: (erasure) => failing(memory.erase(erasure)),
-    tally: (now, tallies) => failing(memory.tally(now, tallies))
+    addCounts: (now, tallies) => failing(memory.addCounts(now, tallies))
   }))
 ).pipe(Layer.provide(MemoryStorage.layer))
 

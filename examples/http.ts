@@ -27,7 +27,7 @@ const program = Effect.gen(function* () {
       operations,
       routes: [Go.route(Quotewire.go)],
       ready: Quotewire.ready,
-      wake: Effect.provideContext(Quotewire.wake, context),
+      wake: Effect.provideContext(Quotewire.releaseLongPolls, context),
       port: 0
     })
   ).pipe(Effect.provideContext(context))

@@ -142,9 +142,9 @@ describe("modules of the core", () => {
   const pure = [
     "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
     "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/HeldCalls calls/Pin calls/RememberedCall calls/RequestLogEntry calls/Revision",
+    "calls/CallBuffer calls/Pin calls/IdempotencyRecord calls/RequestLogEntry calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
-    "lines/everyLine lines/standard lines/personal_auto/Vin lines/pet/Breed",
+    "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
@@ -156,7 +156,7 @@ describe("modules of the core", () => {
     ),
     "events/Event events/EventPage",
     "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/Starting quoting/OfferRecord",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
@@ -217,7 +217,7 @@ describe("modules of the core", () => {
         "calls/Revisions",
         "carriers/Carrier",
         "storage/Storage",
-        "storage/Waiters"
+        "storage/LongPolls"
       ],
       "webhooks/WebhookSender"
     ]

@@ -39,7 +39,7 @@ const listen = async (url: string): Promise<Listening> => {
       const key = yield* Service.makeKey
       const [quote] = yield* Service.makeQuotes(key, starts.smallest("request-000000000000"))
       const storage_port = yield* Storage.Storage
-      const all = yield* storage_port.workspaces(Storage.directory, 10)
+      const all = yield* storage_port.workspaces(Storage.directoryWorkspace, 10)
       workspace_id = all[0] ?? workspace_id
       return { port, key, workspace_id, quote_id: quote?.id ?? "" }
     })

@@ -43,7 +43,7 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
         routes: agentRoutes(tools),
         port: 0,
         drain_ms: 0,
-        wake: Effect.provideContext(Quotewire.wake, wakes)
+        wake: Effect.provideContext(Quotewire.releaseLongPolls, wakes)
       })
     ).pipe(
       Effect.map((context) => Context.get(context, Http.Host).base_url),

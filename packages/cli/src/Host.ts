@@ -39,7 +39,7 @@ const layerOf = (settings: Listening, rest: Rest, measuring: Observing.Measuring
         port: settings.port,
         cors_origins: settings.cors_origins,
         ...measuring,
-        wake: Effect.provideContext(Quotewire.wake, context),
+        wake: Effect.provideContext(Quotewire.releaseLongPolls, context),
         ...(Option.isSome(settings.trust_proxy) && {
           proxies: { trusted: settings.trust_proxy.value, header: settings.proxy_header }
         }),

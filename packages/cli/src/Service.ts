@@ -51,8 +51,8 @@ export const layer = <E>(
       })
     ),
     Layer.provide(Layer.succeed(WebhookHeaders.WebhookHeaderPrefix, settings.webhook_header_prefix)),
-    Layer.provide(Layer.succeed(RequestLog.KeepsRequestLog, settings.request_log)),
-    Layer.provide(Layer.succeed(Feedback.TakesFeedback, settings.feedback)),
+    Layer.provide(Layer.succeed(RequestLog.RequestLogEnabled, settings.request_log)),
+    Layer.provide(Layer.succeed(Feedback.FeedbackEnabled, settings.feedback)),
     Layer.provide(NodeCrypto.layer),
     Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))

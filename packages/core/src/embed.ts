@@ -1,23 +1,23 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { Access } from "./access/Access.ts"
-import { AllowanceLimits, embeddedLimits, type Limits } from "./access/Allowance.ts"
+import { AllowanceLimits, type Limits, noCallLimits } from "./access/Allowance.ts"
 import type { ApiKey } from "./access/ApiKey.ts"
 import type { Environment, KeyKind } from "./access/Caller.ts"
 import type { Organization } from "./access/Organization.ts"
 import { SealKeys } from "./access/Seal.ts"
 import type * as Operation from "./calls/Operation.ts"
 import * as Pipeline from "./calls/Pipeline.ts"
-import { KeepsRequestLog } from "./calls/RequestLog.ts"
+import { RequestLogEnabled } from "./calls/RequestLog.ts"
 import type { CarrierAdapters } from "./carriers/Carrier.ts"
-import { TakesFeedback } from "./feedback/Feedback.ts"
+import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
   type CreatedKey,
   type Cryptography,
   createKey,
   layer,
+  releaseLongPolls,
   type Services,
   sandboxCarriers,
-  wake,
   webCryptography,
   worker
 } from "./layer.ts"
@@ -56,15 +56,15 @@ export interface EmbedOptions {
 }
 
 type AnyOperation = (typeof operations)[number]
-type Named<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
+type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
 
 /** The input of an operation, as in `InputOf<"start_quote_request">`. */
 export type InputOf<Name extends AnyOperation["name"]> =
-  Named<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
+  OperationNamed<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
 
 /** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> =
-  Named<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
+  OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
 
 /** Options of a call besides its input. */
 export interface CallOptions {
@@ -131,7 +131,7 @@ export const embed = (options: EmbedOptions): Embedded => {
     throw rejectionOf(exit.cause, signal)
   }
   const end = async () => {
-    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(wake), ...running]))
+    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
     await runtime.dispose()
   }
@@ -141,7 +141,7 @@ export const embed = (options: EmbedOptions): Embedded => {
   const methodOf =
     (operation: AnyOperation, key: string): Method =>
     (input, { signal, ...options } = {}) =>
-      run(callWith(operation, key, asItIs(input), options), signal)
+      run(callWith(operation, key, snapshot(input), options), signal)
   return {
     ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
@@ -158,7 +158,7 @@ const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warn
 /** What a promise rejects with: an error of its own, with the stack of its call, since one refusal may serve all callers. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const error = Cause.squash(cause)
-  if (error instanceof ApiError.ApiError) return ApiError.anew(error)
+  if (error instanceof ApiError.ApiError) return ApiError.clone(error)
   if (error instanceof StorageUnavailable) {
     return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
   }
@@ -176,7 +176,7 @@ const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
   Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
 
 /** Copies an input, because the program may change it before the call reads it. What cannot be copied is refused unchanged. */
-const asItIs = (input: unknown): unknown => {
+const snapshot = (input: unknown): unknown => {
   try {
     return structuredClone(input)
   } catch {
@@ -211,9 +211,9 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),
-    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? embeddedLimits)),
-    Layer.provide(Layer.succeed(KeepsRequestLog, options.request_log ?? true)),
-    Layer.provide(Layer.succeed(TakesFeedback, options.feedback ?? true)),
+    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noCallLimits)),
+    Layer.provide(Layer.succeed(RequestLogEnabled, options.request_log ?? true)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, options.feedback ?? true)),
     Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
   )
 }

@@ -1,9 +1,9 @@
 import * as ApiKey from "./access/ApiKey.ts"
+import * as NewestSealKey from "./access/NewestSealKey.ts"
 import * as Organization from "./access/Organization.ts"
-import * as SealKeyProof from "./access/SealKeyProof.ts"
 import * as Workspace from "./access/Workspace.ts"
+import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
-import * as RememberedCall from "./calls/RememberedCall.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
@@ -26,13 +26,13 @@ import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
-export const kinds: Kind.Kinds = Kind.list([
+export const kinds: Kind.Kinds = Kind.registry([
   Organization.kind,
   ApiKey.kind,
   Workspace.kind,
-  SealKeyProof.kind,
+  NewestSealKey.kind,
   Pin.kind,
-  RememberedCall.kind,
+  IdempotencyRecord.kind,
   RequestLogEntry.kind,
   Advance.kind,
   ForcedExpiry.kind,

@@ -4,12 +4,12 @@ import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
 import { Allowance } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
 import { areEqual } from "./access/KeyedHash.ts"
+import * as NewestSealKey from "./access/NewestSealKey.ts"
 import { Seal, SealKeys } from "./access/Seal.ts"
-import * as SealKeyProof from "./access/SealKeyProof.ts"
-import { sealing } from "./access/sealing.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
 import { Workspaces } from "./access/Workspaces.ts"
-import { Answers } from "./calls/Idempotency.ts"
+import { withSealing } from "./access/withSealing.ts"
+import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revisions.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
@@ -26,8 +26,8 @@ import { Retention } from "./runner/Retention.ts"
 import { Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
+import { LongPolls } from "./storage/LongPolls.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
-import { Waiters } from "./storage/Waiters.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { publishing } from "./webhooks/deliveries/Publishing.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
@@ -63,7 +63,7 @@ export const administration: Layer.Layer<Access, never, Storage | Cryptography> 
 export type Services =
   | Access
   | Allowance
-  | Answers
+  | IdempotentCalls
   | CarrierAdapters
   | Carriers
   | Deliveries
@@ -80,7 +80,7 @@ export type Services =
   | Runner
   | Sandbox
   | Seal
-  | Waiters
+  | LongPolls
   | Workspaces
 
 // Which service runs which job. A job kind without a handler does not compile.
@@ -101,11 +101,11 @@ const handlers: Layer.Layer<Handlers, never, Carriers | QuoteRequests | Quotes |
   )
 
 // Checks, before anything is sealed, that the seal keys are those of the storage.
-const provenSeal = Layer.effect(
+const checkedSeal = Layer.effect(
   Seal,
   Effect.gen(function* () {
     const seal = yield* Seal
-    yield* SealKeyProof.prove(yield* Storage, seal)
+    yield* NewestSealKey.checkNewestKey(yield* Storage, seal)
     return seal
   })
 ).pipe(Layer.provide(Seal.layer))
@@ -114,7 +114,7 @@ const provenSeal = Layer.effect(
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return sealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
+    return withSealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
   })
 )
 
@@ -126,7 +126,7 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
  */
 export const layer: Layer.Layer<
   Services,
-  SealKeyProof.SealKeysRefused | StorageUnavailable,
+  NewestSealKey.SealKeysRefused | StorageUnavailable,
   Storage | SealKeys | CarrierAdapters | WebhookSender | Cryptography
 > = Sandbox.layer.pipe(
   Layer.provideMerge(Runner.layer),
@@ -139,15 +139,15 @@ export const layer: Layer.Layer<
     Layer.mergeAll(
       Access.layer,
       Allowance.layer,
-      Answers.layer,
+      IdempotentCalls.layer,
       RequestLog.layer,
       Retention.layer(kinds),
-      Waiters.layer
+      LongPolls.layer
     )
   ),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
-  Layer.provideMerge(provenSeal),
+  Layer.provideMerge(checkedSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
@@ -246,4 +246,7 @@ export const isLiveWithoutCarriers: Effect.Effect<boolean, StorageUnavailable, S
  * Returns pending long polls at once with the current state, and answers later reads without waiting. Call it when the
  * process is about to stop; it cannot be undone.
  */
-export const wake: Effect.Effect<void, never, Services> = Effect.flatMap(Waiters, (waiters) => waiters.stop)
+export const releaseLongPolls: Effect.Effect<void, never, Services> = Effect.flatMap(
+  LongPolls,
+  (longPolls) => longPolls.stop
+)

@@ -8,7 +8,7 @@ import { catalogue, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
-import { Lines, named } from "./lines/Lines.ts"
+import { find, Lines } from "./lines/Lines.ts"
 import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
@@ -25,7 +25,7 @@ import {
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
 import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
-import * as Starting from "./quoting/Starting.ts"
+import * as StartRules from "./quoting/StartRules.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
@@ -55,7 +55,7 @@ export const getCapabilities = Operation.make({
   output: Capabilities.CapabilitiesAnswer,
   errors: [],
   run: Effect.fnUntraced(function* ({ caller, revision }, input) {
-    const line = yield* Effect.fromResult(named(yield* Lines, input.line))
+    const line = yield* Effect.fromResult(find(yield* Lines, input.line))
     const adapters = yield* CarrierAdapters
     const seal = yield* Seal
     const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
@@ -86,7 +86,7 @@ export const startQuoteRequest = Operation.make({
   input: StartInput,
   output: StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
-    Effect.map(Lines, (lines) => Starting.validateRest(input, refused, caller, moment, lines)),
+    Effect.map(Lines, (lines) => StartRules.validateRest(input, refused, caller, moment, lines)),
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],

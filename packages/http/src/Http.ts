@@ -26,7 +26,7 @@ export const handler = Effect.fnUntraced(function* <R>(
   given: HandlerSettings<R>
 ): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
   const settings = yield* Addresses.checked(given)
-  const operations = yield* Effect.filter(settings.operations, Operation.isOffered)
+  const operations = yield* Effect.filter(settings.operations, Operation.isAvailable)
   const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
   const served = yield* ServedRevisions.ServedRevisions
   return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {

@@ -44,7 +44,7 @@ describe("feedback over HTTP", () => {
 
   it.live("has neither routes nor documentation if it is off", () =>
     Effect.gen(function* () {
-      const { send } = yield* start({ operations }, Layer.succeed(Feedback.TakesFeedback, false))
+      const { send } = yield* start({ operations }, Layer.succeed(Feedback.FeedbackEnabled, false))
       assert.strictEqual((yield* send("POST", "/v1/feedback", { json: report })).status, 404)
       assert.strictEqual((yield* send("GET", "/v1/feedback/fb_x")).status, 404)
       assert.notInclude((yield* send("GET", "/openapi.json")).text, "/v1/feedback")

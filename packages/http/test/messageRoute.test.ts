@@ -10,21 +10,26 @@ const echo: MessageRoute.MessageEndpoint = {
   request_headers: ["Echo-Topic"],
   answer_headers: ["Echo-Count"],
   only_post: '"only POST"',
-  answer: ({ body, caller, headers, via }) =>
+  answer: ({ body, caller, headers, transport }) =>
     Effect.succeed({
       status: Result.isSuccess(body) ? 200 : 400,
       headers: { "echo-count": "1" },
-      text: Result.isSuccess(body) && body.success === "hush" ? null : textOf({ body, caller, headers, via })
+      text: Result.isSuccess(body) && body.success === "hush" ? null : textOf({ body, caller, headers, transport })
     })
 }
 
-const textOf = ({ body, caller, headers, via }: Pick<MessageRoute.Posted, "body" | "caller" | "headers" | "via">) =>
+const textOf = ({
+  body,
+  caller,
+  headers,
+  transport
+}: Pick<MessageRoute.Posted, "body" | "caller" | "headers" | "transport">) =>
   JSON.stringify({
     said: Result.isSuccess(body) ? body.success : body.failure._tag,
     kind: caller.kind,
     headers,
-    route: via.route,
-    user_agent: via.user_agent
+    route: transport.route,
+    user_agent: transport.user_agent
   })
 
 const path = "/v1/messages"
@@ -120,7 +125,13 @@ describe("an endpoint of messages", () => {
       yield* send("POST", path, { json: 1, key: "x" })
       yield* send("POST", path, { json: 1, key: "x", headers: { origin: "https://evil.example" } })
       assert.deepStrictEqual(
-        calls.map(({ error_code, operation, status, via }) => [via.method, via.route, operation, status, error_code]),
+        calls.map(({ error_code, operation, status, transport }) => [
+          transport.method,
+          transport.route,
+          operation,
+          status,
+          error_code
+        ]),
         [
           ["GET", path, null, 405, "not_found"],
           ["POST", path, null, 403, "forbidden"],

@@ -90,7 +90,7 @@ describe("the request log over HTTP", () => {
 
   it.live("has neither routes nor documentation if it is off", () =>
     Effect.gen(function* () {
-      const { send } = yield* start({ operations }, Layer.succeed(RequestLog.KeepsRequestLog, false))
+      const { send } = yield* start({ operations }, Layer.succeed(RequestLog.RequestLogEnabled, false))
       for (const path of ["/v1/requests", "/v1/requests/req_x"]) {
         assert.strictEqual((yield* send("GET", path)).status, 404)
         assert.strictEqual((yield* send("GET", path, { key: null })).status, 404)

@@ -14,7 +14,7 @@ export interface Posted extends Pipeline.RequestHead {
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request came in, for the request log. */
-  readonly via: FinishedCall.Transport
+  readonly transport: FinishedCall.Transport
   /** The `request_headers`, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
   /** The body as JSON; a failure if it is not JSON. */
@@ -68,7 +68,7 @@ export const make = <R>(settings: Settings<R>): Endpoint<R> => {
       const read = Result.flatMap(json, (value) => JsonRpc.readBody(value, hasBatches))
       if (Result.isFailure(read)) {
         const { error, id } = read.failure
-        return Effect.as(note(posted, viaOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
+        return Effect.as(note(posted, transportOf(posted, null, 400), "invalid_json"), failed(id, error, 400))
       }
       return "method" in read.success ? answerOne(posted, read.success) : answerBatch(posted, read.success)
     }
@@ -104,11 +104,11 @@ const messageWith = <R>(settings: Settings<R>) => {
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
     const noted = (reply: Reply) =>
-      Effect.as(note(posted, viaOf(posted, client, reply.status), codeOf(reply.status)), reply)
+      Effect.as(note(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
     if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
-    const via = viaOf(posted, client, 200)
-    const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, via })
+    const transport = transportOf(posted, client, 200)
+    const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, transport })
     if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
     if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
@@ -128,7 +128,7 @@ const batchWith = <R>(
       const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
       const message = Result.flatMap(read, Protocol.inBatch)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
-      yield* note(own, viaOf(own, null, 200), "invalid_json")
+      yield* note(own, transportOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
     })
     const answers = yield* Effect.forEach(batch, answerOne, { concurrency: "unbounded" })
@@ -139,16 +139,16 @@ const batchWith = <R>(
 /** Takes note of a message that has reached no operation. */
 const note = (
   { credentials, request_id }: Posted,
-  via: FinishedCall.Transport & { readonly status: number },
+  transport: FinishedCall.Transport & { readonly status: number },
   error_code: ApiError.ErrorCode | null
-) => Pipeline.note({ request_id, credentials, via, error_code })
+) => Pipeline.logUnrouted({ request_id, credentials, transport, error_code })
 
 /** The error code in the request log for a refusal of the protocol itself; null for an answer. */
 const codeOf = (status: number): ApiError.ErrorCode | null =>
   status < 400 ? null : status === 404 ? "not_found" : "invalid_input"
 
-const viaOf = ({ via }: Posted, client: Protocol.Client | null, status: number) => ({
-  ...via,
+const transportOf = ({ transport }: Posted, client: Protocol.Client | null, status: number) => ({
+  ...transport,
   status,
   client_name: client?.name ?? null,
   client_version: client?.version ?? null

@@ -35,7 +35,7 @@ export const make = <R>(
         credentials: { ...credentials, read_handle: null }
       }).pipe(
         Effect.flatMap((caller) =>
-          server.answer(message, { request_id, credentials, docs_url, caller, era, via: viaOf(client) })
+          server.answer(message, { request_id, credentials, docs_url, caller, era, transport: transportOf(client) })
         ),
         Effect.catch((error) => Effect.succeed(refused(ApiError.envelope(error, request_id, docs_url))))
       )
@@ -43,7 +43,7 @@ export const make = <R>(
     })
   })
 
-const viaOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
+const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => ({
   method: "POST",
   route: path,
   status: 200,

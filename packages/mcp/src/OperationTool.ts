@@ -45,7 +45,7 @@ export const make = <R>(
   }
   return {
     name: definition.name,
-    isOffered: Operation.isOffered(operation),
+    isOffered: Operation.isAvailable(operation),
     list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
     call: (call) => {
       if (renames.length === 0) return run(call, take(call.args))
@@ -135,7 +135,7 @@ const runner = <R>(
         // Agents always get the current revision, whatever the integration has pinned (api.md, Versioning 6).
         revision: "current",
         idempotency_key,
-        via: call.via,
+        transport: call.transport,
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
       }),
       {

@@ -36,7 +36,7 @@ export interface ToolCall {
   /** The address of the documentation: the base of `doc_url` in refusals. */
   readonly docs_url: string
   /** How the call came in, for the request log. */
-  readonly via: FinishedCall.Transport
+  readonly transport: FinishedCall.Transport
   /** Parsed for this call alone: the tool may change them. */
   readonly args: Arguments
 }

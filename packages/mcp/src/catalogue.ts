@@ -69,7 +69,7 @@ const startQuoteRequest: Definition = {
       "Your own ID of this start, a new UUID for each. To repeat a call that got no answer, send the same request_key and the same input: it gives the same request, not a second one.",
     application: "The facts, shaped by required_facts_schema of get_capabilities for this line.",
     consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
-    credit_disclosure_receipt_id: `${linesWhere((line) => line.takes_credit_disclosure)} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`,
+    credit_disclosure_receipt_id: `${linesWhere((line) => line.has_credit_disclosure)} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
     contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
     quote_disclosure_version: "quote_disclosure.version of get_capabilities, as the person has read it.",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Allowance, operations } from "@quotewire/core"
-import { Applications, Waiters, World } from "@quotewire/core/testing"
+import { Applications, LongPolls, World } from "@quotewire/core/testing"
 import { DateTime, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Agents, layer, toolsCall } from "./support/agents.ts"
@@ -15,7 +15,7 @@ const start = Effect.flatMap(Agents, (agents) =>
   )
 )
 
-const waiting = Effect.flatMap(Waiters.Waiters, (waiters) => waiters.count)
+const waiting = Effect.flatMap(LongPolls.LongPolls, (longPolls) => longPolls.count)
 
 const advance = operations.find(
   (one): one is Extract<(typeof operations)[number], { name: "advance_time" }> => one.name === "advance_time"

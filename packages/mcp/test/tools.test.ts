@@ -66,8 +66,8 @@ describe("the tools", () => {
       }
     }).pipe(
       Effect.provide(layer()),
-      Effect.provideService(RequestLog.KeepsRequestLog, false),
-      Effect.provideService(Feedback.TakesFeedback, false)
+      Effect.provideService(RequestLog.RequestLogEnabled, false),
+      Effect.provideService(Feedback.FeedbackEnabled, false)
     )
   )
 

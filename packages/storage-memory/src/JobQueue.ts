@@ -104,7 +104,7 @@ export class JobQueue {
     }
   }
 
-  claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.Claim {
+  claim({ now, lease_ms, limit, workspace_id }: Storage.ClaimQuery): Storage.JobClaim {
     const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
     for (
       let lane = scope.expired_leases();

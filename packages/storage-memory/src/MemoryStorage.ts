@@ -16,7 +16,7 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
       Effect.suspend(() => {
         const refusal = store.commit(change)
         if (refusal !== null) return Effect.fail(refusal)
-        return hints.tell(Hints.hintsOf(change, kinds))
+        return hints.notify(Hints.hintsOf(change, kinds))
       }),
     get: (key) => Effect.sync(() => Option.fromUndefinedOr(store.get(key))),
     page: (query) => Effect.sync(() => store.page(query)),
@@ -28,9 +28,12 @@ export const layer: Layer.Layer<Storage.Storage> = Layer.sync(Storage.Storage, (
         const erased = store.erase(erasure)
         if (erased instanceof Storage.VersionConflict) return Effect.fail(erased)
         const { workspace_id } = erasure
-        return Effect.as(hints.tell(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []), erased)
+        return Effect.as(
+          hints.notify(erasure.what === "workspace" ? [{ about: "workspace", workspace_id }] : []),
+          erased
+        )
       }),
-    tally: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
+    addCounts: (now, tallies) => Effect.sync(() => store.tally(now, tallies)),
     watch: hints.watch,
     workspaces: (after, limit) => Effect.sync(() => store.workspaceIds(after, limit)),
     ready: Effect.void

@@ -48,7 +48,7 @@ export class Store {
     )
   }
 
-  claim(query: Storage.ClaimQuery): Storage.Claim {
+  claim(query: Storage.ClaimQuery): Storage.JobClaim {
     return this.jobs.claim(query)
   }
 
@@ -101,7 +101,7 @@ export class Store {
    * The first expected record with another version, otherwise the first write that does not follow the stored version. A
    * second write of the same record never follows.
    */
-  private firstConflict({ workspace_id, expects, writes }: Change.Change): Change.Seen | undefined {
+  private firstConflict({ workspace_id, expects, writes }: Change.Change): Change.Expectation | undefined {
     const workspace = this.workspaces.get(workspace_id)
     const changed = expects.find(({ kind, id, version }) => (workspace?.version(kind, id) ?? 0) !== version)
     if (changed !== undefined) return changed

@@ -54,7 +54,7 @@ export class Table {
     const before = entry.newest
     const moves = before.created_at !== record.created_at || before.parent !== record.parent
     if (moves) this.unindex(entry)
-    if (kinds.named(record.kind).keeps_history) {
+    if (kinds.byName(record.kind).keeps_history) {
       if (entry.older === null) entry.older = [before]
       else entry.older.push(before)
     }

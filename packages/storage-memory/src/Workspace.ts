@@ -40,7 +40,7 @@ export class Workspace {
   eraseRecords(kind: string, created_before: number, limit: number): Storage.Erased["records"] {
     const ids = this.tables.get(kind)?.eraseOlder(created_before, limit) ?? []
     const erased = new Map([[kind, ids.length]])
-    if (kinds.named(kind).erases_children) {
+    if (kinds.byName(kind).erases_children) {
       for (const id of ids) {
         for (const [kindOfChild, table] of this.tables) {
           erased.set(kindOfChild, (erased.get(kindOfChild) ?? 0) + table.eraseChildren(id).length)
@@ -54,7 +54,7 @@ export class Workspace {
   eraseForReset(): Storage.Erased["records"] {
     const erased = new Map<string, number>()
     for (const [kind, table] of this.tables) {
-      if (kinds.named(kind).survives_reset) continue
+      if (kinds.byName(kind).survives_reset) continue
       erased.set(kind, table.size)
       this.tables.delete(kind)
     }

@@ -42,10 +42,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const [{ name }] = hostNames(yield* database.read(nameHost, []))
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
-  yield* listen(name, Database.connectionOf(options), hints.tell)
-  const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+  yield* listen(name, Database.connectionOf(options), hints.notify)
+  const notify = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
     announce(told)
-    return hints.tell(told)
+    return hints.notify(told)
   }
 
   const storage = Storage.Storage.of({
@@ -53,16 +53,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
     commit: (change) =>
       Effect.andThen(
         commit(change),
-        Effect.suspend(() => tell(Hints.hintsOf(change, kinds)))
+        Effect.suspend(() => notify(Hints.hintsOf(change, kinds)))
       ),
     claim: yield* Claimer.make(database),
     release: makeRelease(database),
     erase: (erasure) => {
       const { what, workspace_id } = erasure
-      const told = Effect.suspend(() => tell(what === "workspace" ? [{ about: what, workspace_id }] : []))
+      const told = Effect.suspend(() => notify(what === "workspace" ? [{ about: what, workspace_id }] : []))
       return Effect.tap(erase(database, erasure), told)
     },
-    tally: makeTally(database),
+    addCounts: makeTally(database),
     watch: hints.watch
   })
   return { storage, database }

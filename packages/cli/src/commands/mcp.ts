@@ -62,7 +62,7 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
     key,
     docs_url: `${host.base_url}/docs`
   })
-  return yield* Effect.provideContext(Pipe.serve({ answer, wake: Quotewire.wake }), context)
+  return yield* Effect.provideContext(Pipe.serve({ answer, wake: Quotewire.releaseLongPolls }), context)
 })
 
 /** Creates one organization. If the agent has a key, it becomes a key of this organization. */

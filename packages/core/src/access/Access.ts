@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
@@ -70,7 +70,7 @@ export class Access extends Context.Service<
      */
     readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
-    readonly isStranger: (credentials: Credentials) => boolean
+    readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
     readonly authenticate: (
       credentials: Credentials
@@ -105,7 +105,7 @@ export class Access extends Context.Service<
             add(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
-        yield* add(Change.make(directory, { writes: [Directory.toStoredOrganization(organization)] }))
+        yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
         return organization
       })
 
@@ -132,7 +132,9 @@ export class Access extends Context.Service<
           created_at: now,
           revoked_at: null
         }
-        yield* add(Change.make(directory, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] }))
+        yield* add(
+          Change.make(directoryWorkspace, { writes: [Directory.toStoredKey(yield* seal.hash(key), 1, apiKey)] })
+        )
         return { key_id: apiKey.id, key }
       })
 
@@ -147,7 +149,7 @@ export class Access extends Context.Service<
         if (found.key.revoked_at !== null) return found.key
         const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
-        yield* commit(storage, Change.make(directory, { writes }))
+        yield* commit(storage, Change.make(directoryWorkspace, { writes }))
         known.forget(key_id)
         return revoked
       })
@@ -159,7 +161,7 @@ export class Access extends Context.Service<
         listKeys,
         hasKeyIn: (environment) => Directory.hasKeyIn(storage, environment),
         revokeKey: (key_id) => retryOnConflict(revokeKey(key_id)),
-        isStranger: ({ key }) => key !== null && !known.hasMet(key, clock.currentTimeMillisUnsafe()),
+        mayBeGuessed: ({ key }) => key !== null && !known.wasValidRecently(key, clock.currentTimeMillisUnsafe()),
         authenticate: authenticating(storage, seal, clock, known)
       })
     })
@@ -170,23 +172,23 @@ export class Access extends Context.Service<
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
     if (!isWellFormed(key)) return yield* refused
-    const { reading } = known
+    const { generation } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
-      known.unmeet(key)
+      known.markInvalid(key)
       return yield* refused
     }
     const caller = callerOf(apiKey)
-    known.set(key, caller, reading)
+    known.set(key, caller, generation)
     return caller
   })
 
   return ({ key, keyless, read_handle }: Credentials) => {
     if (key === null) return keyless ? keylessCaller(read_handle) : refused
-    const remembered = known.get(key, clock.currentTimeMillisUnsafe())
-    return remembered === undefined
+    const cached = known.get(key, clock.currentTimeMillisUnsafe())
+    return cached === undefined
       ? Effect.map(find(key), (caller) => withHandle(caller, read_handle))
-      : Effect.succeed(withHandle(remembered, read_handle))
+      : Effect.succeed(withHandle(cached, read_handle))
   }
 }
 

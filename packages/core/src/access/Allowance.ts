@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Metric } from "effect"
-import { directory, Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage } from "../storage/Storage.ts"
 import { type ApiError, make } from "../wire/ApiError.ts"
 import { day_ms, minute_ms, second_ms } from "../wire/Timestamp.ts"
 import type { Caller } from "./Caller.ts"
@@ -30,9 +30,9 @@ export class Allowance extends Context.Service<
     /** Counts a refused key against its address. */
     readonly failedAuthentication: (address: string) => Effect.Effect<void, ApiError<"rate_limited">>
     /** Runs a test or a replay within its limit. It counts only if it succeeds. */
-    readonly handingOver: <A, E, R>(
+    readonly chargeOnSuccess: <A, E, R>(
       caller: Caller,
-      handOver: Effect.Effect<A, E, R>
+      run: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | ApiError<"rate_limited">, R>
   }
 >()("@quotewire/core/Allowance") {
@@ -41,28 +41,35 @@ export class Allowance extends Context.Service<
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const counts = yield* SharedCounts.make(yield* Storage)
-      const gauges = gaugesOf(yield* AllowanceLimits, counts)
+      const limitCounters = limitCountersOf(yield* AllowanceLimits, counts)
 
-      const take = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
-        if (demands.some(isTooMuch)) return refuse(demands.filter(isTooMuch), now)
-        for (const { count, units } of demands) counts.add(count, units)
+      const spendFresh = (
+        charges: ReadonlyArray<Charge>,
+        now: number
+      ): Effect.Effect<void, ApiError<"rate_limited">> => {
+        if (charges.some(isTooMuch)) return refuse(charges.filter(isTooMuch), now)
+        for (const { count, units } of charges) counts.add(count, units)
         return Effect.void
       }
 
-      /** Spends all demanded units, or none. */
-      const admit = (demands: ReadonlyArray<Demand>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
-        const stale = demands.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
-        return stale.length === 0 ? take(demands, now) : Effect.flatMap(counts.refresh(stale), () => take(demands, now))
+      /** Spends all charges, or none. */
+      const spendAll = (charges: ReadonlyArray<Charge>, now: number): Effect.Effect<void, ApiError<"rate_limited">> => {
+        const stale = charges.filter(({ count }) => count.fresh_until <= now).map(({ count }) => count)
+        return stale.length === 0
+          ? spendFresh(charges, now)
+          : Effect.flatMap(counts.refresh(stale), () => spendFresh(charges, now))
       }
 
       const spend = (caller: Caller, cost: Cost, address: string) =>
         Effect.suspend(() => {
           const now = clock.currentTimeMillisUnsafe()
-          return admit(demandsOf(gauges, caller, cost, address, now), now)
+          return spendAll(chargesOf(limitCounters, caller, cost, address, now), now)
         })
 
       const failing = (address: string, now: number) =>
-        gauges.failed_authentication.map((gauge) => demand(gauge, now, directory, address, 1))
+        limitCounters.failed_authentication.map((limitCounter) =>
+          charge(limitCounter, now, directoryWorkspace, address, 1)
+        )
 
       const mayAuthenticate = (address: string) =>
         Effect.suspend(() => {
@@ -72,75 +79,77 @@ export class Allowance extends Context.Service<
         })
 
       const failedAuthentication = (address: string) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => admit(failing(address, now), now))
+        Effect.flatMap(Clock.currentTimeMillis, (now) => spendAll(failing(address, now), now))
 
-      const handingOver = Effect.fnUntraced(function* <A, E, R>(caller: Caller, handOver: Effect.Effect<A, E, R>) {
+      const chargeOnSuccess = Effect.fnUntraced(function* <A, E, R>(caller: Caller, run: Effect.Effect<A, E, R>) {
         const now = yield* Clock.currentTimeMillis
         const { organization_id } = caller
-        const demands = gauges.tests_and_replays.map((gauge) => demand(gauge, now, directory, organization_id, 1))
-        yield* admit(demands, now)
-        const giveBack = Effect.sync(() => {
-          for (const { count, units } of demands) counts.add(count, -units)
+        const charges = limitCounters.tests_and_replays.map((limitCounter) =>
+          charge(limitCounter, now, directoryWorkspace, organization_id, 1)
+        )
+        yield* spendAll(charges, now)
+        const refund = Effect.sync(() => {
+          for (const { count, units } of charges) counts.add(count, -units)
         })
-        return yield* Effect.onError(handOver, () => giveBack)
+        return yield* Effect.onError(run, () => refund)
       })
 
-      return Allowance.of({ spend, mayAuthenticate, failedAuthentication, handingOver })
+      return Allowance.of({ spend, mayAuthenticate, failedAuthentication, chargeOnSuccess })
     })
   )
 }
 
 /** One limit and its counts. */
-interface Gauge {
+interface LimitCounter {
   readonly counter: SharedCounts.Counter
   readonly limit: number
   readonly message: string
   readonly refusals: Metric.Counter<number>
 }
 
-/** The units that a call needs of one gauge. */
-interface Demand {
-  readonly gauge: Gauge
+/** The units that a call needs of one limit. */
+interface Charge {
+  readonly limitCounter: LimitCounter
   readonly count: SharedCounts.Count
   readonly units: number
 }
 
-const demand = (
-  gauge: Gauge,
+const charge = (
+  limitCounter: LimitCounter,
   now: number,
   workspace_id: Caller["workspace_id"],
-  who: string,
+  subject: string,
   units: number
-): Demand => ({ gauge, count: gauge.counter.at(now, workspace_id, who), units })
+): Charge => ({ limitCounter, count: limitCounter.counter.at(now, workspace_id, subject), units })
 
-const isTooMuch = ({ gauge, count, units }: Demand): boolean => {
+const isTooMuch = ({ limitCounter, count, units }: Charge): boolean => {
   const used = count.total + count.added
-  return used > 0 && used + units > gauge.limit
+  return used > 0 && used + units > limitCounter.limit
 }
 
 /** Refuses with the limit that ends last. Before that the call would be refused again. */
-const refuse = (reached: ReadonlyArray<Demand>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
+const refuse = (reached: ReadonlyArray<Charge>, now: number): Effect.Effect<never, ApiError<"rate_limited">> => {
   const longest = reached.reduce((first, second) => (endOf(second) > endOf(first) ? second : first))
   const retry_after_seconds = Math.max(1, Math.ceil((endOf(longest) - now) / second_ms))
   return Effect.andThen(
-    Metric.update(longest.gauge.refusals, 1),
-    Effect.fail(make("rate_limited", { message: longest.gauge.message, retry_after_seconds }))
+    Metric.update(longest.limitCounter.refusals, 1),
+    Effect.fail(make("rate_limited", { message: longest.limitCounter.message, retry_after_seconds }))
   )
 }
 
-const endOf = ({ count: { tally } }: Demand): number => tally.window_start + tally.window_ms
+const endOf = ({ count: { tally } }: Charge): number => tally.window_start + tally.window_ms
 
-type Gauges = ReturnType<typeof gaugesOf>
+type LimitCounters = ReturnType<typeof limitCountersOf>
 
-const gaugesOf = (limits: Limits, counts: SharedCounts.SharedCounts) => {
-  const gauges = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<Gauge> => [
-    ...(per_minute === null ? [] : [gaugeOf(counts.counter(name, minute_ms), per_minute, `${what} a minute`)]),
-    ...(per_day === null ? [] : [gaugeOf(counts.counter(name, day_ms), per_day, `${what} a day`)])
+const limitCountersOf = (limits: Limits, counts: SharedCounts.SharedCounts) => {
+  const limitCounters = (name: string, what: string, { per_minute, per_day }: Limit): ReadonlyArray<LimitCounter> => [
+    ...(per_minute === null ? [] : [limitCounterOf(counts.counter(name, minute_ms), per_minute, `${what} a minute`)]),
+    ...(per_day === null ? [] : [limitCounterOf(counts.counter(name, day_ms), per_day, `${what} a day`)])
   ]
   const each = (name: string, what: string, of: Limits["keyless"]) => ({
-    start: gauges(`${name} start`, `quote request starts of ${what}`, of.start),
-    read: gauges(`${name} read`, `reads of ${what}`, of.read),
-    other: gauges(`${name} other`, `other calls of ${what}`, of.other)
+    start: limitCounters(`${name} start`, `quote request starts of ${what}`, of.start),
+    read: limitCounters(`${name} read`, `reads of ${what}`, of.read),
+    other: limitCounters(`${name} other`, `other calls of ${what}`, of.other)
   })
   const ofEnvironment = (of: Limits["keyless"]) => ({
     key: each("key", "a key", of),
@@ -150,8 +159,12 @@ const gaugesOf = (limits: Limits, counts: SharedCounts.SharedCounts) => {
     live: ofEnvironment(limits.keys.live),
     sandbox: ofEnvironment(limits.keys.sandbox),
     keyless: each("address", "an address without a key", limits.keyless),
-    failed_authentication: gauges("failed", "failed authentications of an address", limits.failed_authentication),
-    tests_and_replays: gauges("tests", "tests and replays of an integration", limits.tests_and_replays)
+    failed_authentication: limitCounters(
+      "failed",
+      "failed authentications of an address",
+      limits.failed_authentication
+    ),
+    tests_and_replays: limitCounters("tests", "tests and replays of an integration", limits.tests_and_replays)
   }
 }
 
@@ -163,7 +176,7 @@ const times = (factor: number, { start, read, other }: Limits["keyless"]): Limit
   return { start: more(start), read: more(read), other: more(other) }
 }
 
-const gaugeOf = (counter: SharedCounts.Counter, limit: number, what: string): Gauge => ({
+const limitCounterOf = (counter: SharedCounts.Counter, limit: number, what: string): LimitCounter => ({
   counter,
   limit,
   message: `The limit of ${limit} ${what} was reached.`,
@@ -175,24 +188,26 @@ const refusals = Metric.counter("quotewire_rate_limited_total", {
   incremental: true
 })
 
-const demandsOf = (
-  gauges: Gauges,
+const chargesOf = (
+  limitCounters: LimitCounters,
   { environment, key_id, workspace_id }: Caller,
   cost: Cost,
   address: string,
   now: number
-): ReadonlyArray<Demand> => {
-  const demands: Array<Demand> = []
+): ReadonlyArray<Charge> => {
+  const charges: Array<Charge> = []
   for (const kind of costKinds) {
     const units = cost[kind]
     if (units === undefined) continue
     if (key_id === null) {
-      for (const gauge of gauges.keyless[kind]) demands.push(demand(gauge, now, directory, address, units))
+      for (const limitCounter of limitCounters.keyless[kind])
+        charges.push(charge(limitCounter, now, directoryWorkspace, address, units))
     } else {
-      const { key, organization } = gauges[environment]
-      for (const gauge of key[kind]) demands.push(demand(gauge, now, workspace_id, key_id, units))
-      for (const gauge of organization[kind]) demands.push(demand(gauge, now, workspace_id, workspace_id, units))
+      const { key, organization } = limitCounters[environment]
+      for (const limitCounter of key[kind]) charges.push(charge(limitCounter, now, workspace_id, key_id, units))
+      for (const limitCounter of organization[kind])
+        charges.push(charge(limitCounter, now, workspace_id, workspace_id, units))
     }
   }
-  return demands
+  return charges
 }

@@ -2,7 +2,7 @@ import { Effect, Option } from "effect"
 import type * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
-import { directory, type Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
 import type { KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as ApiKey from "./ApiKey.ts"
 import type { Environment } from "./Caller.ts"
@@ -37,13 +37,13 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey.ApiKey): 
 
 /** The organization with this id; null if there is none. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
-  Effect.map(storage.get({ workspace_id: directory, kind: Organization.kind.name, id }), (stored) =>
+  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: Organization.kind.name, id }), (stored) =>
     Option.isNone(stored) ? null : Organization.kind.value(stored.value)
   )
 
 /** The key with this hash; null if there is none. */
 export const findKey = (storage: StorageService, hash: string) =>
-  Effect.map(storage.get({ workspace_id: directory, kind: ApiKey.kind.name, id: hash }), (stored) =>
+  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: ApiKey.kind.name, id: hash }), (stored) =>
     Option.isNone(stored) ? null : ApiKey.kind.value(stored.value)
   )
 
@@ -61,7 +61,7 @@ export const keysOf = (storage: StorageService, organization_id: OrganizationId)
 
 /** Whether any key of this environment is valid. */
 export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, environment: Environment) {
-  const query = { kind: ApiKey.kind.name, workspace_id: directory, order: "newest", limit: page_size } as const
+  const query = { kind: ApiKey.kind.name, workspace_id: directoryWorkspace, order: "newest", limit: page_size } as const
   let after: string | null = null
   do {
     const { records, next }: RecordPage = yield* storage.page({ ...query, after })
@@ -82,7 +82,7 @@ const readAll = Effect.fnUntraced(function* (
   query: Pick<RecordQuery, "kind" | "parent" | "labels">
 ) {
   const records: Array<Change.StoredRecord> = []
-  yield* eachPage(storage, { ...query, workspace_id: directory, order: "oldest", limit: page_size }, (page) =>
+  yield* eachPage(storage, { ...query, workspace_id: directoryWorkspace, order: "oldest", limit: page_size }, (page) =>
     Effect.sync(() => void records.push(...page))
   )
   return records

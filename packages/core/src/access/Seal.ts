@@ -69,12 +69,12 @@ export class Seal extends Context.Service<
       const digest = yield* Digest.Digest
       const draw = inBlocks(yield* SecureRandom.SecureRandom)
       const { keys } = yield* SealKeys
-      const rings = yield* Effect.forEach(keys, (key) => ringOf(mac, crypto, Redacted.value(key)))
-      const [newest, ...older] = rings
+      const derived = yield* Effect.forEach(keys, (key) => derivedKeysOf(mac, crypto, Redacted.value(key)))
+      const [newest, ...older] = derived
       if (newest === undefined) return yield* Effect.die("Seal needs a key")
       let isMissingKey = false
-      const ringNamed = (text: string) => rings.find(({ prefix }) => text.startsWith(prefix))
-      const macBy = ({ prefix, crypto }: Ring, purpose: string, text: string) =>
+      const keysNamedIn = (text: string) => derived.find(({ prefix }) => text.startsWith(prefix))
+      const macBy = ({ prefix, crypto }: DerivedKeys, purpose: string, text: string) =>
         Effect.map(crypto.sign(`${purpose}\0${text}`), (tag) => prefix + tag)
       const seal = (purpose: string, text: string) =>
         Effect.suspend(() =>
@@ -88,9 +88,9 @@ export class Seal extends Context.Service<
             ? Effect.map(seal(purpose, text()), (sealed) => () => sealed)
             : Effect.succeed(() => newest.prefix + encryptSync(draw(nonce_bytes), purpose, text())),
         open: (purpose, sealed) => {
-          const ring = ringNamed(sealed)
-          if (ring !== undefined) {
-            return Effect.tap(ring.crypto.decrypt(purpose, sealed.slice(ring.prefix.length)), (text) =>
+          const keys = keysNamedIn(sealed)
+          if (keys !== undefined) {
+            return Effect.tap(keys.crypto.decrypt(purpose, sealed.slice(keys.prefix.length)), (text) =>
               text === null ? logAltered(purpose) : Effect.void
             )
           }
@@ -103,8 +103,8 @@ export class Seal extends Context.Service<
         isMissingKey: Effect.sync(() => isMissingKey),
         mac: (purpose, text) => macBy(newest, purpose, text),
         macLike: (older, purpose, text) => {
-          const ring = ringNamed(older)
-          return ring === undefined ? Effect.succeed(null) : macBy(ring, purpose, text)
+          const keys = keysNamedIn(older)
+          return keys === undefined ? Effect.succeed(null) : macBy(keys, purpose, text)
         },
         hash: (text) => digest.digestHex(Digest.sha256, new TextEncoder().encode(text))
       })
@@ -112,13 +112,13 @@ export class Seal extends Context.Service<
   )
 }
 
-interface Ring {
+interface DerivedKeys {
   /** The public name of the key and a dot. Everything that is made with the key begins with it. */
   readonly prefix: string
   readonly crypto: KeyedTextCrypto
 }
 
-const nameOf = ({ prefix }: Ring): string => prefix.slice(0, -1)
+const nameOf = ({ prefix }: DerivedKeys): string => prefix.slice(0, -1)
 
 /** Sealed text begins with the name of its key: six bytes in base64url. */
 const keyNamed = /^([A-Za-z0-9_-]{8})\./
@@ -136,24 +136,28 @@ const logMissingKey = (sealed: string, key_name: string) =>
   })
 
 /** Derives one key for each use from a seal key, and a public name. */
-const ringOf = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], crypto: TextCrypto["Service"], bytes: Uint8Array) {
+const derivedKeysOf = Effect.fnUntraced(function* (
+  mac: Mac.Mac["Service"],
+  crypto: TextCrypto["Service"],
+  bytes: Uint8Array
+) {
   const root = yield* Mac.key(Mac.hmacSha256, bytes)
   const derive = (use: string) => mac.sign(root, new TextEncoder().encode(`quotewire ${use}`))
   const name = (yield* derive("name")).subarray(0, 6)
   const keys = { aead: yield* derive("seal"), mac: yield* derive("mac") }
-  const keyed = yield* Fault.withoutMessages(() => crypto.keyed(keys))
+  const keyed = yield* Fault.redactDefects(() => crypto.keyed(keys))
   const { encryptSync } = keyed
-  const ring: Ring = {
+  const derived: DerivedKeys = {
     prefix: `${Base64Url.encode(name)}.`,
     crypto: {
       encryptSync:
         encryptSync === null
           ? null
-          : (nonce, purpose, text) => Fault.withoutMessage(() => encryptSync(nonce, purpose, text)),
-      encrypt: (nonce, purpose, text) => Fault.withoutMessages(() => keyed.encrypt(nonce, purpose, text)),
-      decrypt: (purpose, sealed) => Fault.withoutMessages(() => keyed.decrypt(purpose, sealed)),
-      sign: (text) => Fault.withoutMessages(() => keyed.sign(text))
+          : (nonce, purpose, text) => Fault.redactThrown(() => encryptSync(nonce, purpose, text)),
+      encrypt: (nonce, purpose, text) => Fault.redactDefects(() => keyed.encrypt(nonce, purpose, text)),
+      decrypt: (purpose, sealed) => Fault.redactDefects(() => keyed.decrypt(purpose, sealed)),
+      sign: (text) => Fault.redactDefects(() => keyed.sign(text))
     }
   }
-  return ring
+  return derived
 }, Effect.orDie)

@@ -9,7 +9,7 @@ const interval_ms = second_ms / 4
 /** How long a total from storage is used. After that it is read again before any decision. */
 const fresh_ms = second_ms - interval_ms
 /** How long a call waits for that at most. Then it is decided with what this host knows. */
-const longest_wait_ms = 250
+const max_wait_ms = 250
 /** How much the clocks of hosts may differ: no window ends in storage while a slow clock still counts in it. */
 const skew_ms = minute_ms
 /** How many counts are sent at once. */
@@ -33,7 +33,7 @@ export interface Count {
 /** Counts of one kind, by name. */
 export interface Counter {
   /** The count of the current window. Windows begin at whole minutes and days, the same on all hosts. */
-  readonly at: (now: number, workspace_id: WorkspaceId, who: string) => Count
+  readonly at: (now: number, workspace_id: WorkspaceId, subject: string) => Count
 }
 
 /**
@@ -56,69 +56,69 @@ export interface SharedCounts {
 export const make = Effect.fnUntraced(function* (
   storage: Storage["Service"]
 ): Effect.fn.Return<SharedCounts, never, Scope.Scope> {
-  const untold = new Set<Count>()
+  const unsent = new Set<Count>()
   const begun = Signal.make()
   const asked = Signal.make()
   let answered = Deferred.makeUnsafe<void>()
 
-  const tell = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
+  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Count>) {
     const now = yield* Clock.currentTimeMillis
     const tallies = batch.map(({ tally, added }) => ({ ...tally, added }))
-    const totals = yield* storage.tally(now - skew_ms, tallies)
+    const totals = yield* storage.addCounts(now - skew_ms, tallies)
     for (const [i, count] of batch.entries()) {
       count.total = totals[i] ?? count.total
       count.added -= tallies[i]?.added ?? 0
       count.fresh_until = now + fresh_ms
-      if (count.added === 0) untold.delete(count)
+      if (count.added === 0) unsent.delete(count)
     }
   })
 
   /** Storage is unavailable: decide with what is known, and send the counts later. */
-  const goOnAlone = Effect.map(Clock.currentTimeMillis, (now) => {
-    for (const count of untold) {
+  const continueWithoutStorage = Effect.map(Clock.currentTimeMillis, (now) => {
+    for (const count of unsent) {
       count.fresh_until = now + fresh_ms
       const { window_start, window_ms } = count.tally
-      if (count.added === 0 || window_start + window_ms + skew_ms <= now) untold.delete(count)
+      if (count.added === 0 || window_start + window_ms + skew_ms <= now) unsent.delete(count)
     }
   })
 
-  const round = Effect.suspend(() => {
+  const sync = Effect.suspend(() => {
     const done = answered
     answered = Deferred.makeUnsafe()
-    return Effect.forEach(batchesOf(untold), tell, { discard: true }).pipe(
-      Effect.catchCause((cause) => Effect.andThen(noteFailure(cause), goOnAlone)),
+    return Effect.forEach(batchesOf(unsent), send, { discard: true }).pipe(
+      Effect.catchCause((cause) => Effect.andThen(noteFailure(cause), continueWithoutStorage)),
       Effect.ensuring(Deferred.succeed(done, undefined))
     )
   })
 
   const turn = Effect.gen(function* () {
-    if (untold.size === 0) yield* begun.next(Number.POSITIVE_INFINITY)
+    if (unsent.size === 0) yield* begun.next(Number.POSITIVE_INFINITY)
     yield* asked.next(interval_ms)
-    yield* round
+    yield* sync
   })
 
   const refresh = Effect.fnUntraced(function* (counts: ReadonlyArray<Count>) {
     const done = answered
     // Before waking anyone, because woken fibers may run at once.
-    for (const count of counts) untold.add(count)
+    for (const count of counts) unsent.add(count)
     begun.wake()
     asked.wake()
-    const known = yield* Effect.timeoutOption(Deferred.await(done), longest_wait_ms)
+    const known = yield* Effect.timeoutOption(Deferred.await(done), max_wait_ms)
     if (known._tag === "Some") return
     const now = yield* Clock.currentTimeMillis
     for (const count of counts) count.fresh_until = now + fresh_ms
   })
 
   // Registered before the loop, so it runs after the loop was interrupted.
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(round), flush_ms))
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(sync), flush_ms))
   yield* Effect.forkScoped(Effect.forever(turn))
 
   return {
-    counter: (name, window_ms) => counterOf(name, window_ms, (forgotten) => untold.delete(forgotten)),
+    counter: (name, window_ms) => counterOf(name, window_ms, (forgotten) => unsent.delete(forgotten)),
     add: (count, units) => {
       count.added += units
-      untold.add(count)
-      if (untold.size === 1) begun.wake()
+      unsent.add(count)
+      if (unsent.size === 1) begun.wake()
     },
     refresh
   }
@@ -143,7 +143,7 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
     counts = new Map()
   }
 
-  const begin = (workspace_id: WorkspaceId, who: string): Count => {
+  const begin = (workspace_id: WorkspaceId, subject: string): Count => {
     if (counts.size >= max_counts) {
       for (const [oldest, count] of counts) {
         counts.delete(oldest)
@@ -151,16 +151,16 @@ const counterOf = (name: string, window_ms: number, forget: (count: Count) => vo
         break
       }
     }
-    const tally = { workspace_id, name: `${name} ${who}`, window_start, window_ms }
+    const tally = { workspace_id, name: `${name} ${subject}`, window_start, window_ms }
     const count: Count = { tally, total: 0, added: 0, fresh_until: Number.NEGATIVE_INFINITY }
-    counts.set(who, count)
+    counts.set(subject, count)
     return count
   }
 
   return {
-    at: (now, workspace_id, who) => {
+    at: (now, workspace_id, subject) => {
       roll(now)
-      return counts.get(who) ?? begin(workspace_id, who)
+      return counts.get(subject) ?? begin(workspace_id, subject)
     }
   }
 }

@@ -54,7 +54,7 @@ export const create = (
 export const timeOf = (workspace: Workspace, real_now: number): number => real_now + workspace.clock_offset_ms
 
 /** The workspace with a later clock target. Concurrent advances add up. */
-export const advancing = (workspace: Workspace, seconds: number, real_now: number): Workspace => ({
+export const withLaterTarget = (workspace: Workspace, seconds: number, real_now: number): Workspace => ({
   ...workspace,
   clock_target_ms: workspace.clock_target_ms + seconds * 1_000,
   clock_moved_at: real_now
@@ -64,7 +64,7 @@ export const advancing = (workspace: Workspace, seconds: number, real_now: numbe
 const given_up_after_ms = minute_ms
 
 /** How far the clock has still to advance, in milliseconds; 0 if the advance was given up. */
-export const wayToGo = (workspace: Workspace, real_now: number): number => {
+export const remainingAdvance = (workspace: Workspace, real_now: number): number => {
   const { clock_moved_at, clock_offset_ms, clock_target_ms } = workspace
   return real_now - clock_moved_at > given_up_after_ms ? 0 : Math.max(0, clock_target_ms - clock_offset_ms)
 }

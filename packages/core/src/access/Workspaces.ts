@@ -21,8 +21,8 @@ export class Workspaces extends Context.Service<
      * never changes, so it is cached.
      */
     readonly moment: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
-    /** The same from a cache that may be outdated. A change that is decided with it must expect `restsOn`. */
-    readonly remembered: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
+    /** The same from a cache that may be outdated. A change that is decided with it must expect `expectationsOf`. */
+    readonly cached: (id: WorkspaceId) => Effect.Effect<Moment, StorageUnavailable>
     /** Reads, decides and saves, retrying on conflict. Saves nothing if nothing changes. */
     readonly update: (
       id: WorkspaceId,
@@ -35,8 +35,8 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const clock = yield* Clock.Clock
-      const known = new BoundedMap<string, Workspace>(max_known)
-      const remember = (workspace: Workspace) => known.set(workspace.id, workspace)
+      const cache = new BoundedMap<string, Workspace>(max_cached)
+      const store = (workspace: Workspace) => cache.set(workspace.id, workspace)
       const at = (workspace: Workspace): Moment => ({
         workspace,
         now: timeOf(workspace, clock.currentTimeMillisUnsafe())
@@ -45,24 +45,24 @@ export class Workspaces extends Context.Service<
       const read = (id: WorkspaceId) =>
         Effect.flatMap(storage.get({ workspace_id: id, kind: kind.name, id }), (record) => {
           if (Option.isNone(record)) return Effect.die(`Workspace ${id} is not in storage`)
-          const before = known.get(id)
+          const before = cache.get(id)
           if (before !== undefined && before.version === record.value.version) return Effect.succeed(at(before))
           const workspace = kind.value(record.value)
-          remember(workspace)
+          store(workspace)
           return Effect.succeed(at(workspace))
         })
 
-      const remembered = (id: WorkspaceId) => {
-        const workspace = known.get(id)
+      const cached = (id: WorkspaceId) => {
+        const workspace = cache.get(id)
         return workspace === undefined ? read(id) : Effect.sync(() => at(workspace))
       }
 
-      const moment = (id: WorkspaceId) => (known.get(id)?.environment === "live" ? remembered(id) : read(id))
+      const moment = (id: WorkspaceId) => (cache.get(id)?.environment === "live" ? cached(id) : read(id))
 
       const save = (before: Workspace, after: Omit<Workspace, "id" | "version">) => {
         const workspace: Workspace = { ...after, id: before.id, version: before.version + 1 }
         return Effect.map(commit(storage, changeOf(workspace)), () => {
-          remember(workspace)
+          store(workspace)
           return workspace
         })
       }
@@ -75,16 +75,17 @@ export class Workspaces extends Context.Service<
           })
         )
 
-      return Workspaces.of({ moment, remembered, update })
+      return Workspaces.of({ moment, cached, update })
     })
   )
 }
 
-const max_known = 10_000
+const max_cached = 10_000
 
 /** What a change that was decided at a moment must expect: an unchanged workspace. A live one never changes. */
-export const restsOn = ({ workspace: { id, version, environment } }: Moment): ReadonlyArray<Change.Seen> =>
-  environment === "live" ? [] : [{ kind: kind.name, id, version }]
+export const expectationsOf = ({
+  workspace: { id, version, environment }
+}: Moment): ReadonlyArray<Change.Expectation> => (environment === "live" ? [] : [{ kind: kind.name, id, version }])
 
 /** The change that stores a version of a workspace and, if its clock has changed, moves its jobs. */
 export const changeOf = (workspace: Workspace): Change.Change =>

@@ -27,13 +27,13 @@ export interface Transport {
 export type About = "quote_request" | "quote"
 
 /** The quote request and the quote that a call is about. */
-export interface Named {
+export interface CallSubject {
   readonly quote_request_id: QuoteRequestId | null
   readonly quote_id: QuoteId | null
 }
 
 /** Finds the ids that a call is about. Text that does not have the form of an id is ignored, so that it is never logged. */
-export const named = (about: About, input: unknown, answer: string | null): Named => {
+export const subjectOf = (about: About, input: unknown, answer: string | null): CallSubject => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
   return { quote_id: null, quote_request_id: isQuoteRequestId(id) ? id : firstRequest(answer) }
@@ -49,7 +49,7 @@ const firstRequest = (answer: string | null): QuoteRequestId | null => {
 }
 
 /** A request that has been answered: no body, no key, nothing about a person. */
-export interface FinishedCall extends Named {
+export interface FinishedCall extends CallSubject {
   readonly request_id: RequestId
   /** When it was received: real time in milliseconds. */
   readonly created_at: number
@@ -57,7 +57,7 @@ export interface FinishedCall extends Named {
   readonly caller: Caller
   /** Null if the request reached no operation. */
   readonly operation: string | null
-  readonly via: Transport
+  readonly transport: Transport
   /** The HTTP status of the answer. */
   readonly status: number
   /** Null if the call succeeded. */
@@ -75,7 +75,7 @@ export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@
 })
 
 /** Tells `OnFinishedCall` of a call. */
-export const tell = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> => {
+export const notify = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> => {
   try {
     Context.get(services, OnFinishedCall)(call)
     return Effect.void

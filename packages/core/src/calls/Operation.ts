@@ -64,8 +64,8 @@ export interface Definition<Name extends string, Input, Output, R> {
   ) => Effect.Effect<ApiError.WrongFields, never, R>
   /** Makes the refusal of wrong fields; by default `ApiError.invalidInput`. */
   readonly refuse?: (wrong: ApiError.WrongFields) => ApiError.ApiError<"invalid_input">
-  /** Whether the host's settings offer the operation; by default always. If not, it is not listed and answers `not_found`. */
-  readonly offered?: Effect.Effect<boolean, never, R>
+  /** Whether the operation is available under the host's settings; by default always. If not, it is not listed and answers `not_found`. */
+  readonly available?: Effect.Effect<boolean, never, R>
   /** What a call is about, for the request log; by default nothing. */
   readonly about?: About
   /** The error codes besides those of every operation. */
@@ -95,6 +95,6 @@ export const make = <const Name extends string, Input, Output, R>(
   return { ...rest, prepare: (call, input) => Result.map(read(input), (input) => run(call, input)) }
 }
 
-/** Whether the settings offer an operation. Hosts list no others. */
-export const isOffered = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
-  operation.offered ?? Effect.succeed(true)
+/** Whether an operation is available under the settings. Hosts list no others. */
+export const isAvailable = <R>(operation: Operation<string, unknown, unknown, R>): Effect.Effect<boolean, never, R> =>
+  operation.available ?? Effect.succeed(true)

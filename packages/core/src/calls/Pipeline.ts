@@ -6,13 +6,13 @@ import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { together } from "../wire/FieldError.ts"
+import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { authenticate as authenticateWith } from "./authenticate.ts"
 import type { Call } from "./Call.ts"
-import { type FinishedCall, named, type Transport, tell } from "./FinishedCall.ts"
-import { Answers, keyErrors } from "./Idempotency.ts"
+import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
+import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
 import type * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
@@ -35,7 +35,7 @@ export interface Request extends RequestHead {
   /** The `Idempotency-Key` that was sent, if any. */
   readonly idempotency_key: string | null
   /** How the call came in, for the request log. By default that is the operation's own route, as for embedded clients. */
-  readonly via?: Transport
+  readonly transport?: Transport
   /**
    * The input as one object, collected from all parts of the call.
    *
@@ -58,11 +58,11 @@ export interface Reply<out Output = unknown> {
 
 /** A request that matches no operation. */
 export interface UnroutedRequest extends RequestHead {
-  readonly via: Transport
+  readonly transport: Transport
 }
 
 /** The services that the pipeline itself needs. */
-export type PipelineServices = Access | Allowance | Answers | RequestLog | Revisions | Workspaces
+export type PipelineServices = Access | Allowance | IdempotentCalls | RequestLog | Revisions | Workspaces
 
 /** The services that every request needs, whether it matches an operation or not. */
 type EntryServices = Access | Allowance | RequestLog
@@ -77,9 +77,9 @@ export const call = <Output, R>(
   request: Request
 ): Effect.Effect<Reply<Output>, ApiError.ApiError, R | PipelineServices> => {
   const { method, path } = operation.route
-  const via = request.via ?? { ...withoutWire, method, route: loggedPath(path) }
+  const transport = request.transport ?? { ...withoutWire, method, route: loggedPath(path) }
   return Effect.contextWith((services: Context.Context<PipelineServices>) =>
-    logged(start(services, request, via, operation), (state) => perform(operation, request, services, state))
+    logged(start(services, request, transport, operation), (state) => perform(operation, request, services, state))
   )
 }
 
@@ -93,27 +93,27 @@ export const refuseUnrouted = (request: UnroutedRequest): Effect.Effect<never, A
   request.credentials.key === null
     ? notFound
     : Effect.contextWith((services: Context.Context<EntryServices>) =>
-        logged(start(services, request, request.via, null), (state) => enterUnrouted(services, request, state))
+        logged(start(services, request, request.transport, null), (state) => enterUnrouted(services, request, state))
       )
 
 /**
- * Notes a request that its host has answered itself, if its key is valid.
+ * Logs a request that its host has answered itself, if its key is valid.
  *
- * Other requests are not noted, but an invalid key counts against its address.
+ * Other requests are not logged, but an invalid key counts against its address.
  */
-export const note = (
+export const logUnrouted = (
   request: UnroutedRequest & {
-    readonly via: { readonly status: number }
+    readonly transport: { readonly status: number }
     readonly error_code: ApiError.ErrorCode | null
   }
 ): Effect.Effect<void, never, EntryServices> =>
   Effect.contextWith((services: Context.Context<EntryServices>) => {
-    const state = start(services, request, request.via, null)
-    const { error_code, via } = request
+    const state = start(services, request, request.transport, null)
+    const { error_code, transport } = request
     return Effect.ignore(
       Effect.flatMap(authenticate(services, request.credentials), (caller) => {
         state.caller = caller
-        return log(state, { status: via.status, error_code, answer: null })
+        return log(state, { status: transport.status, error_code, answer: null })
       })
     )
   })
@@ -136,7 +136,7 @@ export const loggedPath = (path: string): string => path.replace(/\{\w+\}/g, "{i
 /** A request in progress: what was received, and what is known about it so far. */
 interface CallState {
   readonly request_id: RequestId
-  readonly via: Transport
+  readonly transport: Transport
   /** Null if the request matches no operation. */
   readonly operation: Pick<Operation.Operation, "about" | "name" | "route"> | null
   readonly services: Context.Context<RequestLog>
@@ -152,14 +152,14 @@ interface CallState {
 const start = (
   services: Context.Context<RequestLog>,
   { request_id }: RequestHead,
-  via: Transport,
+  transport: Transport,
   operation: CallState["operation"]
 ): CallState => {
   const created_at = Context.get(services, Clock.Clock).currentTimeMillisUnsafe()
-  return { request_id, via, operation, services, created_at, caller: null, revision: null, input: null }
+  return { request_id, transport, operation, services, created_at, caller: null, revision: null, input: null }
 }
 
-/** Runs the work of a request, and notes how it ends. */
+/** Runs the work of a request, and logs how it ends. */
 const logged = <A extends Reply, R>(
   state: CallState,
   work: (state: CallState) => Effect.Effect<A, Refusal, R>
@@ -178,32 +178,32 @@ const logged = <A extends Reply, R>(
   })
 }
 
-/** Notes a request that has ended, if its caller is known. */
+/** Logs a request that has ended, if its caller is known. */
 const log = (
-  { caller, created_at, input, operation, request_id, services, via }: CallState,
+  { caller, created_at, input, operation, request_id, services, transport }: CallState,
   end: Pick<FinishedCall, "status" | "error_code"> & { readonly answer: string | null }
 ): Effect.Effect<void> => {
   if (caller === null) return Effect.void
   const about = operation?.about
-  const { quote_id, quote_request_id } = about === undefined ? namesNothing : named(about, input, end.answer)
+  const { quote_id, quote_request_id } = about === undefined ? noSubject : subjectOf(about, input, end.answer)
   const finished: FinishedCall = {
     request_id,
     created_at,
     duration_ms: Context.get(services, Clock.Clock).currentTimeMillisUnsafe() - created_at,
     caller,
     operation: operation?.name ?? null,
-    via,
-    status: via.status ?? end.status,
+    transport,
+    status: transport.status ?? end.status,
     error_code: end.error_code,
     quote_request_id,
     quote_id
   }
-  Context.get(services, RequestLog).note(finished)
-  return tell(services, finished)
+  Context.get(services, RequestLog).add(finished)
+  return notify(services, finished)
 }
 
 const withoutWire = { status: null, user_agent: null, client_name: null, client_version: null }
-const namesNothing = { quote_request_id: null, quote_id: null }
+const noSubject = { quote_request_id: null, quote_id: null }
 
 const notFound = Effect.fail(ApiError.make("not_found"))
 
@@ -233,7 +233,7 @@ const perform = Effect.fnUntraced(function* <Output, R>(
 ) {
   const caller = yield* authenticate(services, request.credentials)
   state.caller = caller
-  if (operation.offered !== undefined && !(yield* operation.offered)) return yield* ApiError.make("not_found")
+  if (operation.available !== undefined && !(yield* operation.available)) return yield* ApiError.make("not_found")
   const revisions = Context.get(services, Revisions)
   const chosen = yield* revisions.choose(request.revision, caller.workspace_id)
   const entering = enter(operation, request, Context.get(services, Allowance), caller)
@@ -247,21 +247,21 @@ const perform = Effect.fnUntraced(function* <Output, R>(
   // The moment is read only now, because a slow body may have taken its time.
   const workspaces = Context.get(services, Workspaces)
   const moment = yield* operation.optimistic === true
-    ? workspaces.remembered(caller.workspace_id)
+    ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
   const running = yield* prepare(operation, call, state.input, workspaces)
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
   const newest = revisions.current.date
   const { secret_field } = operation
-  const { json, form, replayed } = yield* Context.get(services, Answers).once(
+  const { json, form, replayed } = yield* Context.get(services, IdempotentCalls).runOnce(
     { call, operation: operation.name, key: request.idempotency_key, form: newest },
     running,
     secret_field === undefined ? identity : (answer) => Json.withNull(answer, secret_field)
   )
   // A stored answer from before the newest revision is returned unchanged.
-  const told = form === newest ? revision : { date: form, differences: [] }
-  return replyOf(told, operation, json, replayed)
+  const answerRevision = form === newest ? revision : { date: form, differences: [] }
+  return replyOf(answerRevision, operation, json, replayed)
 })
 
 /** Checks authority and allowance, then reads the input as sent. */
@@ -294,13 +294,13 @@ const prepare = <Output, R>(
   const key = idempotent ? keyErrors(call.idempotency_key) : []
   const prepared = prepare(call, input)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
-  const refused = together(key, Result.isFailure(prepared) ? prepared.failure : [])
+  const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)
   const others =
     validateRest === undefined
-      ? Effect.succeed(together())
+      ? Effect.succeed(joinWrongFields())
       : Effect.flatMap(now, (moment) => validateRest({ ...call, moment }, input, refused.found))
-  return Effect.flatMap(others, (others) => Effect.fail(refuse(together(refused, others))))
+  return Effect.flatMap(others, (others) => Effect.fail(refuse(joinWrongFields(refused, others))))
 }
 
 /** A refusal in the caller's revision. Some refusals are always in the current one (api.md, Versioning 11). */

@@ -12,8 +12,8 @@ import * as Json from "../wire/Json.ts"
 import { default_limit } from "../wire/Page.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import type { Call } from "./Call.ts"
+import { CallBuffer } from "./CallBuffer.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
-import { HeldCalls } from "./HeldCalls.ts"
 import {
   hasKey,
   type KeyedCall,
@@ -26,14 +26,14 @@ import {
 } from "./RequestLogEntry.ts"
 
 /** Whether calls are logged. If not, the operations of the request log are not offered. */
-export const KeepsRequestLog = Context.Reference<boolean>("@quotewire/core/KeepsRequestLog", {
+export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/RequestLogEnabled", {
   defaultValue: () => true
 })
 
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * A call is first noted in memory. Notes are written every half second, when 500 wait, and when the layer closes, in one
+ * A call is first kept in memory. Calls are written every half second, when 500 wait, and when the layer closes, in one
  * change for each workspace. While storage is unavailable the newest 50,000 wait; the number of lost ones is logged.
  */
 export class RequestLog extends Context.Service<
@@ -41,8 +41,8 @@ export class RequestLog extends Context.Service<
   {
     /** Whether calls are logged. */
     readonly isKept: boolean
-    /** Notes a call that has ended. A call without a key belongs to no organization and is not logged. */
-    readonly note: (call: FinishedCall) => void
+    /** Adds a call that has ended. A call without a key belongs to no organization and is not logged. */
+    readonly add: (call: FinishedCall) => void
     /** Lists the calls of the caller's workspace, newest first. */
     readonly list: (
       call: Call,
@@ -60,13 +60,13 @@ export class RequestLog extends Context.Service<
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
-      const isKept = yield* KeepsRequestLog
-      const held = new HeldCalls<KeyedCall>(max_held)
+      const isKept = yield* RequestLogEnabled
+      const buffer = new CallBuffer<KeyedCall>(max_buffered)
       const hasCalls = Latch.makeUnsafe()
       const isFull = Signal.make()
-      const write = writing(storage, held)
+      const write = writing(storage, buffer)
 
-      const writeHeld = Effect.gen(function* () {
+      const writeBuffered = Effect.gen(function* () {
         yield* hasCalls.await
         yield* isFull.next(write_every_ms)
         yield* hasCalls.close
@@ -77,24 +77,24 @@ export class RequestLog extends Context.Service<
         Effect.interruptible,
         Effect.timeoutOption(last_write_ms),
         Effect.ignore,
-        Effect.andThen(Effect.suspend(() => warnOf(held.size)))
+        Effect.andThen(Effect.suspend(() => warnOf(buffer.size)))
       )
 
-      const note = (call: FinishedCall): void => {
+      const add = (call: FinishedCall): void => {
         if (!hasKey(call)) return
-        held.add(call)
+        buffer.add(call)
         hasCalls.openUnsafe()
         // Only once: while storage is unavailable, further calls wait for the regular interval.
-        if (held.size === max_change_calls) isFull.wake()
+        if (buffer.size === max_change_calls) isFull.wake()
       }
 
       if (isKept) {
         yield* Effect.addFinalizer(() => writeLast)
-        yield* Effect.forkScoped(Supervise.forever("The request log", writeHeld, write_every_ms))
+        yield* Effect.forkScoped(Supervise.repeatForever("The request log", writeBuffered, write_every_ms))
       }
       return RequestLog.of({
         isKept,
-        note: isKept ? note : () => {},
+        add: isKept ? add : () => {},
         list: (call, input) => list(storage, seal, call, input),
         get: (call, id) => get(storage, call, id)
       })
@@ -102,7 +102,7 @@ export class RequestLog extends Context.Service<
   )
 }
 
-const max_held = 50_000
+const max_buffered = 50_000
 /** How often calls are written. A call can be read at most a second after its end. */
 const write_every_ms = 500
 /** How long the last write may take when a host stops. */
@@ -110,15 +110,15 @@ const last_write_ms = 900
 /** How many calls go into one change. When so many wait they are written at once, to keep the garbage collector fast. */
 const max_change_calls = 500
 
-/** Writes what is held; what could not be written is held again. */
-const writing = (storage: Storage["Service"], held: HeldCalls<KeyedCall>): Effect.Effect<void, StorageUnavailable> =>
+/** Writes the buffered calls; those that could not be written are buffered again. */
+const writing = (storage: Storage["Service"], buffer: CallBuffer<KeyedCall>): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
-    const unwritten = new Set(batchesOf(held.take()))
+    const unwritten = new Set(batchesOf(buffer.take()))
     const writeOne = (batch: Batch) =>
       Effect.tap(storeBatch(storage, batch), () => Effect.sync(() => unwritten.delete(batch)))
     return Effect.forEach([...unwritten], writeOne, { concurrency: 4, discard: true }).pipe(
-      Effect.ensuring(Effect.sync(() => held.giveBack([...unwritten].flatMap(({ calls }) => calls)))),
-      Effect.andThen(Effect.suspend(() => warnOf(held.takeLost())))
+      Effect.ensuring(Effect.sync(() => buffer.putBack([...unwritten].flatMap(({ calls }) => calls)))),
+      Effect.andThen(Effect.suspend(() => warnOf(buffer.takeLost())))
     )
   })
 

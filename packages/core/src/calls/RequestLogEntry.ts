@@ -119,17 +119,17 @@ const entryOf = (call: KeyedCall): ListedRequest => ({
   environment: call.caller.environment,
   key_id: call.caller.key_id,
   operation: call.operation,
-  method: call.via.method,
-  route: call.via.route,
+  method: call.transport.method,
+  route: call.transport.route,
   status: call.status,
   error_code: call.error_code,
   duration_ms: call.duration_ms,
   quote_request_id: call.quote_request_id,
   quote_id: call.quote_id,
   agent: {
-    client_name: storable(call.via.client_name),
-    client_version: storable(call.via.client_version),
-    user_agent: storable(call.via.user_agent)
+    client_name: storable(call.transport.client_name),
+    client_version: storable(call.transport.client_version),
+    user_agent: storable(call.transport.user_agent)
   }
 })
 

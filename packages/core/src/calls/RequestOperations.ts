@@ -4,7 +4,7 @@ import { RequestLog } from "./RequestLog.ts"
 import { ListInput, RequestLogEntry, RequestLogPage } from "./RequestLogEntry.ts"
 
 const authority: Operation.Authority = { callers: ["server"] }
-const offered = Effect.map(RequestLog, (log) => log.isKept)
+const available = Effect.map(RequestLog, (log) => log.isKept)
 
 /** Lists the organization's calls (api.md, GET /v1/requests). */
 export const listApiRequests = Operation.make({
@@ -31,7 +31,7 @@ export const listApiRequests = Operation.make({
   idempotent: false,
   input: ListInput,
   output: RequestLogPage,
-  offered,
+  available,
   errors: ["invalid_cursor"],
   run: (call, input) => Effect.flatMap(RequestLog, (log) => log.list(call, input))
 })
@@ -48,7 +48,7 @@ export const getApiRequest = Operation.make({
   idempotent: false,
   input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The request, `req_…`" }) }),
   output: RequestLogEntry,
-  offered,
+  available,
   errors: ["not_found"],
   run: (call, { id }) => Effect.flatMap(RequestLog, (log) => log.get(call, id))
 })

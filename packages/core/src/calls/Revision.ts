@@ -46,10 +46,7 @@ export type Served = readonly [Revision, ...ReadonlyArray<Revision>]
 export const served: Served = [{ date: "2026-09-26", differences: [] }]
 
 /** The revision that a `Service-Version` names; `invalid_version` if it is empty, repeated or not served. */
-export const named = (
-  served: Served,
-  header: string
-): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
+export const find = (served: Served, header: string): Result.Result<Revision, ApiError.ApiError<"invalid_version">> => {
   const revision = served.find(({ date }) => date === header)
   return revision === undefined ? Result.fail(notServed(served)) : Result.succeed(revision)
 }
@@ -78,7 +75,7 @@ export const nearest = (served: Served, pin: string): Revision =>
 /** An input of a revision, in the newest form. */
 export const input = (revision: Revision, operation: string, sent: unknown): unknown =>
   isFields(sent)
-    ? Fault.withoutMessage(() =>
+    ? Fault.redactThrown(() =>
         revision.differences.reduceRight((fields, { inputs }) => inputs?.[operation]?.upgrade(fields) ?? fields, sent)
       )
     : sent
@@ -102,7 +99,7 @@ export const event = <A>(revision: Revision, newest: Json.Json<A>): Json.Json<A 
 /** A refusal as callers of a revision see it: the same envelope in all revisions, with the caller's field paths. */
 export const refusal = (revision: Revision, operation: string, newest: ApiError.ApiError): ApiError.ApiError =>
   ApiError.inRevision(newest, revision.date, (path) =>
-    Fault.withoutMessage(() =>
+    Fault.redactThrown(() =>
       revision.differences.reduce((path, { inputs }) => inputs?.[operation]?.path(path) ?? path, path)
     )
   )
@@ -145,7 +142,7 @@ const rewritten = <A>(
   if (changes.length === 0) return newest
   const decoded: unknown = Json.decode(newest)
   if (!isFields(decoded)) return newest
-  return Json.encode(Fault.withoutMessage(() => changes.reduce((fields, change) => change(fields), decoded)))
+  return Json.encode(Fault.redactThrown(() => changes.reduce((fields, change) => change(fields), decoded)))
 }
 
 const isFields = (value: unknown): value is Fields =>

@@ -5,7 +5,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { ApiError } from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Pin from "./Pin.ts"
@@ -63,7 +63,7 @@ export class Revisions extends Context.Service<
       const firstPin = Effect.fnUntraced(function* ({ environment, organization_id }: Workspace) {
         if (environment === "sandbox") return served[0].date
         const stored = yield* storage.get({
-          workspace_id: directory,
+          workspace_id: directoryWorkspace,
           kind: Organization.kind.name,
           id: organization_id
         })
@@ -92,7 +92,7 @@ export class Revisions extends Context.Service<
         current: served[0],
         choose: (asked, workspace_id) => {
           if (asked === "current") return Effect.succeed(served[0])
-          if (asked.header !== null) return Effect.fromResult(Revision.named(served, asked.header))
+          if (asked.header !== null) return Effect.fromResult(Revision.find(served, asked.header))
           return Effect.map(pinned(workspace_id), (pin) => (pin === null ? null : Revision.nearest(served, pin)))
         },
         // If another host pins first, the retry finds its pin.

@@ -19,5 +19,7 @@ export const authenticate = (
   const known = Effect.tapError(access.authenticate(credentials), (error) =>
     error._tag === "authentication_failed" ? allowance.failedAuthentication(credentials.address) : Effect.void
   )
-  return access.isStranger(credentials) ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known) : known
+  return access.mayBeGuessed(credentials)
+    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
+    : known
 }

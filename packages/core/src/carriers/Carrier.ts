@@ -35,8 +35,8 @@ export const declineReasons = [
 export type DeclineReason = (typeof declineReasons)[number]
 
 /** The reasons for which a carrier gives no answer. */
-export const silenceReasons = ["timeout", "carrier_error", "rate_limited", "maintenance", "unreadable_answer"] as const
-export type SilenceReason = (typeof silenceReasons)[number]
+export const noAnswerReasons = ["timeout", "carrier_error", "rate_limited", "maintenance", "unreadable_answer"] as const
+export type NoAnswerReason = (typeof noAnswerReasons)[number]
 
 /** The reasons for which a carrier is not asked. */
 export const notAskedReasons = [
@@ -131,7 +131,7 @@ export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("question"), questions: Schema.Array(Question) }),
   Schema.Struct({
     kind: Schema.Literal("unavailable"),
-    reason: Schema.Literals(silenceReasons),
+    reason: Schema.Literals(noAnswerReasons),
     retry_after_ms: Schema.optionalKey(Schema.Int)
   })
 ])
@@ -145,7 +145,7 @@ export const CarrierRefresh = Schema.Union([
     offer: CarrierOffer
   }),
   Schema.Struct({ kind: Schema.Literal("withdrawn") }),
-  Schema.Struct({ kind: Schema.Literal("unavailable"), reason: Schema.Literals(silenceReasons) })
+  Schema.Struct({ kind: Schema.Literal("unavailable"), reason: Schema.Literals(noAnswerReasons) })
 ])
 export type CarrierRefresh = typeof CarrierRefresh.Type
 
@@ -223,7 +223,7 @@ export interface CarrierSimulation {
   /** How long this attempt takes, in milliseconds of workspace time. */
   readonly latency_ms: (ask: CarrierAsk) => number
   /** Whether the carrier is asked in this scenario even if its own rules say no. */
-  readonly asksAnyway: (scenario: ScenarioName, line: string) => boolean
+  readonly ignoresRules: (scenario: ScenarioName, line: string) => boolean
   /** The callback that the carrier sends for this ask. */
   readonly callback: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierCallback>
 }

@@ -26,13 +26,13 @@ export interface CarrierClient {
    */
   readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
   /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
-  readonly guarded: (
+  readonly callSafely: (
     call: () => Effect.Effect<CarrierReply>,
     candidate: Candidate,
     ask: CarrierAsk
   ) => Effect.Effect<CarrierReply>
   /** Asks whether an offer is still valid. */
-  readonly look: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
+  readonly refresh: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
 }
 
 /** The longest time-out of an attempt. A carrier may set a shorter one. */
@@ -44,23 +44,23 @@ const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.a
 const no_room_ms = 250
 
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
-const guarded: CarrierClient["guarded"] = (call, { adapter, line }, ask) =>
+const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =>
   adapter.simulation === undefined
-    ? away(Effect.suspend(call)).pipe(
+    ? releasingSlot(Effect.suspend(call)).pipe(
         Effect.timeoutOrElse({
           duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
           orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
         }),
-        Effect.flatMap(readable),
-        unlessBroken(failed)
+        Effect.flatMap(checkedReply),
+        orIfThrown(failed)
       )
-    : Effect.suspend(call).pipe(unlessBroken(failed))
+    : Effect.suspend(call).pipe(orIfThrown(failed))
 
-const look: CarrierClient["look"] = ({ adapter, line }, ask, offer_ref) =>
-  away(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
+const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
+  releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-    Effect.flatMap((found) => believed(found, BrokenRule.ofRefresh(found), notNow)),
-    unlessBroken(notNow)
+    Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
+    orIfThrown(notNow)
   )
 
 /** Makes the client of one process, with its circuit breakers. */
@@ -70,12 +70,12 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
 
   /** Counts a call against the carrier's limits while it runs. */
-  const counted = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
+  const withinLimits = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
     const key = keyOf(adapter.carrier.id, line)
     return Effect.acquireUseRelease(
-      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.began(healthOf(key), now))),
+      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.afterBegin(healthOf(key), now))),
       () => use,
-      () => Effect.sync(() => healths.set(key, CarrierHealth.left(healthOf(key))))
+      () => Effect.sync(() => healths.set(key, CarrierHealth.afterEnd(healthOf(key))))
     )
   }
 
@@ -86,7 +86,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
     yield* Effect.sleep(after_ms)
     const now = yield* Clock.currentTimeMillis
     const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
-    return yield* hasRoom ? counted(candidate, ask, askOnce(candidate, ask)) : Effect.never
+    return yield* hasRoom ? withinLimits(candidate, ask, askOnce(candidate, ask)) : Effect.never
   })
 
   const askWithin = Effect.fnUntraced(function* <E>(
@@ -98,7 +98,7 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
     const key = keyOf(adapter.carrier.id, ask.line)
     const began = yield* Clock.currentTimeMillis
     if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
-      const again_after_ms = Math.max(no_room_ms, CarrierHealth.fullFor(healthOf(key), line, began))
+      const again_after_ms = Math.max(no_room_ms, CarrierHealth.retryAfter(healthOf(key), line, began))
       return { _tag: "no_room", again_after_ms }
     }
     // Only carriers that recognize a repeat are hedged.
@@ -108,12 +108,12 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
         ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
         : askOnce(candidate, ask)
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
-      mayAsk ? guarded(call, candidate, ask) : Effect.succeed(null)
+      mayAsk ? callSafely(call, candidate, ask) : Effect.succeed(null)
     )
-    const reply = yield* counted(candidate, ask, beginAndAsk)
+    const reply = yield* withinLimits(candidate, ask, beginAndAsk)
     if (reply === null) return { _tag: "in_doubt" }
     const ended = yield* Clock.currentTimeMillis
-    healths.set(key, CarrierHealth.judged(healthOf(key), reply.kind === "unavailable", ended))
+    healths.set(key, CarrierHealth.afterResult(healthOf(key), reply.kind === "unavailable", ended))
     return { _tag: "replied", reply }
   })
 
@@ -124,11 +124,11 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
       candidate.adapter.simulation === undefined
         ? askWithin(candidate, ask, begin)
         : Effect.map(
-            guarded(() => candidate.adapter.ask(ask), candidate, ask),
+            callSafely(() => candidate.adapter.ask(ask), candidate, ask),
             (reply) => ({ _tag: "replied", reply })
           ),
-    guarded,
-    look
+    callSafely,
+    refresh
   }
 })
 
@@ -137,17 +137,17 @@ const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
-export const readable = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
-  believed(reply, BrokenRule.ofReply(reply), unreadable)
+export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
+  validOr(reply, BrokenRule.ofReply(reply), unreadable)
 
-const believed = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
+const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
-const away = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.release(call))
+const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))
 
 /** The result of a call to an adapter. If the adapter throws, that is logged and the result is `otherwise`. */
-export const unlessBroken =
+export const orIfThrown =
   <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
     Effect.catchCause(call, (cause) => Effect.as(Fault.log("A carrier's adapter has failed", cause), otherwise))

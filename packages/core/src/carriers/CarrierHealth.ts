@@ -13,7 +13,7 @@ export interface CarrierHealth {
 }
 
 /** The circuit opens when half of this many recent asks were errors. */
-const watched_asks = 20
+const window_asks = 20
 const open_ms = minute_ms
 
 /** The health of a carrier that was not asked yet. */
@@ -32,25 +32,29 @@ export const hasRoom = (
   health.asks.filter((at) => at > now - minute_ms).length < limits.rate_per_minute
 
 /** How long until the rate limit has room for another ask; 0 if it has room now, or if only running asks are in the way. */
-export const fullFor = (health: CarrierHealth, limits: { readonly rate_per_minute: number }, now: number): number => {
+export const retryAfter = (
+  health: CarrierHealth,
+  limits: { readonly rate_per_minute: number },
+  now: number
+): number => {
   const asks = health.asks.filter((at) => at > now - minute_ms)
   const first = asks[asks.length - limits.rate_per_minute]
   return first === undefined ? 0 : first + minute_ms - now
 }
 
 /** The health after an ask has begun. */
-export const began = (health: CarrierHealth, now: number): CarrierHealth => ({
+export const afterBegin = (health: CarrierHealth, now: number): CarrierHealth => ({
   ...health,
   asks: [...health.asks.filter((at) => at > now - minute_ms), now],
   running: health.running + 1
 })
 
 /** The health after an ask has ended, with whatever result. */
-export const left = (health: CarrierHealth): CarrierHealth => ({ ...health, running: health.running - 1 })
+export const afterEnd = (health: CarrierHealth): CarrierHealth => ({ ...health, running: health.running - 1 })
 
 /** The health after the result of an ask. When the circuit opens, the count of errors restarts. */
-export const judged = (health: CarrierHealth, error: boolean, now: number): CarrierHealth => {
-  const errors = [...health.errors, error].slice(-watched_asks)
-  const opens = errors.length === watched_asks && 2 * errors.filter(Boolean).length >= watched_asks
+export const afterResult = (health: CarrierHealth, error: boolean, now: number): CarrierHealth => {
+  const errors = [...health.errors, error].slice(-window_asks)
+  const opens = errors.length === window_asks && 2 * errors.filter(Boolean).length >= window_asks
   return { ...health, errors: opens ? [] : errors, open_until: opens ? now + open_ms : health.open_until }
 }

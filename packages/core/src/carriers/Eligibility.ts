@@ -18,8 +18,10 @@ export const candidates = (
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
-      const offered = adapter.lines[line]
-      return offered !== undefined && adapter.environments.includes(environment) ? [{ adapter, line: offered }] : []
+      const carrierLine = adapter.lines[line]
+      return carrierLine !== undefined && adapter.environments.includes(environment)
+        ? [{ adapter, line: carrierLine }]
+        : []
     })
     .toSorted((a, b) => a.line.typical_ms - b.line.typical_ms)
 
@@ -39,13 +41,13 @@ export const needsOfAll = (adapters: ReadonlyArray<CarrierAdapter>, lines: Itera
 }
 
 /** Why a carrier is not asked, and the facts that would unlock it. */
-export interface Unasked {
+export interface NotAsked {
   readonly reason: NotAskedReason
   readonly missing_facts: ReadonlyArray<string>
 }
 
 /** Decides whether a carrier is asked: null if it is, otherwise why not. */
-export const whyNot = (
+export const reasonNotAsked = (
   candidate: Candidate,
   assumed: Assumed,
   options: {
@@ -53,13 +55,13 @@ export const whyNot = (
     readonly credit_disclosed: boolean
     readonly circuit_open: boolean
   }
-): Unasked | null => {
+): NotAsked | null => {
   const { adapter, line } = candidate
-  const because = (reason: NotAskedReason, missing_facts: ReadonlyArray<string> = []): Unasked => ({
+  const because = (reason: NotAskedReason, missing_facts: ReadonlyArray<string> = []): NotAsked => ({
     reason,
     missing_facts
   })
-  if (options.scenario !== null && adapter.simulation?.asksAnyway(options.scenario, assumed.line) === true) {
+  if (options.scenario !== null && adapter.simulation?.ignoresRules(options.scenario, assumed.line) === true) {
     return null
   }
   if (!line.states.includes(assumed.state)) return because("state_not_served")

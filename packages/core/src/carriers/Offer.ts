@@ -86,7 +86,7 @@ const brokenEnd = (offer: CarrierOffer, now: number): ReadonlyArray<BrokenRule> 
 
 const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferContext): ReadonlyArray<BrokenRule> => {
   // Liability below the state's minimum cannot be sold, so such an offer was misread.
-  const minimum: { readonly [fact: string]: number } = { ...context.line.lawOf(context.state).liability_minimum }
+  const minimum: { readonly [fact: string]: number } = { ...context.line.stateLaw(context.state).liability_minimum }
   return subjects.flatMap(({ coverages, subject_id }, index) => [
     ...rule(
       context.subject_ids.has(subject_id),
@@ -95,12 +95,12 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
     ),
     ...coverages.flatMap(({ code, deductible, limit }, nth) => {
       const path = `subjects.${index}.coverages.${nth}`
-      const least_usd = minimum[`${code}_usd`]
+      const minimum_usd = minimum[`${code}_usd`]
       return [
         ...amount(deductible, `${path}.deductible`),
         ...amount(limit, `${path}.limit`),
         ...rule(
-          limit === null || least_usd === undefined || limit.amount_minor >= least_usd * 100,
+          limit === null || minimum_usd === undefined || limit.amount_minor >= minimum_usd * 100,
           `${path}.limit.amount_minor`,
           "Must not be below the state's minimum for this liability."
         )

@@ -66,7 +66,7 @@ export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
   line === undefined ? all_names : (namesByLine.get(line) ?? [])
 
 /** The scenario of a stored record; null if it has none, or one that was removed from the catalogue. */
-export const named = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
+export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)
 
 /** How long a request waits in its queue, in milliseconds of workspace time. */
 export const queue_ms = { sandbox: 1_000, waits_in_queue: 300_000, live: 0 } as const

@@ -13,22 +13,22 @@ const max_causes = 5
 const max_frames = 10
 
 /** The error without its messages. Of a thrown value that is not an error, only the type is kept. */
-export const of = (thrown: unknown): Error => faultOf(thrown, max_causes)
+export const redacted = (thrown: unknown): Error => faultOf(thrown, max_causes)
 
 /** Logs that code outside the core failed, and where, without its error messages. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
-  Effect.logWarning(message, Cause.die(of(Cause.squash(cause))))
+  Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))
 
 /** Runs a call to code outside the core, and removes the messages from its defects, so that they can be logged. */
-export const withoutMessages = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(of(defect)))
+export const redactDefects = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.catchDefect(Effect.suspend(call), (defect) => Effect.die(redacted(defect)))
 
 /** The same for a synchronous call. */
-export const withoutMessage = <A>(call: () => A): A => {
+export const redactThrown = <A>(call: () => A): A => {
   try {
     return call()
   } catch (thrown) {
-    throw of(thrown)
+    throw redacted(thrown)
   }
 }
 

@@ -6,7 +6,7 @@ import { Effect } from "effect"
  * A round that fails or dies is logged with the name, and the next one starts after the pause, in milliseconds. So no
  * single failure silently stops a background task. Interruption ends it.
  */
-export const forever = <E, R>(
+export const repeatForever = <E, R>(
   name: string,
   round: Effect.Effect<unknown, E, R>,
   pause_ms: number

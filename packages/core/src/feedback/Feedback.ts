@@ -20,7 +20,9 @@ import {
 } from "./FeedbackReport.ts"
 
 /** Whether reports are accepted. If not, the feedback operations are not offered. */
-export const TakesFeedback = Context.Reference<boolean>("@quotewire/core/TakesFeedback", { defaultValue: () => true })
+export const FeedbackEnabled = Context.Reference<boolean>("@quotewire/core/FeedbackEnabled", {
+  defaultValue: () => true
+})
 
 /** Accepts reports about the API, reports their status, and lets operators decide about them (api.md, Feedback). */
 export class Feedback extends Context.Service<
@@ -59,7 +61,7 @@ export class Feedback extends Context.Service<
       const storage = yield* Storage
       const ids = yield* Ids
       const workspaces = yield* Workspaces
-      const isTaken = yield* TakesFeedback
+      const isTaken = yield* FeedbackEnabled
 
       const store = (workspace_id: WorkspaceId, kept: KeptReport, now: number) =>
         commit(

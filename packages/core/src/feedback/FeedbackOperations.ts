@@ -1,11 +1,11 @@
 import { Effect, Schema } from "effect"
 import * as Operation from "../calls/Operation.ts"
-import { together } from "../wire/FieldError.ts"
+import { joinWrongFields } from "../wire/FieldError.ts"
 import { Feedback } from "./Feedback.ts"
 import { FeedbackReport, personalTexts, SendInput } from "./FeedbackReport.ts"
 
 const authority: Operation.Authority = { callers: ["server", "widget", "platform", "keyless"] }
-const offered = Effect.map(Feedback, (feedback) => feedback.isTaken)
+const available = Effect.map(Feedback, (feedback) => feedback.isTaken)
 
 /** Sends a report about the API (api.md, POST /v1/feedback). */
 export const sendFeedback = Operation.make({
@@ -20,9 +20,11 @@ export const sendFeedback = Operation.make({
   idempotent: false,
   input: SendInput,
   output: FeedbackReport,
-  offered,
+  available,
   validateRest: (_, input, refused) =>
-    Effect.succeed(together(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))),
+    Effect.succeed(
+      joinWrongFields(personalTexts(input).filter(({ path }) => !refused.some((error) => error.path === path)))
+    ),
   errors: [],
   run: (call, input) => Effect.flatMap(Feedback, (feedback) => feedback.send(call, input))
 })
@@ -39,7 +41,7 @@ export const getFeedback = Operation.make({
   idempotent: false,
   input: Schema.Struct({ id: Schema.String.annotateKey({ description: "The report, `fb_…`" }) }),
   output: FeedbackReport,
-  offered,
+  available,
   errors: ["not_found"],
   run: (call, { id }) => Effect.flatMap(Feedback, (feedback) => feedback.get(call, id))
 })

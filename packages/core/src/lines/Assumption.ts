@@ -14,21 +14,21 @@ export const Assumption = Schema.Struct({
 export type Assumption = typeof Assumption.Type
 
 /** `T` with these members required. */
-export type With<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
+export type WithRequired<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
 /** Collects the assumptions that are made while facts are completed. Paths are relative to `application`. */
 export class Assumptions {
   readonly #made: Array<Assumption> = []
 
-  /** Returns the fact as sent. If it was not sent, notes and returns the assumed value. */
+  /** Returns the fact as sent. If it was not sent, records and returns the assumed value. */
   fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
     if (sent !== undefined) return sent
-    this.note(path, value, label, source)
+    this.record(path, value, label, source)
     return value
   }
 
-  /** Notes an assumed value. */
-  note(path: string, value: Scalar, label: string, source = "service_default"): void {
+  /** Records an assumed value. */
+  record(path: string, value: Scalar, label: string, source = "service_default"): void {
     this.#made.push({ path: `application.${path}`, value, source, label })
   }
 

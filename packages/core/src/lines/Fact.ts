@@ -133,7 +133,7 @@ export const oneGroupOf = <Facts extends object>(...groups: ReadonlyArray<Readon
 }
 
 /** If the first fact is sent, the others are required too. */
-export const goesWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
+export const requiresWith = <Facts extends object>(first: Name<Facts>, ...others: ReadonlyArray<Name<Facts>>) =>
   Schema.makeFilter<Facts>(
     (facts) =>
       facts[first] === undefined

@@ -31,13 +31,13 @@ export interface Traits<Name extends string = string> {
   /** The keys of the disclosures that only this line has. */
   readonly disclosures: ReadonlyArray<string>
   /** The law of a state; empty if it says nothing about this line. */
-  readonly lawOf: (state: StateCode) => StateLaw
+  readonly stateLaw: (state: StateCode) => StateLaw
   /** Whether carriers may use credit information if the person has read the credit disclosure. */
-  readonly takes_credit_disclosure: boolean
+  readonly has_credit_disclosure: boolean
   /** Whether the premium includes all fees. If not, it is unknown whether it does. */
   readonly premium_includes_fees: boolean
   /** Whether the feed has events of quotes. If not, it has only events of quote requests. */
-  readonly tells_of_quotes: boolean
+  readonly has_quote_events: boolean
 }
 
 /** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
@@ -48,8 +48,8 @@ export interface Definition<Name extends string, Sent extends object, Complete e
   /** The smallest application that can be priced. */
   readonly example: NoInfer<Sent>
   readonly rules: Rules<Sent>
-  /** Completes facts, and notes each assumption in `made`. */
-  readonly assume: (facts: Sent, today: string, made: Assumptions) => Complete
+  /** Completes facts, and records each assumption in `assumptions`. */
+  readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
   readonly stateOf: (facts: Sent) => StateCode
   readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
 }

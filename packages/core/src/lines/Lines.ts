@@ -16,7 +16,7 @@ export const Lines = Context.Reference<LineSet>("@quotewire/core/Lines", {
 })
 
 /** The line with this name. If the host does not offer it, a refusal at `line`. */
-export const named = (lines: LineSet, name: string): Result.Result<Line<LineName>, ApiError<"invalid_input">> => {
+export const find = (lines: LineSet, name: string): Result.Result<Line<LineName>, ApiError<"invalid_input">> => {
   const line = lines.get(name)
   if (line !== undefined) return Result.succeed(line)
   const allowed_values = [...lines.keys()]

@@ -90,7 +90,7 @@ export const of = (
 
 const stateOf = (line: Line, code: State.StateCode, offered: ReadonlyArray<Candidate>) => {
   const carriers = offered.filter((candidate) => candidate.line.states.includes(code)).length
-  const { liability_minimum: minimum, credit_use } = line.lawOf(code)
+  const { liability_minimum: minimum, credit_use } = line.stateLaw(code)
   return {
     code,
     available: carriers > 0,
@@ -108,7 +108,7 @@ const stateOf = (line: Line, code: State.StateCode, offered: ReadonlyArray<Candi
 
 const consentsOf = (line: Line, offered: ReadonlyArray<Candidate>) => [
   { field: "consent_receipt_id", required: true },
-  ...(line.takes_credit_disclosure
+  ...(line.has_credit_disclosure
     ? [
         {
           field: "credit_disclosure_receipt_id",

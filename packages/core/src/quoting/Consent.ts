@@ -3,7 +3,7 @@ import type { CallerKind } from "../access/Caller.ts"
 import type { Line } from "../lines/Line.ts"
 import { standardLines } from "../lines/standard.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { type FieldError, together, type WrongFields } from "../wire/FieldError.ts"
+import { type FieldError, joinWrongFields, type WrongFields } from "../wire/FieldError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 
@@ -28,7 +28,7 @@ export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
-const credit_lines = standardLines.filter((line) => line.takes_credit_disclosure).map(({ name }) => name)
+const credit_lines = standardLines.filter((line) => line.has_credit_disclosure).map(({ name }) => name)
 
 /** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
@@ -129,7 +129,7 @@ const checkReceipts = (consents: Consents, line: Line): ReadonlyArray<FieldError
   if (consents.consent_receipt_id === undefined) {
     errors.push({ path: "consent_receipt_id", message: not_asked })
   }
-  if (consents.credit_disclosure_receipt_id !== undefined && !line.takes_credit_disclosure) {
+  if (consents.credit_disclosure_receipt_id !== undefined && !line.has_credit_disclosure) {
     errors.push({
       path: "credit_disclosure_receipt_id",
       message: "Is not for this line, which has no credit disclosure. Leave it out."
@@ -186,7 +186,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
   const about_consent = wrong.found.filter(({ path }) => given_by_person.has(path))
   if (about_consent.length === 0) return ApiError.invalidInput(wrong)
   const others = wrong.found.filter(({ path }) => !given_by_person.has(path))
-  const refusal = ApiError.invalidInput(together(about_consent, { found: others, more: wrong.more }))
+  const refusal = ApiError.invalidInput(joinWrongFields(about_consent, { found: others, more: wrong.more }))
   return ApiError.make("invalid_input", {
     message: `${refusal.message} Only the person can consent: ask the person.`,
     field_errors: refusal.field_errors ?? [],
@@ -196,7 +196,7 @@ export const refuse = (wrong: WrongFields): ApiError.ApiError<"invalid_input"> =
 
 /** Refuses a start because the person has said no. */
 export const refused: ApiError.ApiError<"invalid_input"> = refuse(
-  together([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
+  joinWrongFields([{ path: "consent_receipt_id", message: "The person has not consented. Ask the person." }])
 )
 
 /** The service's own record of a keyless person's agreement, shown as `quote_consent`. */

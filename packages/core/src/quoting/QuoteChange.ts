@@ -33,7 +33,7 @@ const quoteEvents = (
   line: Line<LineName>,
   at: number
 ): ReadonlyArray<NewEvent> =>
-  !line.tells_of_quotes
+  !line.has_quote_events
     ? []
     : [
         Event.record({
@@ -47,7 +47,7 @@ const quoteEvents = (
       ]
 
 /** A version of a quote from a carrier's offer, and when its first version was created. */
-export interface Offered {
+export interface NewQuoteVersion {
   readonly quote: Quote.Quote
   readonly offer: CarrierOffer
   readonly carrier_id: string
@@ -59,10 +59,10 @@ export interface Offered {
 }
 
 /** A carrier is never asked to refresh an offer sooner than this, whatever it asks for. */
-const least_refresh_ms = minute_ms
+const min_refresh_ms = minute_ms
 
 /** Stores a new or newer version of a quote, with its event and its timers. */
-export const offered = (ids: Ids["Service"], made: Offered): Part => {
+export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
   const { quote, offer, at, ordered } = made
   const kept: OfferRecord.OfferRecord = {
     carrier_id: made.carrier_id,
@@ -79,13 +79,13 @@ export const offered = (ids: Ids["Service"], made: Offered): Part => {
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),
       ...(offer.refresh_after_ms === undefined
         ? []
-        : [timer("refresh_quote", at + Math.max(least_refresh_ms, offer.refresh_after_ms))])
+        : [timer("refresh_quote", at + Math.max(min_refresh_ms, offer.refresh_after_ms))])
     ]
   }
 }
 
 /** The last version of a quote that is no longer available, with its event. */
-export const deactivation = (
+export const deactivationChange = (
   ids: Ids["Service"],
   line: Line<LineName>,
   stored: StoredRecord,

@@ -5,8 +5,8 @@ import {
   declineReasons,
   NextAction,
   type NotAskedReason,
-  notAskedReasons,
-  silenceReasons
+  noAnswerReasons,
+  notAskedReasons
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { LineName } from "../lines/standard.ts"
@@ -50,7 +50,7 @@ export const CarrierResult = Schema.Struct({
   carrier: CarrierName,
   outcome: Schema.Literals(["pending", "quoted", "declined", "needs_information", "no_answer", "not_asked"]),
   reason: Schema.NullOr(Schema.String).annotate({
-    description: `Grows. Declined: ${declineReasons.join(", ")}. No answer: ${silenceReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
+    description: `Grows. Declined: ${declineReasons.join(", ")}. No answer: ${noAnswerReasons.join(", ")}. Not asked: ${notAskedReasons.join(", ")}.`
   }),
   message: Schema.NullOr(Schema.String),
   missing_facts: Schema.Array(Schema.String),
@@ -115,7 +115,7 @@ export interface Step {
 }
 
 /** The scenario that a request plays; null if the carriers' own rules decide. */
-export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null => Scenario.named(request.scenario)
+export const scenarioOf = (request: QuoteRequest): Scenario.ScenarioName | null => Scenario.parse(request.scenario)
 
 /** Whether the request can no longer change. */
 export const isFinal = (request: QuoteRequest): boolean => request.status === "completed" || request.status === "failed"
@@ -201,14 +201,14 @@ const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason:
 })
 
 /** The outcome of an ask. */
-export type Outcome =
+export type AskOutcome =
   | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
   | { readonly outcome: "declined"; readonly reason: string }
   | { readonly outcome: "no_answer"; readonly reason: string }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 
 /** Records a carrier's answer; null if the carrier is not pending, because the answer came late or twice. */
-export const answer = (request: QuoteRequest, carrier_id: string, outcome: Outcome, at: number): Step | null => {
+export const answer = (request: QuoteRequest, carrier_id: string, outcome: AskOutcome, at: number): Step | null => {
   const pending = request.carriers.find((result) => result.carrier.id === carrier_id && result.outcome === "pending")
   if (isFinal(request) || pending === undefined) return null
   const quote_ids = outcome.outcome === "quoted" ? outcome.quote_ids : []

@@ -5,9 +5,9 @@ import type { Call } from "../calls/Call.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
+import { LongPolls, type WaitForHint } from "../storage/LongPolls.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
-import { type NextHint, Waiters } from "../storage/Waiters.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
@@ -50,7 +50,7 @@ export class QuoteRequests extends Context.Service<
     readonly abandon: JobHandler
   }
 >()("@quotewire/core/QuoteRequests") {
-  static readonly layer: Layer.Layer<QuoteRequests, never, Storage | Seal | Ids | Waiters> = Layer.effect(
+  static readonly layer: Layer.Layer<QuoteRequests, never, Storage | Seal | Ids | LongPolls> = Layer.effect(
     QuoteRequests,
     Effect.gen(function* () {
       const reads = yield* makeReads
@@ -89,7 +89,7 @@ const makeFind = Effect.gen(function* () {
 /** The reads of quote requests. */
 const makeReads = Effect.gen(function* () {
   const storage = yield* Storage
-  const waiters = yield* Waiters
+  const longPolls = yield* LongPolls
   const find = yield* makeFind
 
   const withQuotes = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
@@ -109,7 +109,13 @@ const makeReads = Effect.gen(function* () {
   })
 
   /** Waits until the version is above `base`, the request is no longer in progress, or the time is over. */
-  const waitFor = Effect.fnUntraced(function* (call: Call, id: string, base: number, wait_ms: number, next: NextHint) {
+  const waitFor = Effect.fnUntraced(function* (
+    call: Call,
+    id: string,
+    base: number,
+    wait_ms: number,
+    next: WaitForHint
+  ) {
     const until = (yield* Clock.currentTimeMillis) + wait_ms
     while (true) {
       const stored = yield* find(call, id)
@@ -125,7 +131,7 @@ const makeReads = Effect.gen(function* () {
     const first = yield* find(call, input.id)
     const base = input.since_version ?? first.version
     if (wait_ms === 0 || !mayChange(first, base)) return yield* withQuotes(call, first)
-    const newest = yield* waiters.listening({ workspace_id: call.caller.workspace_id, id: input.id }, (next) =>
+    const newest = yield* longPolls.listen({ workspace_id: call.caller.workspace_id, id: input.id }, (next) =>
       waitFor(call, input.id, base, wait_ms, next)
     )
     return yield* withQuotes(call, newest)

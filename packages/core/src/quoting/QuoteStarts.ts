@@ -1,17 +1,17 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { Seal } from "../access/Seal.ts"
-import { restsOn, Workspaces } from "../access/Workspaces.ts"
+import { expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import { fingerprintLike } from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
-import { Lines, named } from "../lines/Lines.ts"
+import { find, Lines } from "../lines/Lines.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { max_named } from "../wire/FieldError.ts"
+import { max_listed } from "../wire/FieldError.ts"
 import type { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -19,7 +19,7 @@ import * as RequestKey from "./RequestKey.ts"
 import * as StartAcceptance from "./StartAcceptance.ts"
 import * as StartAnswers from "./StartAnswers.ts"
 import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
-import * as Starting from "./Starting.ts"
+import * as StartRules from "./StartRules.ts"
 
 /** Starts quote requests (api.md, POST /v1/quote-requests). */
 export class QuoteStarts extends Context.Service<
@@ -46,20 +46,20 @@ export class QuoteStarts extends Context.Service<
         const decide = yield* makeDecide
 
         /** Decides with what is stored: the current workspace, and the record of the key. */
-        const lookAndDecide = Effect.fnUntraced(function* (before: Call, input: StartInput) {
+        const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: StartInput) {
           const workspace_id = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
           const id = RequestKey.idOf(call, input)
           const stored = yield* storage.get({ workspace_id, kind: RequestKey.kind.name, id })
-          return yield* decide(call, input, Option.isNone(stored) ? unused : keptUnder(stored.value))
+          return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
 
         // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the cached
         // moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it is checked.
         const start = (call: Call, input: StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
-            error instanceof VersionConflict || (error instanceof ApiError.ApiError && !namesTooMany(error))
-              ? retryOnConflict(lookAndDecide(call, input))
+            error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
+              ? retryOnConflict(reloadAndDecide(call, input))
               : Effect.fail(error)
           )
 
@@ -76,7 +76,7 @@ interface KnownKey {
 
 const unused: KnownKey = { kept: null, next_version: 1 }
 
-const keptUnder = (stored: Change.StoredRecord): KnownKey => ({
+const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
   kept: RequestKey.kind.value(stored),
   next_version: stored.version + 1
 })
@@ -108,7 +108,7 @@ const makeDecide = Effect.gen(function* () {
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
       const writes = [RequestKey.toStored(call, input, version, refused)]
-      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: restsOn(call.moment) }))
+      yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: expectationsOf(call.moment) }))
     }
     return yield* refusal
   })
@@ -123,8 +123,8 @@ const makeCheck = Effect.gen(function* () {
   const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
 
   return ({ caller, moment }: Call, input: StartInput) =>
-    Result.flatMap(named(lines, input.line), (line) =>
-      Starting.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
+    Result.flatMap(find(lines, input.line), (line) =>
+      StartRules.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
     )
 })
 
@@ -132,7 +132,7 @@ const makeCheck = Effect.gen(function* () {
  * Whether a refusal has more wrong fields than it lists. Such an input was never accepted, so it cannot be a repeat: the
  * key need not be read, and a large body need not be hashed.
  */
-const namesTooMany = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_named
+const isTruncated = ({ field_errors }: ApiError.ApiError): boolean => (field_errors?.length ?? 0) > max_listed
 
 const usedOtherwise = Effect.fail(
   ApiError.make("conflict", {
@@ -144,7 +144,7 @@ const usedOtherwise = Effect.fail(
 
 /** The refusal that a scenario plays for the first attempt with a key, and for attempts before its time is over. */
 const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: RequestKey.RequestKey | null, now: number) => {
-  const code = Starting.refusesFirst(scenario)
+  const code = StartRules.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
   if (code === null || left_ms <= 0) return null
   const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is away for a moment"

@@ -13,7 +13,7 @@ import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
-import { deactivation, lineOf } from "./QuoteChange.ts"
+import { deactivationChange, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
 
@@ -86,7 +86,7 @@ export class Quotes extends Context.Service<
         const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
         const change =
           Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-            ? deactivation(ids, lineOf(lines, stored.value), stored.value, "expired", at)
+            ? deactivationChange(ids, lineOf(lines, stored.value), stored.value, "expired", at)
             : {}
         yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
       })

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import * as ReadHandle from "../access/ReadHandle.ts"
 import { Seal } from "../access/Seal.ts"
-import { restsOn } from "../access/Workspaces.ts"
+import { expectationsOf } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
@@ -18,7 +18,7 @@ import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import * as RequestKey from "./RequestKey.ts"
 import type { StartInput } from "./StartInput.ts"
-import type { CheckedStart } from "./Starting.ts"
+import type { CheckedStart } from "./StartRules.ts"
 
 /** Accepts a checked start: stores its request, application and consents under its key, and queues the collection. */
 export const make = Effect.gen(function* () {
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
           ConsentRecord.toStored(application, receipts, moment.now),
           RequestKey.toStored(call, checked.input, version, key)
         ],
-        expects: restsOn(moment),
+        expects: expectationsOf(moment),
         events: [requestEvent(ids, step, moment.now)],
         jobs: [JobPayload.make("collect", { quote_request_id: step.request.id }, due)]
       })

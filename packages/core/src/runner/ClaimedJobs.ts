@@ -7,13 +7,13 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import { Handlers } from "./Handlers.ts"
-import * as InOrder from "./InOrder.ts"
 import type { JobHandler } from "./JobHandler.ts"
+import * as SequentialJobs from "./SequentialJobs.ts"
 
 /** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
 export const lease_ms = 30 * second_ms
-/** A job that has failed this often is given up. A released job has not failed. */
-export const max_deaths = 5
+/** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */
+export const max_expired_leases = 5
 /** Storage is asked for work at least this often, even without hints. */
 export const poll_ms = second_ms
 
@@ -22,7 +22,7 @@ export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const handlers = yield* Handlers
-  const runInOrder = yield* InOrder.make(storage, { every_ms: poll_ms, lease_ms })
+  const runSequentially = yield* SequentialJobs.make(storage, { every_ms: poll_ms, lease_ms })
 
   const momentOf = (job: ClaimedJob) =>
     job.ordered
@@ -35,7 +35,7 @@ export const make = Effect.gen(function* () {
    */
   const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
     Effect.flatMap(momentOf(job), (at) =>
-      job.expired_leases >= max_deaths ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+      job.expired_leases >= max_expired_leases ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
     ).pipe(
       retryOnConflict,
       Effect.as(true),
@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
       storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
     )
 
-  return { claim, run, runInOrder }
+  return { claim, run, runSequentially }
 })
 
 /** A signal that wakes when jobs of a workspace (or of any) were stored or finished. */
@@ -74,11 +74,11 @@ const noteFailure = (
     error === null
       ? Effect.logError("A job has failed", cause)
       : Effect.logWarning(`A job will be retried: ${error._tag}`)
-  const noted = Effect.annotateLogs(log, {
+  const logged = Effect.annotateLogs(log, {
     job: job.kind,
     workspace_id: job.workspace_id,
     lease: job.lease,
     expired_leases: job.expired_leases
   })
-  return error?._tag === "StorageUnavailable" ? Effect.andThen(noted, Effect.fail(error)) : noted
+  return error?._tag === "StorageUnavailable" ? Effect.andThen(logged, Effect.fail(error)) : logged
 }

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Workspaces } from "../access/Workspaces.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import type { Kinds } from "../storage/Kind.ts"
-import { directory, type Erasure, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { directoryWorkspace, type Erasure, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { day_ms, minute_ms } from "../wire/Timestamp.ts"
 
@@ -36,12 +36,12 @@ export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/Rete
 
 const batch = 1_000
 const every_ms = minute_ms
-/** Each workspace has one turn in this many minutes. */
-const turns = 60
+/** Each workspace is swept in one of this many minutes. */
+const slots_per_hour = 60
 
-/** The turn of a workspace. Ids spread the workspaces over the hour. */
-const turnOf = (id: WorkspaceId): number =>
-  Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % turns, 0)
+/** The slot of a workspace: the minute of the hour in which it is swept. Ids spread the workspaces over the hour. */
+const slotOf = (id: WorkspaceId): number =>
+  Array.from(id, (letter) => letter.charCodeAt(0)).reduce((hash, code) => (31 * hash + code) % slots_per_hour, 0)
 
 /** Erases what is older than its retention period, in small batches. */
 export class Retention extends Context.Service<
@@ -95,38 +95,38 @@ export class Retention extends Context.Service<
         })
 
         /** Sweeps a workspace. A failure is logged and does not stop the sweep of the others. */
-        const sweepAnyway = (workspace_id: WorkspaceId) =>
+        const sweepLogged = (workspace_id: WorkspaceId) =>
           Effect.catchCause(sweep(workspace_id), (cause) =>
             Effect.annotateLogs(Effect.logWarning("Old records could not be erased", cause), { workspace_id })
           )
 
-        const sweepTurn = Effect.fnUntraced(function* (turn: number) {
+        const sweepSlot = Effect.fnUntraced(function* (slot: number) {
           let after: WorkspaceId | null = null
           do {
             const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-            const due = found.filter((id) => id !== directory && turnOf(id) === turn)
-            yield* Effect.forEach(due, sweepAnyway, { discard: true })
+            const due = found.filter((id) => id !== directoryWorkspace && slotOf(id) === slot)
+            yield* Effect.forEach(due, sweepLogged, { discard: true })
             after = found.at(-1) ?? null
           } while (after !== null)
         })
 
-        /** Whether this host is the first to begin this minute's turn. */
-        const isFirst = (now: number) => {
+        /** Whether this host is the first to begin this minute's sweep. */
+        const claimsThisMinute = (now: number) => {
           const window = { window_start: now - (now % every_ms), window_ms: every_ms }
-          const tally = { workspace_id: directory, name: "retention", ...window, added: 1 }
-          return Effect.map(storage.tally(now, [tally]), ([hosts = 1]) => hosts === 1)
+          const tally = { workspace_id: directoryWorkspace, name: "retention", ...window, added: 1 }
+          return Effect.map(storage.addCounts(now, [tally]), ([hosts = 1]) => hosts === 1)
         }
 
         const round = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          if (yield* isFirst(now)) yield* sweepTurn(Math.floor(now / every_ms) % turns)
+          if (yield* claimsThisMinute(now)) yield* sweepSlot(Math.floor(now / every_ms) % slots_per_hour)
         }).pipe(
           Effect.catchTag("StorageUnavailable", () =>
             Effect.logWarning("Storage cannot be reached; nothing was erased")
           )
         )
         const nextMinute = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(every_ms - (now % every_ms)))
-        const forever = Supervise.forever("Retention", Effect.andThen(round, nextMinute), every_ms)
+        const forever = Supervise.repeatForever("Retention", Effect.andThen(round, nextMinute), every_ms)
         return Retention.of({ sweep, forever })
       })
     )

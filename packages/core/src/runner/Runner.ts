@@ -7,7 +7,7 @@ import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
 /** The longest wait for another runner before looking again. */
-const longest_turn_ms = 250
+const max_peer_wait_ms = 250
 
 /** The result of one run of due work. */
 export interface Ran {
@@ -35,13 +35,13 @@ export class Runner extends Context.Service<
     Runner,
     Effect.gen(function* () {
       const storage = yield* Storage
-      const { claim, run, runInOrder } = yield* ClaimedJobs.make
+      const { claim, run, runSequentially } = yield* ClaimedJobs.make
       const forever = yield* WorkLoop.make
 
       // Not interruptible between a claim and the run, so that every claimed job is run or released.
       const claimAndRun = (workspace_id?: WorkspaceId) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.tap(claim(100, workspace_id), ({ jobs }) => runInOrder(jobs, (job) => restore(run(job))))
+          Effect.tap(claim(100, workspace_id), ({ jobs }) => runSequentially(jobs, (job) => restore(run(job))))
         )
 
       const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
@@ -53,7 +53,7 @@ export class Runner extends Context.Service<
             jobs += claimed.jobs.length
           } else if (claimed.busy) {
             // Another runner holds jobs. Look again after each of its commits, or when the lease of a dead one may have ended.
-            yield* signal.next(longest_turn_ms)
+            yield* signal.next(max_peer_wait_ms)
           } else {
             const ran: Ran = { jobs, next_due_at: claimed.next_due_at }
             return ran

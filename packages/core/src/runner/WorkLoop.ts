@@ -2,25 +2,25 @@ import { Clock, Effect, FiberSet, Metric } from "effect"
 import { Slot } from "../concurrency/Slot.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
-import { type Claim, Storage } from "../storage/Storage.ts"
+import { type JobClaim, Storage } from "../storage/Storage.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as ClaimedJobs from "./ClaimedJobs.ts"
 
 /** How many jobs run at once, without those that wait for a carrier or an endpoint. */
 const max_running = 128
 /** How many jobs are claimed at once, including those that wait for a carrier or an endpoint. */
-const max_held = 2_000
+const max_claimed = 2_000
 /** The longest pause between claims while storage is unavailable. */
-const longest_rest_ms = 15 * second_ms
+const max_backoff_ms = 15 * second_ms
 /** The pause before the next claim if due work was not given: another host holds it, or only a newer version can do it. */
-const not_given_ms = 100
+const contended_pause_ms = 100
 /** How long a stop waits for running jobs. */
 const stop_ms = 5 * second_ms
 
 /** Claims jobs and runs them concurrently, forever. When its scope closes it finishes what runs and releases the rest. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
-  const { claim, run, runInOrder } = yield* ClaimedJobs.make
+  const { claim, run, runSequentially } = yield* ClaimedJobs.make
 
   return Effect.gen(function* () {
     const signal = yield* ClaimedJobs.wokenByJobs(storage, undefined)
@@ -30,8 +30,8 @@ export const make = Effect.gen(function* () {
     const makeRoom = () => {
       if (isFull) signal.wake()
     }
-    const outside = waitingOutside(makeRoom)
-    const losses = restingAfterLosses(signal.wake)
+    const waiting = countWaiting(makeRoom)
+    const backOff = backOffWhenUnavailable(signal.wake)
     const fibers = yield* FiberSet.make()
 
     const leaving = (jobs: ReadonlyArray<ClaimedJob>) =>
@@ -41,8 +41,8 @@ export const make = Effect.gen(function* () {
           makeRoom()
         })
       )
-    const runOne = (job: ClaimedJob) => losses.watching(run(job)).pipe(leaving([job]))
-    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runInOrder(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
+    const runOne = (job: ClaimedJob) => backOff.watching(run(job)).pipe(leaving([job]))
+    const runAll = (jobs: ReadonlyArray<ClaimedJob>) => runSequentially(jobs, runOne).pipe(Effect.ignore, leaving(jobs))
     // Not interruptible between a claim and its registration, so that a stop releases every claimed job.
     const take = (room: number) =>
       Effect.uninterruptible(
@@ -53,20 +53,20 @@ export const make = Effect.gen(function* () {
       )
 
     const round = Effect.gen(function* () {
-      yield* losses.rest
-      const room = Math.min(max_running - (running.size - outside.count()), max_held - running.size)
+      yield* backOff.pause
+      const room = Math.min(max_running - (running.size - waiting.count()), max_claimed - running.size)
       isFull = room <= 0
       const asked_at = yield* Clock.currentTimeMillis
       const claimed = room > 0 ? yield* take(room) : { jobs: [], next_due_at: null }
-      if (room > 0) yield* measure(claimed, running.size - outside.count())
+      if (room > 0) yield* measure(claimed, running.size - waiting.count())
       isFull = claimed.jobs.length >= room
-      for (const group of sideBySide(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
+      for (const group of concurrentGroups(claimed.jobs)) yield* FiberSet.run(fibers, runAll(group))
       const next_due_at = claimed.next_due_at ?? Number.POSITIVE_INFINITY
       const isLeft = next_due_at <= asked_at
       if (isLeft && claimed.jobs.length > 0) return
       const now = yield* Clock.currentTimeMillis
-      yield* signal.next(isLeft ? not_given_ms : Math.min(ClaimedJobs.poll_ms, Math.max(0, next_due_at - now)))
-    }).pipe(Effect.provideService(Slot, outside.slot))
+      yield* signal.next(isLeft ? contended_pause_ms : Math.min(ClaimedJobs.poll_ms, Math.max(0, next_due_at - now)))
+    }).pipe(Effect.provideService(Slot, waiting.slot))
 
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
       Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(ClaimedJobs.poll_ms))
@@ -78,7 +78,7 @@ export const make = Effect.gen(function* () {
         yield* Effect.ignore(storage.release([...running]))
       })
     )
-    yield* Effect.forkScoped(Supervise.forever("Claiming jobs", unlessDown, ClaimedJobs.poll_ms))
+    yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, ClaimedJobs.poll_ms))
   })
 })
 
@@ -93,7 +93,7 @@ const oldestDueJob = Metric.gauge("quotewire_oldest_due_job_age_seconds", {
   description: "How long the oldest due job has waited to be claimed."
 })
 
-const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next_due_at">, running: number) {
+const measure = Effect.fnUntraced(function* (claimed: Pick<JobClaim, "jobs" | "next_due_at">, running: number) {
   const now = yield* Clock.currentTimeMillis
   yield* Metric.update(claimedJobs, claimed.jobs.length)
   yield* Metric.update(runningJobs, running)
@@ -101,7 +101,7 @@ const measure = Effect.fnUntraced(function* (claimed: Pick<Claim, "jobs" | "next
 })
 
 /** Counts the jobs that wait for a carrier or an endpoint, and calls `left` whenever one begins to wait. */
-const waitingOutside = (left: () => void) => {
+const countWaiting = (left: () => void) => {
   let count = 0
   const leave = Effect.sync(() => {
     count++
@@ -113,7 +113,7 @@ const waitingOutside = (left: () => void) => {
   return {
     count: () => count,
     slot: {
-      release: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+      yieldDuring: <A, E, R>(call: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           leave,
           () => call,
@@ -130,15 +130,15 @@ const waitingOutside = (left: () => void) => {
  * Such a job is due again at once. If claims work but results cannot be stored, as on a full disk, it would run in a loop
  * and send its webhook each time. `begin` wakes the loop, so that the pause begins at once.
  */
-const restingAfterLosses = (begin: () => void) => {
+const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
-  let rest_ms = ClaimedJobs.poll_ms
+  let pause_ms = ClaimedJobs.poll_ms
   const lost = Effect.sync(() => {
     isLost = true
     begin()
   })
   const done = Effect.sync(() => {
-    rest_ms = ClaimedJobs.poll_ms
+    pause_ms = ClaimedJobs.poll_ms
   })
   return {
     watching: <E, R>(job: Effect.Effect<boolean, E, R>) =>
@@ -146,18 +146,18 @@ const restingAfterLosses = (begin: () => void) => {
         Effect.tapError(job, () => lost),
         (isDone) => (isDone ? done : Effect.void)
       ),
-    rest: Effect.suspend(() => {
+    pause: Effect.suspend(() => {
       if (!isLost) return Effect.void
       isLost = false
-      const this_ms = rest_ms
-      rest_ms = Math.min(longest_rest_ms, 2 * rest_ms)
+      const this_ms = pause_ms
+      pause_ms = Math.min(max_backoff_ms, 2 * pause_ms)
       return Effect.sleep(this_ms)
     })
   }
 }
 
 /** Splits jobs for concurrent runs: ordered jobs of one workspace stay together, in order; every other job is alone. */
-const sideBySide = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
+const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<ReadonlyArray<ClaimedJob>> => {
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]
 }

@@ -1,5 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
-import { advancing, type Workspace } from "../access/Workspace.ts"
+import { type Workspace, withLaterTarget } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Runner } from "../runner/Runner.ts"
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
   /** Accepts an advance: it sets the clock's new target. */
   const accept = (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
-      const begun = advancing(workspace, seconds, now - workspace.clock_offset_ms)
+      const begun = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
       const { clock_target_ms, reset_count } = begun
       // As old as its end: an advance of a year must not make its own goal a year old.
       const at = now + clock_target_ms - workspace.clock_offset_ms

@@ -3,7 +3,7 @@ import { Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Lines } from "../lines/Lines.ts"
 import * as Quote from "../quoting/Quote.ts"
-import { deactivation, lineOf } from "../quoting/QuoteChange.ts"
+import { deactivationChange, lineOf } from "../quoting/QuoteChange.ts"
 import * as Change from "../storage/Change.ts"
 import { eachPage } from "../storage/eachPage.ts"
 import * as Kind from "../storage/Kind.ts"
@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
     if (workspace.reset_count !== reset_count) return
     yield* commit(
       storage,
-      Change.make(workspace_id, deactivation(ids, lineOf(lines, quote.value), quote.value, "expired", at))
+      Change.make(workspace_id, deactivationChange(ids, lineOf(lines, quote.value), quote.value, "expired", at))
     )
   })
 

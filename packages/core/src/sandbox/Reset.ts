@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, restsOn, Workspaces } from "../access/Workspaces.ts"
+import { changeOf, expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
         const moment = yield* workspaces.moment(workspace_id)
         const { workspace } = moment
         if (workspace.erased_count >= reset_count) return
-        const expects = restsOn(moment)
+        const expects = expectationsOf(moment)
         removed = sum(removed, yield* storage.erase({ what: "workspace", workspace_id, expects }))
         yield* restartSubscriptions(storage, workspace_id, yield* Clock.currentTimeMillis, expects)
         const done = { ...workspace, version: workspace.version + 1, erased_count: workspace.reset_count }

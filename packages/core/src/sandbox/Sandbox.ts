@@ -3,7 +3,7 @@ import type { Workspace } from "../access/Workspace.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Revisions } from "../calls/Revisions.ts"
-import { makeTurns } from "../concurrency/turns.ts"
+import { makeKeyedMutex } from "../concurrency/KeyedMutex.ts"
 import { Retention } from "../runner/Retention.ts"
 import type { Runner } from "../runner/Runner.ts"
 import type { Erased, Storage, StorageUnavailable } from "../storage/Storage.ts"
@@ -57,7 +57,7 @@ export class Sandbox extends Context.Service<
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
         // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
-        const inTurn = yield* makeTurns<WorkspaceId>()
+        const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
         const answer = (
           control: Control,

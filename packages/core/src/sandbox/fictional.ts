@@ -10,8 +10,8 @@ import { second_ms } from "../wire/Timestamp.ts"
 import { handoffHost, offerOf, offerRefOf } from "./fictionalOffer.ts"
 import { type FictionalCarrier, fictionalCarrierList, partOf } from "./Lineup.ts"
 import {
-  asksAnyway,
   changeOf,
+  ignoresRules,
   type Part,
   pollAfter,
   price_update_factor,
@@ -159,7 +159,7 @@ const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): Carri
       }),
     simulation: {
       latency_ms: (ask) => latency(playOf(carrier, ask)),
-      asksAnyway,
+      ignoresRules,
       callback: (ask, ref) => Effect.suspend(() => callbacks.write(carrier.id, ref, reply(ask, answer)))
     }
   }

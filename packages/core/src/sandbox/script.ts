@@ -123,4 +123,4 @@ export const pollAfter = (left_ms: number | null): number => {
 }
 
 /** Whether carriers are asked in this scenario even if their rules on states and credit say no. */
-export const asksAnyway = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"
+export const ignoresRules = (scenario: ScenarioName): boolean => scenario !== "credit_disclosure"

@@ -26,10 +26,10 @@ export interface StoredRecord {
 }
 
 /** The fields that most records do not use. */
-type Rare = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
+type OptionalFields = Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">
 
 /** Makes a record. Fields that are left out are null or empty. */
-export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): StoredRecord => ({
+export const record = (of: Omit<StoredRecord, keyof OptionalFields> & Partial<OptionalFields>): StoredRecord => ({
   kind: of.kind,
   id: of.id,
   version: of.version,
@@ -46,7 +46,7 @@ export const record = (of: Omit<StoredRecord, keyof Rare> & Partial<Rare>): Stor
 const none: ReadonlyArray<never> = []
 
 /** A record as a decision has seen it: its newest version then, or 0 if there was none. */
-export interface Seen {
+export interface Expectation {
   readonly kind: string
   readonly id: string
   readonly version: number
@@ -73,7 +73,7 @@ export interface Change {
    * The records that the decision used: each must still have the version that was seen, otherwise `VersionConflict`. So a
    * decision may use cached data, and is never stored if the data was outdated.
    */
-  readonly expects: ReadonlyArray<Seen>
+  readonly expects: ReadonlyArray<Expectation>
   readonly events: ReadonlyArray<NewEvent>
   readonly jobs: ReadonlyArray<NewJob>
   /** The jobs that this change finishes. Each lease must still be held; `LeaseLost` names the first lost one. */

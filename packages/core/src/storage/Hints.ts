@@ -21,7 +21,7 @@ export class Hints {
     )
 
   /** Calls all listeners. If one throws, that is logged: the change stays stored. */
-  readonly tell = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
+  readonly notify = (hints: ReadonlyArray<Hint>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const thrown: Array<unknown> = []
       for (const hint of hints) {
@@ -42,7 +42,7 @@ export class Hints {
 export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
   const changed = new Set<string>()
   for (const { kind, id, parent } of change.writes) {
-    const { wakes } = kinds.named(kind)
+    const { wakes } = kinds.byName(kind)
     if (wakes === "itself") changed.add(id)
     if (wakes === "parent" && parent !== null) changed.add(parent)
   }

@@ -31,7 +31,7 @@ export interface Traits {
 type Listing = Partial<Pick<StoredRecord, "parent" | "status" | "line" | "labels" | "expires_at">>
 
 /** The fields of a record version that are not in its value. Times are milliseconds of workspace time. */
-export interface Position extends Pick<StoredRecord, "id" | "version" | "created_at" | "updated_at"> {
+export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "created_at" | "updated_at"> {
   readonly parent?: string
   readonly line?: string
 }
@@ -40,7 +40,7 @@ export interface Position extends Pick<StoredRecord, "id" | "version" | "created
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /** One version of a value as storage is given it. The value must not change: it is encoded when the body is first read. */
-  readonly record: (value: A, position: Position) => StoredRecord
+  readonly record: (value: A, meta: RecordMeta) => StoredRecord
   /** Decodes a record. A body that does not match the kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, as it was written and is served. */
@@ -71,19 +71,19 @@ export const make = <const Name extends string, A extends object>(
     sealed: options.sealed ?? false,
     erases_children: options.erases_children ?? false,
     wakes: options.wakes ?? null,
-    record: (value, position) => {
+    record: (value, meta) => {
       const found = listing(value)
       return new LazyRecord(
         {
           kind: name,
-          id: position.id,
-          version: position.version,
-          parent: found.parent ?? position.parent ?? null,
+          id: meta.id,
+          version: meta.version,
+          parent: found.parent ?? meta.parent ?? null,
           status: found.status ?? null,
-          line: found.line ?? position.line ?? null,
+          line: found.line ?? meta.line ?? null,
           labels: found.labels ?? [],
-          created_at: position.created_at,
-          updated_at: position.updated_at,
+          created_at: meta.created_at,
+          updated_at: meta.updated_at,
           expires_at: found.expires_at ?? null
         },
         value,
@@ -107,16 +107,16 @@ const noListing = (): Listing => ({})
 export interface Kinds {
   readonly all: ReadonlyArray<Traits>
   /** The kind with this name. An unlisted name is a defect. */
-  readonly named: (name: string) => Traits
+  readonly byName: (name: string) => Traits
 }
 
 /** Makes a list of kinds that are found by name. */
-export const list = (all: ReadonlyArray<Traits>): Kinds => {
-  const byName = new Map(all.map((kind) => [kind.name, kind]))
+export const registry = (all: ReadonlyArray<Traits>): Kinds => {
+  const kinds = new Map(all.map((kind) => [kind.name, kind]))
   return {
     all,
-    named: (name) => {
-      const kind = byName.get(name)
+    byName: (name) => {
+      const kind = kinds.get(name)
       if (kind === undefined) throw new Error(`There is no kind of record named ${name}`)
       return kind
     }

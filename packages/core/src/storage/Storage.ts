@@ -1,11 +1,11 @@
 import { Context, Data, type Effect, type Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
-import type { Change, Hint, Seen, StoredRecord } from "./Change.ts"
+import type { Change, Expectation, Hint, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease } from "./Job.ts"
 import type { FeedPage, FeedQuery, RecordPage, RecordQuery } from "./Page.ts"
 
 /** The workspace of organizations and keys, which must be found before a caller's workspace is known. */
-export const directory: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
+export const directoryWorkspace: WorkspaceId = WorkspaceId.make(`wks_${"0".repeat(26)}`)
 
 /** A write does not follow the stored version, or an expected record has changed. Read again and decide again. */
 export class VersionConflict extends Data.TaggedError("VersionConflict")<{
@@ -40,7 +40,7 @@ export interface ClaimQuery {
 }
 
 /** Claimed jobs, and when to look again. */
-export interface Claim {
+export interface JobClaim {
   readonly jobs: ReadonlyArray<ClaimedJob>
   /**
    * When the next job that this claim did not return is due, in milliseconds of real time; null if none waits. For an
@@ -57,7 +57,7 @@ export type Erasure =
    * Everything of a workspace except what survives a reset. If an expected record has changed, nothing is erased:
    * `VersionConflict`.
    */
-  | { readonly what: "workspace"; readonly workspace_id: WorkspaceId; readonly expects?: ReadonlyArray<Seen> }
+  | { readonly what: "workspace"; readonly workspace_id: WorkspaceId; readonly expects?: ReadonlyArray<Expectation> }
   /** Records of one kind that were created before a time in the workspace, with their children if the kind says so. */
   | {
       readonly what: "records"
@@ -84,7 +84,7 @@ export interface Erased {
 
 /** What one host adds to a shared count, in one window of real time. */
 export interface Tally {
-  /** The workspace of the count; `directory` if it is not known. */
+  /** The workspace of the count; `directoryWorkspace` if it is not known. */
   readonly workspace_id: WorkspaceId
   /** The name of the count. */
   readonly name: string
@@ -120,7 +120,7 @@ export class Storage extends Context.Service<
     /** Reads events of the feed, oldest first. */
     readonly feed: (query: FeedQuery) => Effect.Effect<FeedPage, StorageUnavailable>
     /** Leases due jobs, urgent ones first, then by due time. No other host gets them until the lease ends. */
-    readonly claim: (query: ClaimQuery) => Effect.Effect<Claim, StorageUnavailable>
+    readonly claim: (query: ClaimQuery) => Effect.Effect<JobClaim, StorageUnavailable>
     /** Releases leases early; due times do not change. Lost leases are ignored. */
     readonly release: (leases: ReadonlyArray<Lease>) => Effect.Effect<void, StorageUnavailable>
     /** Erases permanently. Fails with `VersionConflict` only if it expects something. */
@@ -129,7 +129,7 @@ export class Storage extends Context.Service<
      * Adds to shared counts, each named once, and returns their totals in the same order. Counts whose window is over at
      * `now` are forgotten.
      */
-    readonly tally: (
+    readonly addCounts: (
       now: number,
       tallies: ReadonlyArray<Tally>
     ) => Effect.Effect<ReadonlyArray<number>, StorageUnavailable>

@@ -1,6 +1,6 @@
 import { Data, Effect, Option } from "effect"
 import { kinds } from "../kinds.ts"
-import type { Seen, StoredRecord } from "../storage/Change.ts"
+import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import type { Lease, NewJob } from "../storage/Job.ts"
 import type { RecordQuery } from "../storage/Page.ts"
 import {
@@ -81,7 +81,7 @@ const expectsOf = (
   model: Model,
   workspace_id: WorkspaceId,
   expects: StepOf<"commit">["expects"]
-): ReadonlyArray<Seen> =>
+): ReadonlyArray<Expectation> =>
   expects.map(({ kind, place, step }) => {
     const id = idOf(kind, place)
     return { kind, id, version: Math.max(0, (model.newest(workspace_id, kind, id)?.version ?? 0) + step) }

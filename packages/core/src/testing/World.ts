@@ -29,7 +29,7 @@ export interface CallOptions {
   /** A key to use instead of the world's own. */
   readonly key?: string | null
   /** How the call came in, for the request log. */
-  readonly via?: FinishedCall.Transport
+  readonly transport?: FinishedCall.Transport
 }
 
 /** Options of a world. */
@@ -107,7 +107,7 @@ const makeWorld = Effect.gen(function* () {
         },
         revision: { header: options.revision ?? null },
         idempotency_key: options.idempotency_key ?? (operation.idempotent ? `call-${++calls}` : null),
-        ...(options.via !== undefined && { via: options.via }),
+        ...(options.transport !== undefined && { transport: options.transport }),
         input: Effect.succeed(input)
       }).pipe(Effect.map((reply) => Json.decode(reply.json)))
   })

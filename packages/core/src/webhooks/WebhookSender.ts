@@ -74,8 +74,8 @@ export class WebhookSender extends Context.Service<
   static readonly loggable: Effect.Effect<WebhookSender["Service"], never, WebhookSender> = Effect.map(
     WebhookSender,
     (sender) => ({
-      send: (request) => Fault.withoutMessages(() => sender.send(request)),
-      lookUp: (url) => Fault.withoutMessages(() => sender.lookUp(url))
+      send: (request) => Fault.redactDefects(() => sender.send(request)),
+      lookUp: (url) => Fault.redactDefects(() => sender.lookUp(url))
     })
   )
 }

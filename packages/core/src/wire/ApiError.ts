@@ -1,5 +1,5 @@
 import { Data, Schema } from "effect"
-import { counted, countOf, FieldError, listed, together, type WrongFields } from "./FieldError.ts"
+import { countOf, FieldError, joinWrongFields, limitFields, pluralize, type WrongFields } from "./FieldError.ts"
 
 export { FieldError, type WrongFields } from "./FieldError.ts"
 
@@ -178,7 +178,7 @@ export const make = <const Code extends ErrorCode>(code: Code, details: Details 
   })
 
 /** Copies a refusal, with a stack of its own: one refusal may be shared by several callers. */
-export const anew = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
+export const clone = (error: ApiError): ApiError => new ApiError(fieldsOf(error))
 
 /** Translates a refusal into a revision, with the field paths of that revision. */
 export const inRevision = (error: ApiError, revision: string, path: (path: string) => string): ApiError =>
@@ -200,21 +200,21 @@ const fieldsOf = ({ _tag, message, field_errors, retry_action, retry_after_secon
 
 /** Refuses an input with wrong fields: names the first hundred, and counts the others. */
 export const invalidInput = (field_errors: ReadonlyArray<FieldError> | WrongFields): ApiError<"invalid_input"> => {
-  const wrong = together(field_errors)
+  const wrong = joinWrongFields(field_errors)
   const count = countOf(wrong)
   return make("invalid_input", {
-    message: count === 1 ? "One field is not valid." : `${counted(count, "field")} are not valid.`,
-    field_errors: listed(wrong, "wrong field")
+    message: count === 1 ? "One field is not valid." : `${pluralize(count, "field")} are not valid.`,
+    field_errors: limitFields(wrong, "wrong field")
   })
 }
 
 /** Refuses an application with missing facts: names the first hundred, and counts the others. */
 export const needsInformation = (field_errors: ReadonlyArray<FieldError>): ApiError<"needs_information"> => {
-  const missing = together(field_errors)
+  const missing = joinWrongFields(field_errors)
   const count = countOf(missing)
   return make("needs_information", {
-    message: count === 1 ? "One required fact is missing." : `${counted(count, "required fact")} are missing.`,
-    field_errors: listed(missing, "missing fact")
+    message: count === 1 ? "One required fact is missing." : `${pluralize(count, "required fact")} are missing.`,
+    field_errors: limitFields(missing, "missing fact")
   })
 }
 

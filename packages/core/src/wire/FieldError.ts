@@ -18,7 +18,7 @@ export interface WrongFields {
 }
 
 /** At most this many fields are listed in a refusal. */
-export const max_named = 100
+export const max_listed = 100
 
 /** Longer paths are cut, because the names in a path can be as long as a body. */
 const max_path = 256
@@ -32,7 +32,7 @@ export const collector = () => {
   let more = 0
   return {
     add: (error: () => FieldError): void => {
-      if (found.length < max_named) found.push(error())
+      if (found.length < max_listed) found.push(error())
       else more += 1
     },
     all: (): WrongFields => ({ found, more })
@@ -40,7 +40,7 @@ export const collector = () => {
 }
 
 /** Joins wrong fields of several places, in order. */
-export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
+export const joinWrongFields = (...places: ReadonlyArray<WrongFields | ReadonlyArray<FieldError>>): WrongFields => {
   const all = places.map((place) => ("found" in place ? place : { found: place, more: 0 }))
   return { found: all.flatMap(({ found }) => found), more: all.reduce((sum, { more }) => sum + more, 0) }
 }
@@ -49,9 +49,9 @@ export const together = (...places: ReadonlyArray<WrongFields | ReadonlyArray<Fi
 export const countOf = ({ found, more }: WrongFields): number => found.length + more
 
 /** The fields that a refusal lists: the first hundred, and a last entry with an empty path that counts the rest. */
-export const listed = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
+export const limitFields = (wrong: WrongFields, noun: string): ReadonlyArray<FieldError> => {
   let values = 0
-  const named = wrong.found.slice(0, max_named).map(({ path, message, allowed_values }): FieldError => {
+  const entries = wrong.found.slice(0, max_listed).map(({ path, message, allowed_values }): FieldError => {
     values += allowed_values?.length ?? 0
     return {
       path: shortened(path),
@@ -59,12 +59,12 @@ export const listed = (wrong: WrongFields, noun: string): ReadonlyArray<FieldErr
       ...(allowed_values !== undefined && values <= max_allowed_values && { allowed_values })
     }
   })
-  const rest = countOf(wrong) - named.length
-  return rest === 0 ? named : [...named, { path: "", message: `… and ${counted(rest, `more ${noun}`)}.` }]
+  const rest = countOf(wrong) - entries.length
+  return rest === 0 ? entries : [...entries, { path: "", message: `… and ${pluralize(rest, `more ${noun}`)}.` }]
 }
 
 /** "1 more wrong field", "3,912 more wrong fields". */
-export const counted = (count: number, noun: string): string =>
+export const pluralize = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`
 
 const shortened = (path: string): string =>

@@ -1,7 +1,7 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import { boundOf, cutter } from "./Cut.ts"
-import { collector, type FieldError, together, type WrongFields } from "./FieldError.ts"
+import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
+import { boundOf, trimmer } from "./Trimmed.ts"
 
 /** The deepest nesting of objects and lists in an input. Deeper inputs are refused before they are walked. */
 export const max_depth = 32
@@ -52,24 +52,24 @@ export const checker = <A>(
   // Optimistic: dropping unknown fields and stopping at the first issue takes a fifth of the time.
   const decodeQuickly = Schema.decodeUnknownResult(schema)
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  const cut = cutter(schema)
+  const cut = trimmer(schema)
   return (sent) => {
     const quick = decodeQuickly(sent)
     // Before anything else walks what will not be named.
-    const { input, left_out, all_known } = cut(sent)
+    const { input, omitted, all_known } = cut(sent)
     if (Result.isSuccess(quick) && all_known && input === sent && isStorable(sent, 0))
       return Result.succeed(quick.success)
     const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input, root)
     const found = unsafe.found.map(wrong)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
-      return Result.fail({ found, more: unsafe.more + left_out })
+      return Result.fail({ found, more: unsafe.more + omitted })
     }
     const decoded = decode(input)
     if (Result.isSuccess(decoded)) {
-      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: left_out })
+      return found.length === 0 ? Result.succeed(decoded.success) : Result.fail({ found, more: omitted })
     }
     const others = findingsOf(decoded.failure.issue, { path: root, ast: schema.ast, value: input })
-    return Result.fail({ found: firstOfEach([...found, ...others]), more: left_out })
+    return Result.fail({ found: firstOfEach([...found, ...others]), more: omitted })
   }
 }
 
@@ -125,7 +125,7 @@ const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> =
   return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
 }
 
-const nothingWrong = together([])
+const nothingWrong = joinWrongFields([])
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -33,10 +33,15 @@ describe("the allowance", () => {
         ...{ address: "127.0.0.1", keyless: false }
       })
       const misses = Effect.suspend(() =>
-        Pipeline.refuseUnrouted({ request_id, credentials: guess(), via: unknownPath })
+        Pipeline.refuseUnrouted({ request_id, credentials: guess(), transport: unknownPath })
       )
       const notes = Effect.suspend(() =>
-        Pipeline.note({ request_id, credentials: guess(), via: { ...unknownPath, status: 405 }, error_code: null })
+        Pipeline.logUnrouted({
+          request_id,
+          credentials: guess(),
+          transport: { ...unknownPath, status: 405 },
+          error_code: null
+        })
       )
       lookUps = 0
       for (let nth = 0; nth < 30; nth++) {
@@ -73,7 +78,7 @@ describe("the allowance", () => {
       const credentials = { key: keys.live.server, read_handle: null, address: "127.0.0.1", keyless: false }
       const ids = yield* Ids
       const misses = Effect.suspend(() =>
-        Pipeline.refuseUnrouted({ request_id: ids.request(), credentials, via: unknownPath })
+        Pipeline.refuseUnrouted({ request_id: ids.request(), credentials, transport: unknownPath })
       )
       for (let nth = 0; nth < 120; nth++) assert.strictEqual((yield* Effect.flip(misses))._tag, "not_found")
       const refused = yield* Effect.flip(misses)
@@ -93,7 +98,7 @@ describe("the allowance", () => {
       // Who sends no key, or a wrong one, is told no more than before.
       for (const key of [null, "wrong"]) {
         const error = yield* Effect.flip(
-          Pipeline.refuseUnrouted({ request_id, credentials: { ...credentials, key }, via: unknownPath })
+          Pipeline.refuseUnrouted({ request_id, credentials: { ...credentials, key }, transport: unknownPath })
         )
         assert.strictEqual(error._tag, "not_found")
       }

@@ -24,12 +24,12 @@ export const shared = Effect.gen(function* () {
   const state = { isAway: false, delay_ms: 0, told: [] as ReadonlyArray<Tally>[] }
   const service: Storage["Service"] = {
     ...storage,
-    tally: (now, tallies) =>
+    addCounts: (now, tallies) =>
       Effect.gen(function* () {
         if (state.isAway) return yield* new StorageUnavailable({ retry_after_seconds: 1 })
         if (state.delay_ms > 0) yield* Effect.sleep(state.delay_ms)
         state.told.push(tallies)
-        return yield* storage.tally(now, tallies)
+        return yield* storage.addCounts(now, tallies)
       })
   }
   return { state, service }

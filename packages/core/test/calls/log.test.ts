@@ -21,7 +21,7 @@ import {
   story,
   stranger
 } from "../quoting/support.ts"
-import { agentVia, request, requests } from "./support.ts"
+import { agentTransport, request, requests } from "./support.ts"
 
 const second = 1_000
 const day = 86_400
@@ -81,7 +81,7 @@ describe("the request log", () => {
     "says when a call came, how long it took, whose it was and what it was about; a single read leaves out the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
-      const waiting = yield* Effect.forkChild(read(id, { via: agentVia }, { wait_seconds: 7 }))
+      const waiting = yield* Effect.forkChild(read(id, { transport: agentTransport }, { wait_seconds: 7 }))
       yield* pass(8 * second)
       const [entry] = (yield* requests({ operation: "get_quote_request" })).requests
       if (entry === undefined) return assert.fail("nothing was logged")
@@ -151,7 +151,7 @@ describe("the request log", () => {
   story(
     "logs an agent's call with the HTTP status and the error code of the envelope",
     Effect.gen(function* () {
-      yield* refusal(read("qreq_x", { via: agentVia }))
+      yield* refusal(read("qreq_x", { transport: agentTransport }))
       yield* pass(second)
       assert.deepStrictEqual(yield* told(), [["get_quote_request", 200, "not_found"]])
     })
@@ -162,10 +162,10 @@ describe("the request log", () => {
     Effect.gen(function* () {
       const { keys } = yield* World
       const missed = (id: string, key: string | null) =>
-        Pipeline.note({
+        Pipeline.logUnrouted({
           request_id: RequestId.make(id),
           credentials: { key, read_handle: null, address: "127.0.0.1", keyless: false },
-          via: { ...agentVia, route: "*", status: 404 },
+          transport: { ...agentTransport, route: "*", status: 404 },
           error_code: "not_found"
         })
       yield* missed("req_01m7zcgg2vadcqrfttazsvk3av", keys.sandbox.server)
@@ -183,13 +183,13 @@ describe("the request log", () => {
   story(
     "keeps at most 200 characters of a program's description, without characters that a storage cannot hold",
     Effect.gen(function* () {
-      const via = {
-        ...agentVia,
+      const transport = {
+        ...agentTransport,
         user_agent: "a".repeat(201),
         client_name: "b".repeat(16_000),
         client_version: "1\u0000\ud800"
       }
-      yield* list({}, { via })
+      yield* list({}, { transport })
       yield* pass(second)
       assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
         user_agent: "a".repeat(200),
@@ -202,13 +202,13 @@ describe("the request log", () => {
   story(
     "removes secrets from a program's description of itself",
     Effect.gen(function* () {
-      const via = {
-        ...agentVia,
+      const transport = {
+        ...agentTransport,
         user_agent: "app (live_server_0123456789abcdefghijABCDEFGHIJklmnop)",
         client_name: "rh_0123456789abcdef",
         client_version: "1.2 whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
       }
-      yield* list({}, { via })
+      yield* list({}, { transport })
       yield* pass(second)
       assert.deepStrictEqual((yield* requests()).requests[0]?.agent, {
         user_agent: "app (live_server_…)",

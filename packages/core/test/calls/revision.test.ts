@@ -28,12 +28,12 @@ const quote = Json.encode({ id: "qt_1", evidence: { label: "x" }, price: null })
 
 describe("the revision that a header names", () => {
   it("is the served one with this date", () => {
-    for (const { date } of three) assert.deepStrictEqual(Revision.named(three, date), Result.succeed(of(date)))
+    for (const { date } of three) assert.deepStrictEqual(Revision.find(three, date), Result.succeed(of(date)))
   })
 
   it("is refused if it is empty, repeated or not served, listing the served ones, newest first", () => {
     for (const wrong of ["", "2020-01-01", `${older}, ${older}`, ` ${older}`, "2026-9-26", "latest"]) {
-      const chosen = Revision.named(three, wrong)
+      const chosen = Revision.find(three, wrong)
       const error = Result.isFailure(chosen) ? chosen.failure : assert.fail(wrong)
       assert.deepStrictEqual([error._tag, error.status], ["invalid_version", 400])
       assert.deepStrictEqual(error.field_errors, [

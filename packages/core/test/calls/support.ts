@@ -12,7 +12,7 @@ export const request = (id: string, options?: CallOptions) =>
   Effect.flatMap(World, ({ call }) => call(Requests.getApiRequest, { id }, options))
 
 /** A call as the agent endpoint hands it over. */
-export const agentVia: Transport = {
+export const agentTransport: Transport = {
   method: "POST",
   route: "/v1/mcp",
   status: 200,

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Exit, Latch, Layer, Scope } from "effect"
-import { HeldCalls } from "../../src/calls/HeldCalls.ts"
+import { CallBuffer } from "../../src/calls/CallBuffer.ts"
 import * as Operation from "../../src/calls/Operation.ts"
-import { KeepsRequestLog } from "../../src/calls/RequestLog.ts"
+import { RequestLogEnabled } from "../../src/calls/RequestLog.ts"
 import { listApiRequests } from "../../src/calls/RequestOperations.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
@@ -163,7 +163,7 @@ describe("a call's log entry", () => {
     Effect.gen(function* () {
       yield* list()
       yield* pass(second)
-      assert.isFalse(yield* Operation.isOffered(listApiRequests))
+      assert.isFalse(yield* Operation.isAvailable(listApiRequests))
       assert.strictEqual((yield* refusal(requests()))._tag, "not_found")
       assert.strictEqual((yield* refusal(requests({}, { as: "widget" })))._tag, "not_found")
       assert.strictEqual((yield* refusal(request("req_x")))._tag, "not_found")
@@ -177,13 +177,13 @@ describe("a call's log entry", () => {
         limit: 10
       })
       assert.deepStrictEqual(records, [])
-    }).pipe(Effect.provide(world().pipe(Layer.provide(Layer.succeed(KeepsRequestLog, false)))))
+    }).pipe(Effect.provide(world().pipe(Layer.provide(Layer.succeed(RequestLogEnabled, false)))))
   )
 })
 
 describe("calls that wait to be written", () => {
   it("are bounded; beyond that the oldest are dropped and counted", () => {
-    const held = new HeldCalls<string>(20)
+    const held = new CallBuffer<string>(20)
     for (let i = 0; i < 21; i++) held.add(String(i))
     assert.strictEqual(held.size, 19)
     assert.deepStrictEqual([held.takeLost(), held.takeLost()], [2, 0])
@@ -195,13 +195,13 @@ describe("calls that wait to be written", () => {
   })
 
   it("keep their order and their bound when they are put back", () => {
-    const held = new HeldCalls<string>(3)
+    const held = new CallBuffer<string>(3)
     held.add("1")
     held.add("2")
     const taken = held.take()
     held.add("3")
     held.add("4")
-    held.giveBack(taken)
+    held.putBack(taken)
     assert.strictEqual(held.takeLost(), 1)
     assert.deepStrictEqual(held.take(), ["2", "3", "4"])
   })

@@ -2,12 +2,12 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Hint } from "../../src/storage/Change.ts"
+import { LongPolls, poll_ms } from "../../src/storage/LongPolls.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { poll_ms, Waiters } from "../../src/storage/Waiters.ts"
 import { World } from "../../src/testing/World.ts"
 import { cancel, live, pass, pathsOf, read, refusal, reset, start, story, work } from "../quoting/support.ts"
 
-const waiting = Effect.flatMap(Waiters, (waiters) => waiters.count)
+const waiting = Effect.flatMap(LongPolls, (longPolls) => longPolls.count)
 
 /** Begins to read, and lets the reader come to where it waits. */
 const reading = Effect.fnUntraced(function* (id: string, input: object = {}, options = {}) {
@@ -207,8 +207,8 @@ describe("a read of a request in progress", () => {
     Effect.gen(function* () {
       const { id } = yield* start()
       const reader = yield* reading(id)
-      const waiters = yield* Waiters
-      yield* waiters.stop
+      const longPolls = yield* LongPolls
+      yield* longPolls.stop
       yield* TestClock.adjust(0)
       assert.strictEqual(yield* versionOf(reader), 1)
       assert.isTrue(isDone(yield* reading(id)))

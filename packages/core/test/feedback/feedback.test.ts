@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as Operation from "../../src/calls/Operation.ts"
-import { Feedback, TakesFeedback } from "../../src/feedback/Feedback.ts"
+import { Feedback, FeedbackEnabled } from "../../src/feedback/Feedback.ts"
 import * as operations from "../../src/feedback/FeedbackOperations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
@@ -171,9 +171,9 @@ describe("a report", () => {
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(send()))._tag, "not_found")
       assert.strictEqual((yield* refusal(get("fb_x")))._tag, "not_found")
-      assert.isFalse(yield* Operation.isOffered(operations.sendFeedback))
-      assert.isFalse(yield* Operation.isOffered(operations.getFeedback))
-    }).pipe(Effect.provide(world().pipe(Layer.provide(Layer.succeed(TakesFeedback, false)))))
+      assert.isFalse(yield* Operation.isAvailable(operations.sendFeedback))
+      assert.isFalse(yield* Operation.isAvailable(operations.getFeedback))
+    }).pipe(Effect.provide(world().pipe(Layer.provide(Layer.succeed(FeedbackEnabled, false)))))
   )
 })
 

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Applications from "../../src/lines/Application.ts"
-import { address, checkAddress, policyFacts } from "../../src/lines/everyLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
 import * as Line from "../../src/lines/Line.ts"
 import { subject } from "../../src/lines/Subject.ts"
+import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.ts"
 
 const today = "2026-11-20"
 
@@ -40,11 +40,11 @@ const bicycle = Line.make({
   }),
   stateOf: (facts) => facts.home.state,
   subjectsOf: (facts) => facts.bicycles.map(({ brand }, i) => subject("bicycle", i, brand)),
-  lawOf: () => ({}),
+  stateLaw: () => ({}),
   disclosures: [],
-  takes_credit_disclosure: false,
+  has_credit_disclosure: false,
   premium_includes_fees: false,
-  tells_of_quotes: true,
+  has_quote_events: true,
   codes: { coverage_codes: ["theft"], subject_kinds: ["bicycle"], billing_cycles: ["annual"], fee_codes: [] }
 })
 

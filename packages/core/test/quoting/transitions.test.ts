@@ -20,7 +20,7 @@ const start = () =>
     at: 0
   })
 
-type Outcome = QuoteRequest.Outcome
+type Outcome = QuoteRequest.AskOutcome
 
 /** A request whose carriers `c0`, `c1`, … are being asked, and some that are not. */
 const collecting = (asked: number, notAsked = 0) =>

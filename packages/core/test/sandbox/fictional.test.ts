@@ -104,8 +104,8 @@ describe("the fictional carriers", () => {
 
   it("are asked against their own rules in every scenario except the one about credit", () => {
     for (const { simulation } of all) {
-      assert.isTrue(simulation?.asksAnyway("quotes_ready", "personal_auto"))
-      assert.isFalse(simulation?.asksAnyway("credit_disclosure", "personal_auto"))
+      assert.isTrue(simulation?.ignoresRules("quotes_ready", "personal_auto"))
+      assert.isFalse(simulation?.ignoresRules("credit_disclosure", "personal_auto"))
     }
   })
 })

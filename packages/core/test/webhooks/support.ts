@@ -3,7 +3,7 @@ import { Clock, Effect, Layer } from "effect"
 import { kinds } from "../../src/kinds.ts"
 import * as operations from "../../src/operations.ts"
 import type { StoredRecord } from "../../src/storage/Change.ts"
-import { directory, Storage } from "../../src/storage/Storage.ts"
+import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
@@ -159,7 +159,7 @@ export const stored = Effect.gen(function* () {
   const storage = yield* Storage
   const { organization } = yield* World
   const records: Array<StoredRecord> = []
-  for (const workspace_id of [directory, ...Object.values(organization.workspaces)]) {
+  for (const workspace_id of [directoryWorkspace, ...Object.values(organization.workspaces)]) {
     for (const kind of kinds.all.map(({ name }) => name)) {
       const page = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 1_000 })
       records.push(...page.records)

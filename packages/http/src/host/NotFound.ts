@@ -13,8 +13,8 @@ export const match = <R>(paths: Paths<Route<R>>, path: string): Match<Handles> =
   const other = methods.map((method) => paths.find(method, path)).find((found) => found !== null)
   const route = other === undefined ? unknown_route : Pipeline.loggedPath(other.value.path)
   const handle = (incoming: Incoming) => {
-    const via = RequestInfo.via(incoming, route)
-    return Pipeline.refuseUnrouted({ ...RequestInfo.of(incoming, via), via })
+    const transport = RequestInfo.transport(incoming, route)
+    return Pipeline.refuseUnrouted({ ...RequestInfo.of(incoming, transport), transport })
   }
   return { params: {}, value: { name: unknown_route, cors: false, handle } }
 }

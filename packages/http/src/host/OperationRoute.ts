@@ -26,7 +26,7 @@ export const make = <R>(
   base_path: string
 ): Route<R | Pipeline.PipelineServices> => {
   const places = placesOf(operation)
-  const viaOf = RequestInfo.vias(Pipeline.loggedPath(operation.route.path))
+  const transportOf = RequestInfo.cachedTransports(Pipeline.loggedPath(operation.route.path))
   const hasBody = operation.route.method !== "GET"
   return {
     name: operation.name,
@@ -37,7 +37,7 @@ export const make = <R>(
     handle: (incoming) => {
       const read = (body: Fields) => Effect.fromResult(assemble(operation.route, places, incoming, body))
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
-      const called = RequestInfo.of(incoming, viaOf(incoming))
+      const called = RequestInfo.of(incoming, transportOf(incoming))
       return Effect.map(Pipeline.call(operation, { ...called, input }), (reply) =>
         Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, base_path, reply))
       )

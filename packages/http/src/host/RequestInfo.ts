@@ -4,7 +4,7 @@ import * as Bearer from "./Bearer.ts"
 import type { Incoming } from "./Route.ts"
 
 /** The parts of a request that are known before its body: the caller, the transport, and the revision. */
-export const of = (incoming: Incoming, via: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
+export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
     key: Bearer.key(incoming.headers.authorization),
@@ -14,11 +14,11 @@ export const of = (incoming: Incoming, via: FinishedCall.Transport): Omit<Pipeli
   },
   revision: { header: header(incoming.headers, "service-version") },
   idempotency_key: header(incoming.headers, "idempotency-key"),
-  via
+  transport
 })
 
 /** How a request reached a route: the pattern of its path with `{id}` in place of each identifier, never the path. */
-export const via = (incoming: Incoming, route: string): FinishedCall.Transport => ({
+export const transport = (incoming: Incoming, route: string): FinishedCall.Transport => ({
   method: incoming.method,
   route,
   status: null,
@@ -32,11 +32,12 @@ export const via = (incoming: Incoming, route: string): FinishedCall.Transport =
  *
  * Programs call repeatedly. A call that looks like the one before shares its object, which the request log keeps.
  */
-export const vias = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
+export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
   return (incoming) => {
     const user_agent = incoming.headers["user-agent"] ?? null
-    if (last === null || last.method !== incoming.method || last.user_agent !== user_agent) last = via(incoming, route)
+    if (last === null || last.method !== incoming.method || last.user_agent !== user_agent)
+      last = transport(incoming, route)
     return last
   }
 }

@@ -15,7 +15,7 @@ export interface Posted extends Pipeline.RequestHead {
   /** The address of the documentation, without a trailing slash. */
   readonly docs_url: string
   /** How the request came in, for the request log. */
-  readonly via: FinishedCall.Transport
+  readonly transport: FinishedCall.Transport
   /** The `request_headers` of the endpoint, by name in lower case; null for one that was not sent. */
   readonly headers: Readonly<Record<string, string | null>>
   /** The body as JSON. If it is not JSON, the endpoint answers that in the form of its protocol. */
@@ -72,7 +72,7 @@ export const make = <R>(
     OPTIONS: (request) => (request.origin === null ? refuse(request) : Effect.succeed(permitted))
   }
   const handle = (method: Method, incoming: Incoming) => {
-    const request = requestOf(incoming, { ...RequestInfo.via(incoming, name), method })
+    const request = requestOf(incoming, { ...RequestInfo.transport(incoming, name), method })
     const { origin } = request
     const replied = origin === null || Cors.isAllowed(origins, origin) ? methods[method](request) : forbiddenOrigin
     const readable = origin === null ? none : Cors.readableBy(origin, exposed)
@@ -101,20 +101,20 @@ type Answers<R> = (request: Request) => Effect.Effect<Reply, ApiError.ApiError, 
 interface Request extends Pipeline.RequestHead {
   readonly incoming: Incoming
   readonly origin: string | null
-  readonly via: FinishedCall.Transport
+  readonly transport: FinishedCall.Transport
 }
 
-const requestOf = (incoming: Incoming, via: FinishedCall.Transport): Request => {
+const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Request => {
   const { address, headers, request_id } = incoming
   const key = Bearer.key(headers.authorization)
   const credentials = { key, read_handle: null, address, keyless: true }
-  return { incoming, request_id, credentials, via, origin: RequestInfo.header(headers, "origin") }
+  return { incoming, request_id, credentials, transport, origin: RequestInfo.header(headers, "origin") }
 }
 
 /** Identifies the caller, reads the body, and lets the endpoint answer it. */
 const poster = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
   const names = request_headers.map((name) => name.toLowerCase())
-  return Effect.fnUntraced(function* ({ credentials, incoming, request_id, via }: Request) {
+  return Effect.fnUntraced(function* ({ credentials, incoming, request_id, transport }: Request) {
     const { docs_url, headers } = incoming
     const caller = yield* Pipeline.identify({ request_id, credentials })
     const bytes = yield* incoming.read(Body.max_bytes)
@@ -123,7 +123,7 @@ const poster = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
       credentials,
       caller,
       docs_url,
-      via,
+      transport,
       headers: Object.fromEntries(names.map((name) => [name, RequestInfo.header(headers, name)])),
       body: Body.isJson(headers) ? Body.parse(bytes) : notJson
     })
@@ -150,5 +150,5 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
 const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Logs a request that reached no message. Requests without a valid key are not logged. */
-const note = ({ credentials, request_id, via }: Request, status: number, error_code: ApiError.ErrorCode) =>
-  Pipeline.note({ request_id, credentials, via: { ...via, status }, error_code })
+const note = ({ credentials, request_id, transport }: Request, status: number, error_code: ApiError.ErrorCode) =>
+  Pipeline.logUnrouted({ request_id, credentials, transport: { ...transport, status }, error_code })

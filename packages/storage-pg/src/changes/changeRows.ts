@@ -107,7 +107,7 @@ const rowOfWrite = (
 ): RowOf<"writes"> => ({
   change,
   workspace,
-  keeps_history: record.version > 1 && kinds.named(record.kind).keeps_history ? true : null,
+  keeps_history: record.version > 1 && kinds.byName(record.kind).keeps_history ? true : null,
   kind: record.kind,
   id: record.id,
   version,

@@ -22,7 +22,7 @@ const sweep = query("sweep_tallies")
 const sweep_every_ms = 10_000
 
 /** Adds to counts, and from time to time deletes those whose windows are over. */
-export const makeTally = (database: Database): Storage.Storage["Service"]["tally"] => {
+export const makeTally = (database: Database): Storage.Storage["Service"]["addCounts"] => {
   let swept_at = Number.NEGATIVE_INFINITY
   return Effect.fnUntraced(function* (now, tallies) {
     if (tallies.length === 0) return []

@@ -70,7 +70,7 @@ const eraseRecords = (database: Database, { workspace_id, kind, created_before, 
     limit,
     (most) => {
       const parameters = recordsFunction.parameters(
-        { ...where, most, with_children: kinds.named(kind).erases_children },
+        { ...where, most, with_children: kinds.byName(kind).erases_children },
         {}
       )
       return Effect.map(database.write(recordsFunction.statement, parameters), countsByKind)

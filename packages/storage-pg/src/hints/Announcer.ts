@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* (
     )
     yield* Effect.sleep(every_ms)
   })
-  yield* Effect.forkScoped(inRealTime(Supervise.forever("Announcing to other hosts", announce, every_ms)))
+  yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, every_ms)))
 
   return (hints) => {
     if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))

@@ -34,15 +34,15 @@ const open = Effect.fnUntraced(function* (
 /**
  * Passes on the hints of other hosts until the scope closes. It is listening when this returns.
  *
- * A lost connection is opened again. Hints sent meanwhile are lost, so `tell` is then called with `everything`.
+ * A lost connection is opened again. Hints sent meanwhile are lost, so `notify` is then called with `everything`.
  */
 export const listen = Effect.fnUntraced(function* (
   host: string,
   connection: PgConnection.Config,
-  tell: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
+  notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, Scope.Scope> {
   const hearAll = ({ notifications }: ListeningConnection) =>
-    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => tell(hear(host, payload))))
+    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => notify(hear(host, payload))))
   const check = ({ session }: ListeningConnection) =>
     Effect.sleep(check_every_ms).pipe(
       Effect.andThen(Effect.timeout(session.query("select"), answer_ms)),
@@ -52,7 +52,7 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignore(Effect.raceFirst(hearAll(connection), check(connection)))
 
   const again = Effect.timeout(open(connection), answer_ms).pipe(
-    Effect.flatMap((opened) => Effect.andThen(tell([{ about: "everything" }]), untilLost(opened))),
+    Effect.flatMap((opened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(opened))),
     Effect.scoped,
     Effect.ignore,
     Effect.andThen(Effect.sleep(reconnect_ms))
@@ -64,6 +64,6 @@ export const listen = Effect.fnUntraced(function* (
     Effect.ignoreCause({ log: "Error" })
   )
   yield* Effect.forkScoped(
-    inRealTime(Effect.andThen(follow, Supervise.forever("Listening to other hosts", again, reconnect_ms)))
+    inRealTime(Effect.andThen(follow, Supervise.repeatForever("Listening to other hosts", again, reconnect_ms)))
   )
 })

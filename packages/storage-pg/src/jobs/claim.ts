@@ -26,7 +26,7 @@ const claimedJob = Schema.decodeUnknownOption(
   Columns.rowSchema({ ...leaseColumns, ...jobColumns, expired_leases: Columns.int4(Schema.Int) })
 )
 
-const claimOf = (rows: ReadonlyArray<unknown>): Storage.Claim => {
+const claimOf = (rows: ReadonlyArray<unknown>): Storage.JobClaim => {
   const [{ next_due_at, busy = false }] = outlook(rows)
   const jobs = rows.flatMap(
     (row): ReadonlyArray<Job.ClaimedJob> =>
@@ -44,7 +44,7 @@ const claimOf = (rows: ReadonlyArray<unknown>): Storage.Claim => {
 export const claim = (
   database: Pick<Database, "write">,
   { now, lease_ms, limit, workspace_id }: Storage.ClaimQuery
-): Effect.Effect<Storage.Claim, Storage.StorageUnavailable> => {
+): Effect.Effect<Storage.JobClaim, Storage.StorageUnavailable> => {
   const given = { at: now, lease_ms, most: limit, kinds: Job.jobKinds }
   return Effect.map(
     workspace_id === undefined

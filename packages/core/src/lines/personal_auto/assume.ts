@@ -1,7 +1,7 @@
 import { ageInYears } from "../../wire/CalendarDate.ts"
-import type { Assumptions, With } from "../Assumption.ts"
-import { completePolicy } from "../everyLine.ts"
+import type { Assumptions, WithRequired } from "../Assumption.ts"
 import * as State from "../State.ts"
+import { completePolicy } from "../sharedFacts.ts"
 import type { PersonalAuto } from "./facts.ts"
 import { modelYear } from "./Vin.ts"
 
@@ -12,7 +12,7 @@ type PriorInsurance = NonNullable<PersonalAuto["prior_insurance"]>
 
 /** A driver. `date_of_birth` is `YYYY-MM-DD`. */
 export interface DriverFacts
-  extends With<AutoDriver, "license_state" | "years_licensed" | "sr22_required" | "incidents"> {}
+  extends WithRequired<AutoDriver, "license_state" | "years_licensed" | "sr22_required" | "incidents"> {}
 
 /**
  * A vehicle.
@@ -21,7 +21,7 @@ export interface DriverFacts
  * A deductible is in whole US dollars; null means that the cover is not wanted.
  */
 export interface VehicleFacts
-  extends With<
+  extends WithRequired<
     AutoVehicle,
     | "ownership"
     | "primary_use"
@@ -36,7 +36,7 @@ export interface VehicleFacts
  *
  * A limit that was not sent is that of the level: the state's minimum, 50/100/50, or 100/300/100 thousand dollars.
  */
-export interface AutoCoverageFacts extends With<AutoCoverage, "level" | "uninsured_motorist"> {}
+export interface AutoCoverageFacts extends WithRequired<AutoCoverage, "level" | "uninsured_motorist"> {}
 
 /** The previous insurance. If `status` is `insured`, `months_continuous` is present. */
 export interface PriorInsuranceFacts extends PriorInsurance {}
@@ -44,7 +44,7 @@ export interface PriorInsuranceFacts extends PriorInsurance {}
 /** The complete facts of a car insurance application. */
 export interface PersonalAutoFacts
   extends Omit<
-    With<PersonalAuto, "billing_preference" | "effective_date">,
+    WithRequired<PersonalAuto, "billing_preference" | "effective_date">,
     "drivers" | "vehicles" | "coverage" | "prior_insurance"
   > {
   readonly drivers: ReadonlyArray<DriverFacts>
@@ -59,15 +59,15 @@ export interface PersonalAutoFacts
  * Without facts about prior insurance, twelve continuous months are assumed. If a level other than `standard` was sent, the
  * level decides its covers, and these are not assumptions.
  */
-export const assume = (facts: PersonalAuto, today: string, made: Assumptions): PersonalAutoFacts => {
+export const assume = (facts: PersonalAuto, today: string, assumptions: Assumptions): PersonalAutoFacts => {
   const state = facts.garaging_address.state
   return {
     ...facts,
-    ...completePolicy(facts, today, made),
-    drivers: facts.drivers.map((driver, i) => driverFacts(driver, `drivers.${i}`, state, today, made)),
-    vehicles: facts.vehicles.map((vehicle, i) => vehicleFacts(vehicle, `vehicles.${i}`, facts.coverage, made)),
-    coverage: autoCoverage(facts.coverage, state, made),
-    prior_insurance: priorInsurance(facts.prior_insurance, made)
+    ...completePolicy(facts, today, assumptions),
+    drivers: facts.drivers.map((driver, i) => driverFacts(driver, `drivers.${i}`, state, today, assumptions)),
+    vehicles: facts.vehicles.map((vehicle, i) => vehicleFacts(vehicle, `vehicles.${i}`, facts.coverage, assumptions)),
+    coverage: autoCoverage(facts.coverage, state, assumptions),
+    prior_insurance: priorInsurance(facts.prior_insurance, assumptions)
   }
 }
 
@@ -78,7 +78,7 @@ const driverFacts = (
   path: string,
   state: State.StateCode,
   today: string,
-  made: Assumptions
+  assumptions: Assumptions
 ): DriverFacts => {
   // The usual age of licensing does not apply to a driver without a license.
   const unlicensed = driver.license_status === "never_licensed" || driver.license_status === "permit"
@@ -90,19 +90,19 @@ const driverFacts = (
       : "Licensed since age 16"
   const { incidents } = driver
   if (incidents === undefined) {
-    made.note(`${path}.incidents`, "none", "No accidents or tickets in the last 3 years")
+    assumptions.record(`${path}.incidents`, "none", "No accidents or tickets in the last 3 years")
   }
   return {
     ...driver,
-    license_state: made.fill(
+    license_state: assumptions.fill(
       driver.license_state,
       `${path}.license_state`,
       state,
       `License from ${state}, where the car is kept`,
       "derived"
     ),
-    years_licensed: made.fill(driver.years_licensed, `${path}.years_licensed`, years, since, "derived"),
-    sr22_required: made.fill(driver.sr22_required, `${path}.sr22_required`, false, "No SR-22 filing required"),
+    years_licensed: assumptions.fill(driver.years_licensed, `${path}.years_licensed`, years, since, "derived"),
+    sr22_required: assumptions.fill(driver.sr22_required, `${path}.sr22_required`, false, "No SR-22 filing required"),
     incidents: incidents ?? []
   }
 }
@@ -113,24 +113,25 @@ const vehicleFacts = (
   vehicle: PersonalAuto["vehicles"][number],
   path: string,
   coverage: PersonalAuto["coverage"],
-  made: Assumptions
+  assumptions: Assumptions
 ): VehicleFacts => {
   const deductible = (name: "comprehensive" | "collision", label: string) => {
     const sent = vehicle[`${name}_deductible_usd`]
     if (sent !== undefined) return sent
     if (coverage?.level === "state_minimum") return null
     if (coverage?.level === "enhanced") return assumed_deductible_usd
-    return made.fill(sent, `${path}.${name}_deductible_usd`, assumed_deductible_usd, label)
+    return assumptions.fill(sent, `${path}.${name}_deductible_usd`, assumed_deductible_usd, label)
   }
   const decoded = vehicle.model_year === undefined && vehicle.vin !== undefined ? modelYear(vehicle.vin) : null
-  if (decoded !== null) made.note(`${path}.model_year`, decoded, `Model year ${decoded}, from the VIN`, "derived")
+  if (decoded !== null)
+    assumptions.record(`${path}.model_year`, decoded, `Model year ${decoded}, from the VIN`, "derived")
   return {
     ...vehicle,
     ...(decoded === null ? {} : { model_year: decoded }),
-    ownership: made.fill(vehicle.ownership, `${path}.ownership`, "owned", "Owned, without a loan or lease"),
-    primary_use: made.fill(vehicle.primary_use, `${path}.primary_use`, "commute", "Driven to work"),
-    annual_miles: made.fill(vehicle.annual_miles, `${path}.annual_miles`, 12_000, "12,000 miles a year"),
-    salvage_title: made.fill(vehicle.salvage_title, `${path}.salvage_title`, false, "No salvage title"),
+    ownership: assumptions.fill(vehicle.ownership, `${path}.ownership`, "owned", "Owned, without a loan or lease"),
+    primary_use: assumptions.fill(vehicle.primary_use, `${path}.primary_use`, "commute", "Driven to work"),
+    annual_miles: assumptions.fill(vehicle.annual_miles, `${path}.annual_miles`, 12_000, "12,000 miles a year"),
+    salvage_title: assumptions.fill(vehicle.salvage_title, `${path}.salvage_title`, false, "No salvage title"),
     comprehensive_deductible_usd: deductible("comprehensive", "Comprehensive cover with a $500 deductible"),
     collision_deductible_usd: deductible("collision", "Collision cover with a $500 deductible")
   }
@@ -139,9 +140,9 @@ const vehicleFacts = (
 const autoCoverage = (
   coverage: PersonalAuto["coverage"],
   state: State.StateCode,
-  made: Assumptions
+  assumptions: Assumptions
 ): AutoCoverageFacts => {
-  const level = made.fill(
+  const level = assumptions.fill(
     coverage?.level,
     "coverage.level",
     "standard",
@@ -152,19 +153,19 @@ const autoCoverage = (
     if (sent !== undefined) return sent
     if (level === "state_minimum") return State.get(state).uninsured_motorist_required
     if (level === "enhanced") return true
-    return made.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist cover")
+    return assumptions.fill(sent, "coverage.uninsured_motorist", true, "With uninsured motorist cover")
   }
   return { ...coverage, level, uninsured_motorist: uninsured() }
 }
 
 const continuous_months = 12
 
-const priorInsurance = (prior: PersonalAuto["prior_insurance"], made: Assumptions): PriorInsuranceFacts => {
+const priorInsurance = (prior: PersonalAuto["prior_insurance"], assumptions: Assumptions): PriorInsuranceFacts => {
   if (prior === undefined) {
-    made.note("prior_insurance.status", "insured", "Insured for the last 12 months without a break")
+    assumptions.record("prior_insurance.status", "insured", "Insured for the last 12 months without a break")
     return { status: "insured", months_continuous: continuous_months }
   }
   if (prior.status !== "insured" || prior.months_continuous !== undefined) return prior
-  made.note("prior_insurance.months_continuous", continuous_months, "Insured for 12 months without a break")
+  assumptions.record("prior_insurance.months_continuous", continuous_months, "Insured for 12 months without a break")
   return { ...prior, months_continuous: continuous_months }
 }

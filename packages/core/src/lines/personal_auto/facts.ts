@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { Applicant, address, policyFacts } from "../everyLine.ts"
 import * as Fact from "../Fact.ts"
 import { stateCodes } from "../State.ts"
+import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const person = { "x-pii": "direct", "x-tier": "offer" } as const
 
@@ -105,8 +105,8 @@ const Coverage = Schema.Struct({
   uninsured_motorist: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } })),
   medical_payments_usd: Schema.optionalKey(Fact.choice([0, 1_000, 2_000, 5_000, 10_000]))
 }).check(
-  Fact.goesWith("bodily_injury_per_person_usd", "bodily_injury_per_accident_usd", "property_damage_usd"),
-  Fact.goesWith("bodily_injury_per_accident_usd", "bodily_injury_per_person_usd")
+  Fact.requiresWith("bodily_injury_per_person_usd", "bodily_injury_per_accident_usd", "property_damage_usd"),
+  Fact.requiresWith("bodily_injury_per_accident_usd", "bodily_injury_per_person_usd")
 )
 
 const PriorInsurance = Schema.Struct({

@@ -1,7 +1,7 @@
-import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import * as State from "../State.ts"
 import { type Subject, subject } from "../Subject.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { PersonalAuto } from "./facts.ts"
@@ -27,14 +27,14 @@ export const personalAuto = Line.make({
   assume,
   stateOf: (facts) => facts.garaging_address.state,
   subjectsOf,
-  lawOf: (state) => {
+  stateLaw: (state) => {
     const { credit_use, liability_minimum } = State.get(state)
     return { credit_use, liability_minimum }
   },
   disclosures: ["auto_state_minimum", "credit_information_use", "credit_not_used"],
-  takes_credit_disclosure: true,
+  has_credit_disclosure: true,
   premium_includes_fees: false,
-  tells_of_quotes: true,
+  has_quote_events: true,
   codes: {
     coverage_codes: [
       "bodily_injury_per_person",

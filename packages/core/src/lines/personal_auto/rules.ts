@@ -1,17 +1,17 @@
 import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
-import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Draft, Problems, Rules } from "../Rules.ts"
 import * as State from "../State.ts"
+import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import { limits, otherRelationships, type PersonalAuto } from "./facts.ts"
 import { hasRightCheckDigit } from "./Vin.ts"
 
 type DraftAuto = Draft<PersonalAuto>
 type DraftDriver = Draft<PersonalAuto["drivers"][number]>
 
-const least_driver_age = 14
-const greatest_driver_age = 110
+const min_driver_age = 14
+const max_driver_age = 110
 // No state licenses anyone below this age.
-const least_license_age = 13
+const min_license_age = 13
 
 const checkDriver = (driver: DraftDriver, index: number, today: string, problems: Problems): void => {
   const path = `application.drivers.${index}`
@@ -23,10 +23,10 @@ const checkDriver = (driver: DraftDriver, index: number, today: string, problems
   const age = born === undefined ? null : ageInYears(born, today)
   if (born !== undefined && born > today) {
     problems.refuse(`${path}.date_of_birth`, "Must not be in the future.")
-  } else if (age !== null && (age < least_driver_age || age > greatest_driver_age)) {
-    const message = `A driver must be ${least_driver_age} to ${greatest_driver_age} years old.`
+  } else if (age !== null && (age < min_driver_age || age > max_driver_age)) {
+    const message = `A driver must be ${min_driver_age} to ${max_driver_age} years old.`
     problems.refuse(`${path}.date_of_birth`, message)
-  } else if (age !== null && years_licensed !== undefined && years_licensed > age - least_license_age) {
+  } else if (age !== null && years_licensed !== undefined && years_licensed > age - min_license_age) {
     problems.refuse(`${path}.years_licensed`, "Must be at most the driver's age less 13 years.")
   }
   if (license_status === "never_licensed" && years_licensed !== undefined && years_licensed > 0) {

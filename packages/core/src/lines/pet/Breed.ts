@@ -139,7 +139,7 @@ export const needsSize = (species: Species, breed: string): boolean => {
 
 const always_accepted = ["mixed", "unknown"]
 const max_near_matches = 10
-const least_likeness = 0.3
+const min_likeness = 0.3
 
 /** The Dice coefficient of two sets of pairs: 1 if they are equal, 0 if they share none. */
 const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
@@ -158,7 +158,7 @@ export const nearMatches = (species: Species, breed: string): ReadonlyArray<stri
   const best = new Map<string, number>()
   for (const spelling of catalogs[species].spellings) {
     const score = likeness(pairs, spelling.pairs)
-    if (score >= Math.max(least_likeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
+    if (score >= Math.max(min_likeness, best.get(spelling.name) ?? 0)) best.set(spelling.name, score)
   }
   const ranked = [...best].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([name]) => name)
   return [...ranked.slice(0, max_near_matches - always_accepted.length), ...always_accepted]

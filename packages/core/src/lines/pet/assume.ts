@@ -1,33 +1,37 @@
-import type { Assumptions, Scalar, With } from "../Assumption.ts"
-import { completePolicy } from "../everyLine.ts"
+import type { Assumptions, Scalar, WithRequired } from "../Assumption.ts"
+import { completePolicy } from "../sharedFacts.ts"
 import type { Pet } from "./facts.ts"
 
 type PetCoverage = NonNullable<Pet["coverage"]>
 
 /** A dog or cat. It has `birth_month` (`YYYY-MM`), `age_years` or both; the month is more precise and is preferred. */
-export interface PetSubjectFacts extends With<Pet["pets"][number], "prior_conditions"> {}
+export interface PetSubjectFacts extends WithRequired<Pet["pets"][number], "prior_conditions"> {}
 
 /** The covers of a pet policy, in whole US dollars and percent. */
 export interface PetCoverageFacts
-  extends With<PetCoverage, "plan" | "wellness" | "deductible_usd" | "reimbursement_percent" | "annual_limit_usd"> {}
+  extends WithRequired<
+    PetCoverage,
+    "plan" | "wellness" | "deductible_usd" | "reimbursement_percent" | "annual_limit_usd"
+  > {}
 
 /** The complete facts of a pet insurance application. */
-export interface PetFacts extends Omit<With<Pet, "billing_preference" | "effective_date">, "pets" | "coverage"> {
+export interface PetFacts
+  extends Omit<WithRequired<Pet, "billing_preference" | "effective_date">, "pets" | "coverage"> {
   readonly pets: ReadonlyArray<PetSubjectFacts>
   readonly coverage: PetCoverageFacts
 }
 
 /** Adds the assumed facts of pet insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
-export const assume = (facts: Pet, today: string, made: Assumptions): PetFacts => {
+export const assume = (facts: Pet, today: string, assumptions: Assumptions): PetFacts => {
   const { coverage } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
-    made.fill(sent, `coverage.${name}`, value, label)
+    assumptions.fill(sent, `coverage.${name}`, value, label)
   return {
     ...facts,
-    ...completePolicy(facts, today, made),
+    ...completePolicy(facts, today, assumptions),
     pets: facts.pets.map((pet, i) => ({
       ...pet,
-      prior_conditions: made.fill(
+      prior_conditions: assumptions.fill(
         pet.prior_conditions,
         `pets.${i}.prior_conditions`,
         "unknown",

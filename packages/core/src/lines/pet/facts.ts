@@ -1,6 +1,6 @@
 import { Schema } from "effect"
-import { Applicant, address, policyFacts } from "../everyLine.ts"
 import * as Fact from "../Fact.ts"
+import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 /** The sizes of dogs. */
 export const sizes = ["small", "medium", "large", "giant"] as const

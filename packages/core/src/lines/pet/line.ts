@@ -1,6 +1,6 @@
-import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import { type Subject, subject } from "../Subject.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Pet } from "./facts.ts"
@@ -29,11 +29,11 @@ export const pet = Line.make({
   assume,
   stateOf: (facts) => facts.residence.state,
   subjectsOf,
-  lawOf: () => ({}),
+  stateLaw: () => ({}),
   disclosures: ["pet_preexisting", "pet_waiting_period", "pet_wellness_not_insurance", "pet_free_look"],
-  takes_credit_disclosure: false,
+  has_credit_disclosure: false,
   premium_includes_fees: false,
-  tells_of_quotes: false,
+  has_quote_events: false,
   codes: {
     coverage_codes: [
       "accident",

@@ -1,6 +1,6 @@
 import { monthOf } from "../../wire/CalendarDate.ts"
-import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Draft, Problems, Rules } from "../Rules.ts"
+import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import * as Breed from "./Breed.ts"
 import { type Pet, size_label, sizes } from "./facts.ts"
 

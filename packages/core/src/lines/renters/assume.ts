@@ -1,48 +1,53 @@
-import type { Assumptions, Scalar, With } from "../Assumption.ts"
-import { completePolicy } from "../everyLine.ts"
+import type { Assumptions, Scalar, WithRequired } from "../Assumption.ts"
+import { completePolicy } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 
 type RentersCoverage = NonNullable<Renters["coverage"]>
 type Household = NonNullable<Renters["household"]>
 
 /** A rented home. */
-export interface DwellingFacts extends With<Renters["dwelling"], "short_term_rental" | "student_housing"> {}
+export interface DwellingFacts extends WithRequired<Renters["dwelling"], "short_term_rental" | "student_housing"> {}
 
 /** The covers of a renters policy, in whole US dollars. */
 export interface RentersCoverageFacts
-  extends With<
+  extends WithRequired<
     RentersCoverage,
     "personal_property_usd" | "liability_usd" | "medical_payments_usd" | "deductible_usd" | "replacement_cost"
   > {}
 
 /** The household of a rented home. */
-export interface HouseholdFacts extends With<Household, "claims_last_5_years" | "dog_with_bite_history"> {}
+export interface HouseholdFacts extends WithRequired<Household, "claims_last_5_years" | "dog_with_bite_history"> {}
 
 /** The complete facts of a renters insurance application. */
 export interface RentersFacts
-  extends Omit<With<Renters, "billing_preference" | "effective_date">, "dwelling" | "coverage" | "household"> {
+  extends Omit<WithRequired<Renters, "billing_preference" | "effective_date">, "dwelling" | "coverage" | "household"> {
   readonly dwelling: DwellingFacts
   readonly coverage: RentersCoverageFacts
   readonly household: HouseholdFacts
 }
 
 /** Adds the assumed facts of renters insurance. `today` is the workspace's day, `YYYY-MM-DD`. */
-export const assume = (facts: Renters, today: string, made: Assumptions): RentersFacts => {
+export const assume = (facts: Renters, today: string, assumptions: Assumptions): RentersFacts => {
   const { dwelling, coverage, household } = facts
   const cover = <A extends Scalar>(sent: A | undefined, name: string, value: A, label: string): A =>
-    made.fill(sent, `coverage.${name}`, value, label)
+    assumptions.fill(sent, `coverage.${name}`, value, label)
   return {
     ...facts,
-    ...completePolicy(facts, today, made),
+    ...completePolicy(facts, today, assumptions),
     dwelling: {
       ...dwelling,
-      short_term_rental: made.fill(
+      short_term_rental: assumptions.fill(
         dwelling.short_term_rental,
         "dwelling.short_term_rental",
         false,
         "Not let to guests"
       ),
-      student_housing: made.fill(dwelling.student_housing, "dwelling.student_housing", false, "Not student housing")
+      student_housing: assumptions.fill(
+        dwelling.student_housing,
+        "dwelling.student_housing",
+        false,
+        "Not student housing"
+      )
     },
     coverage: {
       ...coverage,
@@ -69,13 +74,13 @@ export const assume = (facts: Renters, today: string, made: Assumptions): Renter
     },
     household: {
       ...household,
-      claims_last_5_years: made.fill(
+      claims_last_5_years: assumptions.fill(
         household?.claims_last_5_years,
         "household.claims_last_5_years",
         0,
         "No claims in the last 5 years"
       ),
-      dog_with_bite_history: made.fill(
+      dog_with_bite_history: assumptions.fill(
         household?.dog_with_bite_history,
         "household.dog_with_bite_history",
         false,

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
-import { Applicant, address, policyFacts } from "../everyLine.ts"
 import * as Fact from "../Fact.ts"
+import { Applicant, address, policyFacts } from "../sharedFacts.ts"
 
 const Dwelling = Schema.Struct({
   address: address({ state: "State of the rented home", zip: "ZIP code of the rented home" }),

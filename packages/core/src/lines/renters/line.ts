@@ -1,6 +1,6 @@
-import { billing_cycles } from "../everyLine.ts"
 import * as Line from "../Line.ts"
 import { type Subject, subject } from "../Subject.ts"
+import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
 import { Renters } from "./facts.ts"
@@ -35,11 +35,11 @@ export const renters = Line.make({
   assume,
   stateOf: (facts) => facts.dwelling.address.state,
   subjectsOf,
-  lawOf: () => ({}),
+  stateLaw: () => ({}),
   disclosures: ["renters_not_flood_quake"],
-  takes_credit_disclosure: false,
+  has_credit_disclosure: false,
   premium_includes_fees: true,
-  tells_of_quotes: true,
+  has_quote_events: true,
   codes: {
     coverage_codes: [
       "personal_property",

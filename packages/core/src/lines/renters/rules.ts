@@ -1,5 +1,5 @@
-import { checkAddress, checkCommon } from "../everyLine.ts"
 import type { Rules } from "../Rules.ts"
+import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 
 /** The rules of renters insurance. */

@@ -7,15 +7,15 @@ import { retryOnConflict } from "../../storage/retryOnConflict.ts"
 import { Storage } from "../../storage/Storage.ts"
 import type { Part } from "../QuoteChange.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
-import * as Answering from "./Answering.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged, logLate, type PendingAsk } from "./PendingAsk.ts"
+import * as ReplyRules from "./ReplyRules.ts"
 
 /** What the jobs of asks have in common: loading a pending ask, and committing the changes from its answer. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const loading = yield* AskLoading.make
-  const applyReply = yield* Answering.make
+  const applyReply = yield* ReplyRules.make
 
   /** Finishes a job together with its changes. */
   const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
@@ -42,16 +42,16 @@ export const make = Effect.gen(function* () {
    *
    * After a conflict it decides again here, because running the job again would ask the carrier again.
    */
-  const settle = Effect.fnUntraced(function* (
+  const applyAndCommit = Effect.fnUntraced(function* (
     pending: PendingAsk,
     reply: CarrierReply,
     at: number,
     job: ClaimedJob | null,
     repeat_pause_ms: number | null = null
   ) {
-    const checked = yield* logged(pending, Answering.checkReply(pending, reply, at))
+    const checked = yield* logged(pending, ReplyRules.checkReply(pending, reply, at))
     let known: QuoteRequest | null = pending.request
-    const once = Effect.gen(function* () {
+    const attempt = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
       known = null
       // If the request was erased meanwhile, there is nothing to answer.
@@ -59,8 +59,8 @@ export const make = Effect.gen(function* () {
         request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
       yield* storage.commit(Change.make(pending.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
     })
-    yield* retryOnConflict(once)
+    yield* retryOnConflict(attempt)
   })
 
-  return { finish, load, settle }
+  return { finish, load, applyAndCommit }
 })

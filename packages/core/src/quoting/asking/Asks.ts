@@ -15,7 +15,7 @@ import { logged, type PendingAsk } from "./PendingAsk.ts"
 /** Asks carriers, and polls those that have accepted an ask. */
 export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const workspaces = yield* Workspaces
-  const { finish, load, settle } = yield* AskJobs.make
+  const { finish, load, applyAndCommit } = yield* AskJobs.make
   const begin = yield* makeBegin
 
   /** When an answer came: the job's due time if its jobs are ordered, otherwise now, because real time has passed. */
@@ -26,16 +26,16 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    if (isTooLate(pending)) return yield* settle(pending, silence, at, job)
+    if (isTooLate(pending)) return yield* applyAndCommit(pending, silence, at, job)
     const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
-    if (asked._tag === "in_doubt") return yield* settle(pending, silence, at, job)
+    if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
     if (asked._tag === "no_room") {
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
       return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
     }
     const now = yield* answeredAt(pending, at)
     const pause_ms = mayRepeat(pending, asked.reply, now) ? yield* repeatPause : null
-    yield* settle(pending, asked.reply, now, job, pause_ms)
+    yield* applyAndCommit(pending, asked.reply, now, job, pause_ms)
   })
 
   const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
@@ -43,7 +43,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const pending = yield* load(job, payload, at)
     if (pending === null) return
     const { adapter } = pending.candidate
-    const polled = client.guarded(
+    const polled = client.callSafely(
       () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
       pending.candidate,
       pending.ask
@@ -52,7 +52,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
     const now = yield* answeredAt(pending, at)
-    yield* settle(pending, reply.kind === "unavailable" ? again : reply, now, job)
+    yield* applyAndCommit(pending, reply.kind === "unavailable" ? again : reply, now, job)
   })
 
   return { ask, poll }

@@ -4,7 +4,7 @@ import { askTokens } from "../../access/Token.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../../carriers/Carrier.ts"
-import { readable, unlessBroken } from "../../carriers/CarrierClient.ts"
+import { checkedReply, orIfThrown } from "../../carriers/CarrierClient.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import * as AskJobs from "./AskJobs.ts"
@@ -15,7 +15,7 @@ import { logged, logLate } from "./PendingAsk.ts"
 export const make = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const loading = yield* AskLoading.make
-  const { load, settle } = yield* AskJobs.make
+  const { load, applyAndCommit } = yield* AskJobs.make
   const read = yield* makeRead
 
   const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
         ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now })
         : null
     if (pending === null) yield* logLate(carrier_id, found.id)
-    else yield* settle(pending, found.reply, now, null)
+    else yield* applyAndCommit(pending, found.reply, now, null)
     return true
   })
 
@@ -39,9 +39,9 @@ export const make = Effect.gen(function* () {
     if (pending === null) return
     const { adapter } = pending.candidate
     const played = Effect.suspend(() => adapter.simulation?.callback(pending.ask, ref) ?? Effect.succeed(null))
-    const sent = yield* logged(pending, unlessBroken(null)(played))
+    const sent = yield* logged(pending, orIfThrown(null)(played))
     const found = sent === null ? null : yield* read(adapter.carrier.id, sent)
-    yield* settle(pending, found?.reply ?? unreadable, at, job)
+    yield* applyAndCommit(pending, found?.reply ?? unreadable, at, job)
   })
 
   return { callback, play }
@@ -56,15 +56,13 @@ const makeRead = Effect.gen(function* () {
     function* (carrier_id: string, sent: CarrierCallback) {
       const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
       if (adapter?.callback === undefined) return null
-      const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
-        unlessBroken(null)
-      )
+      const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(orIfThrown(null))
       if (!Predicate.isObject(read)) return null
-      const named = typeof read.ref === "string" ? yield* askTokens(carrier_id).read(seal, read.ref) : null
-      const broken = [...(named === null ? [noRef] : []), ...(read.reply?.kind === "pending" ? [noAnswer] : [])]
-      if (named === null || broken.length > 0) return yield* Effect.as(BrokenRule.log(broken), null)
-      const reply = yield* Effect.annotateLogs(readable(read.reply), { quote_request_id: named.id })
-      return { ...named, reply }
+      const request = typeof read.ref === "string" ? yield* askTokens(carrier_id).read(seal, read.ref) : null
+      const broken = [...(request === null ? [noRef] : []), ...(read.reply?.kind === "pending" ? [noAnswer] : [])]
+      if (request === null || broken.length > 0) return yield* Effect.as(BrokenRule.log(broken), null)
+      const reply = yield* Effect.annotateLogs(checkedReply(read.reply), { quote_request_id: request.id })
+      return { ...request, reply }
     },
     (read, carrier_id) => Effect.annotateLogs(read, { carrier_id })
   )

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { CarrierAdapters } from "../../carriers/Carrier.ts"
 import type { CarrierClient } from "../../carriers/CarrierClient.ts"
-import { type Candidate, candidates, whyNot } from "../../carriers/Eligibility.ts"
+import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligibility.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
@@ -47,7 +47,7 @@ const makeCollection = Effect.gen(function* () {
   ) {
     const { adapter } = candidate
     const ask = yield* askFor(opened, candidate, { attempt: 1, asked_at: at, now: at, deadline })
-    const latency_ms = Fault.withoutMessage(() => adapter.simulation?.latency_ms(ask) ?? 0)
+    const latency_ms = Fault.redactThrown(() => adapter.simulation?.latency_ms(ask) ?? 0)
     return JobPayload.make(
       "ask_carrier",
       { quote_request_id: opened.request.id, carrier_id: adapter.carrier.id, attempt: 1 },
@@ -64,22 +64,22 @@ const makeCollection = Effect.gen(function* () {
     const deadline = at + QuoteRequest.collect_ms[request.environment]
     const all = candidates(adapters, request.environment, request.line).map((candidate) => ({
       candidate,
-      unasked: whyNot(candidate, assumed, {
+      notAsked: reasonNotAsked(candidate, assumed, {
         scenario: QuoteRequest.scenarioOf(request),
         credit_disclosed: opened.credit_disclosed,
         circuit_open: isOpen(candidate.adapter.carrier.id)
       })
     }))
-    const results = all.map(({ candidate: { adapter }, unasked }) =>
-      unasked === null
+    const results = all.map(({ candidate: { adapter }, notAsked }) =>
+      notAsked === null
         ? QuoteRequest.asked(adapter.carrier, at)
-        : QuoteRequest.notAsked(adapter.carrier, unasked.reason, unasked.missing_facts)
+        : QuoteRequest.notAsked(adapter.carrier, notAsked.reason, notAsked.missing_facts)
     )
     const step = QuoteRequest.collect(request, results, at, deadline)
     const part = partOf(ids, step, at)
     if (QuoteRequest.isFinal(step.request)) return part
     const asks = yield* Effect.forEach(
-      all.filter(({ unasked }) => unasked === null),
+      all.filter(({ notAsked }) => notAsked === null),
       ({ candidate }) => firstAsk(opened, candidate, at, deadline)
     )
     return { ...part, jobs: [...asks, closing(request, deadline)] }

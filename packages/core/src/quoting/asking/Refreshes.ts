@@ -6,18 +6,18 @@ import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
-import { deactivation, offered } from "../QuoteChange.ts"
-import { checkRefreshed, makeOrigin } from "./Answering.ts"
+import { deactivationChange, quoteVersionChange } from "../QuoteChange.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged } from "./PendingAsk.ts"
+import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
 export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const storage = yield* Storage
   const ids = yield* Ids
   const loading = yield* AskLoading.make
-  const originOf = yield* makeOrigin
+  const loadOrigin = yield* makeOriginLoader
   const { finish } = yield* AskJobs.make
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
@@ -34,15 +34,15 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
         ? null
         : yield* loading.pending(job.workspace_id, request, { carrier_id, attempt: 1, now: at })
     if (pending === null) return yield* finish(job)
-    const found = yield* logged(pending, client.look(pending.candidate, pending.ask, offer_ref))
+    const found = yield* logged(pending, client.refresh(pending.candidate, pending.ask, offer_ref))
     if (found.kind === "unavailable") return yield* finish(job)
     if (found.kind === "withdrawn") {
-      return yield* finish(job, deactivation(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
+      return yield* finish(job, deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }
     const refreshed = { ...found.offer, reason: found.reason }
     const checked = yield* logged(pending, checkRefreshed(pending, refreshed, at))
     if (checked === null) return yield* finish(job)
-    const origin = yield* originOf(pending, quote.id, checked, at)
+    const origin = yield* loadOrigin(pending, quote.id, checked, at)
     const made = {
       quote: Quote.fromOffer(checked, origin, quote.version + 1),
       offer: checked,
@@ -52,6 +52,6 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       at,
       ordered: pending.ordered
     }
-    yield* finish(job, offered(ids, made))
+    yield* finish(job, quoteVersionChange(ids, made))
   })
 })

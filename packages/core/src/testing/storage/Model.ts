@@ -1,5 +1,5 @@
 import { kinds } from "../../kinds.ts"
-import type { Change, NewEvent, Seen, StoredRecord } from "../../storage/Change.ts"
+import type { Change, Expectation, NewEvent, StoredRecord } from "../../storage/Change.ts"
 import type { Lease, NewJob } from "../../storage/Job.ts"
 import type { FeedPage, FeedQuery, RecordQuery } from "../../storage/Page.ts"
 import type { Erased, Erasure, RecordKey } from "../../storage/Storage.ts"
@@ -112,7 +112,7 @@ export class Model {
   get({ workspace_id, kind, id, version }: RecordKey): StoredRecord | null {
     const newest = this.newest(workspace_id, kind, id)
     if (version === undefined || newest === undefined || newest.version === version) return newest ?? null
-    if (!kinds.named(kind).keeps_history) return null
+    if (!kinds.byName(kind).keeps_history) return null
     return this.all(workspace_id, kind).find((record) => record.id === id && record.version === version) ?? null
   }
 
@@ -156,7 +156,7 @@ export class Model {
           .sort((one, other) => one.created_at - other.created_at || (one.id < other.id ? -1 : 1))
           .slice(0, limit)
         const children = this.newestEverywhere(workspace_id).filter(
-          ({ parent }) => kinds.named(kind).erases_children && old.some(({ id }) => id === parent)
+          ({ parent }) => kinds.byName(kind).erases_children && old.some(({ id }) => id === parent)
         )
         return { records: this.drop(workspace_id, [...old, ...children]), events: 0, jobs: 0 }
       }
@@ -184,11 +184,11 @@ export class Model {
     return this.newestOf(workspace_id, kind).find((record) => record.id === id)
   }
 
-  private version(workspace_id: WorkspaceId, { kind, id }: Pick<Seen, "kind" | "id">): number {
+  private version(workspace_id: WorkspaceId, { kind, id }: Pick<Expectation, "kind" | "id">): number {
     return this.newest(workspace_id, kind, id)?.version ?? 0
   }
 
-  private changed(workspace_id: WorkspaceId, expects: ReadonlyArray<Seen>): Refusal | null {
+  private changed(workspace_id: WorkspaceId, expects: ReadonlyArray<Expectation>): Refusal | null {
     const changed = expects.find((seen) => this.version(workspace_id, seen) !== seen.version)
     return changed === undefined ? null : { _tag: "VersionConflict", kind: changed.kind, id: changed.id }
   }
@@ -210,7 +210,7 @@ export class Model {
   }
 
   private eraseWorkspace(workspace_id: WorkspaceId): Erased {
-    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !kinds.named(kind).survives_reset)
+    const records = this.newestEverywhere(workspace_id).filter(({ kind }) => !kinds.byName(kind).survives_reset)
     const events = this.events.filter((event) => event.workspace_id === workspace_id)
     const jobs = this.jobs.filter((job) => job.workspace_id === workspace_id)
     this.events = this.events.filter((event) => !events.includes(event))

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from "../../storage/Job.ts"
-import type { Claim, ClaimQuery } from "../../storage/Storage.ts"
+import type { ClaimQuery, JobClaim } from "../../storage/Storage.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
 import { expectSame, expectTrue } from "./expect.ts"
 import type { Model, ModelJob } from "./Model.ts"
@@ -104,7 +104,7 @@ const expectNumbersInOrder = (model: Model): void => {
 }
 
 /** Compares a claim with what the model allows, and records it in the model. */
-export const follow = (model: Model, query: ClaimQuery, claim: Claim): void => {
+export const follow = (model: Model, query: ClaimQuery, claim: JobClaim): void => {
   const possible = claimable(model, query)
   const taken = claim.jobs.map((claimed) => {
     const job = find(model, claimed)

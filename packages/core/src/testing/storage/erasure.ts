@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { kinds } from "../../kinds.ts"
-import { directory } from "../../storage/Storage.ts"
+import { directoryWorkspace } from "../../storage/Storage.ts"
 import { expectRefusal, expectSame, expectTrue } from "./expect.ts"
 import { type Case, rule, type StorageService } from "./rule.ts"
 import * as Sample from "./samples.ts"
@@ -29,7 +29,7 @@ export const erasure: ReadonlyArray<Case> = [
       yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, ...full }))
       yield* storage.commit(Sample.change({ writes: [Sample.quote(0, 0, { id: "one", version: 2 })] }))
       const erased = yield* storage.erase(eraseHome)
-      const gone = names.filter((kind) => !kinds.named(kind).survives_reset)
+      const gone = names.filter((kind) => !kinds.byName(kind).survives_reset)
       expectSame("the counts", erased, {
         records: Object.fromEntries(gone.map((kind) => [kind, 1])),
         events: 2,
@@ -37,7 +37,7 @@ export const erasure: ReadonlyArray<Case> = [
       })
       for (const kind of names) {
         const found = yield* storage.get({ workspace_id: Sample.home, kind, id: "one" })
-        expectSame(`${kind} is there`, Option.isSome(found), kinds.named(kind).survives_reset)
+        expectSame(`${kind} is there`, Option.isSome(found), kinds.byName(kind).survives_reset)
         const there = yield* storage.get({ workspace_id: Sample.elsewhere, kind, id: "one" })
         expectSame(`${kind} is there elsewhere`, Option.isSome(there), true)
       }
@@ -237,9 +237,12 @@ export const erasure: ReadonlyArray<Case> = [
       for (const place of places) {
         yield* storage.commit(Sample.change({ workspace_id: Sample.workspace(place), writes: [Sample.request(1)] }))
       }
-      yield* storage.commit(Sample.change({ workspace_id: directory, jobs: [Sample.job(1)] }))
-      expectSame("all", yield* storage.workspaces(null, 10), [directory, ...[1, 2, 3, 4, 5].map(Sample.workspace)])
-      expectSame("the first", yield* storage.workspaces(null, 2), [directory, Sample.workspace(1)])
+      yield* storage.commit(Sample.change({ workspace_id: directoryWorkspace, jobs: [Sample.job(1)] }))
+      expectSame("all", yield* storage.workspaces(null, 10), [
+        directoryWorkspace,
+        ...[1, 2, 3, 4, 5].map(Sample.workspace)
+      ])
+      expectSame("the first", yield* storage.workspaces(null, 2), [directoryWorkspace, Sample.workspace(1)])
       expectSame("after one", yield* storage.workspaces(Sample.workspace(2), 2), [3, 4].map(Sample.workspace))
       expectSame("the end", yield* storage.workspaces(Sample.workspace(5), 2), [])
       yield* storage.ready

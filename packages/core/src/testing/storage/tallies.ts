@@ -20,12 +20,12 @@ export const tallies: ReadonlyArray<Case> = [
   rule(
     "adds up a count from all hosts",
     Effect.fnUntraced(function* (storage) {
-      expectSame("the first", yield* storage.tally(0, [tally({ added: 3 })]), [3])
-      expectSame("the second", yield* storage.tally(10, [tally({ added: 4 })]), [7])
-      expectSame("read", yield* storage.tally(20, [tally({ added: 0 })]), [7])
-      expectSame("taken back", yield* storage.tally(30, [tally({ added: -2 })]), [5])
-      yield* Effect.forEach(Sample.range(1, 50), () => storage.tally(40, [tally({})]), { concurrency: "unbounded" })
-      expectSame("fifty at once", yield* storage.tally(50, [tally({ added: 0 })]), [55])
+      expectSame("the first", yield* storage.addCounts(0, [tally({ added: 3 })]), [3])
+      expectSame("the second", yield* storage.addCounts(10, [tally({ added: 4 })]), [7])
+      expectSame("read", yield* storage.addCounts(20, [tally({ added: 0 })]), [7])
+      expectSame("taken back", yield* storage.addCounts(30, [tally({ added: -2 })]), [5])
+      yield* Effect.forEach(Sample.range(1, 50), () => storage.addCounts(40, [tally({})]), { concurrency: "unbounded" })
+      expectSame("fifty at once", yield* storage.addCounts(50, [tally({ added: 0 })]), [55])
     })
   ),
   rule(
@@ -38,20 +38,20 @@ export const tallies: ReadonlyArray<Case> = [
         tally({ added: 4, window_start: minute }),
         tally({ added: 5, window_start: -minute, window_ms: 2 * minute })
       ]
-      expectSame("added", yield* storage.tally(0, apart), [1, 2, 3, 4, 5])
-      expectSame("doubled", yield* storage.tally(0, apart.toReversed()), [10, 8, 6, 4, 2])
-      expectSame("nothing", yield* storage.tally(0, []), [])
+      expectSame("added", yield* storage.addCounts(0, apart), [1, 2, 3, 4, 5])
+      expectSame("doubled", yield* storage.addCounts(0, apart.toReversed()), [10, 8, 6, 4, 2])
+      expectSame("nothing", yield* storage.addCounts(0, []), [])
     })
   ),
   rule(
     "forgets a count when its window is over, and keeps it in a reset",
     Effect.fnUntraced(function* (storage) {
-      yield* storage.tally(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
+      yield* storage.addCounts(0, [tally({ added: 3 }), tally({ added: 5, name: "days", window_ms: 10 * minute })])
       yield* storage.erase({ what: "workspace", workspace_id: Sample.home })
-      expectSame("after a reset", yield* storage.tally(minute - 1, [tally({ added: 0 })]), [3])
-      expectSame("over", yield* storage.tally(minute, [tally({ added: 0 })]), [0])
+      expectSame("after a reset", yield* storage.addCounts(minute - 1, [tally({ added: 0 })]), [3])
+      expectSame("over", yield* storage.addCounts(minute, [tally({ added: 0 })]), [0])
       const day = tally({ added: 0, name: "days", window_ms: 10 * minute })
-      expectSame("a longer one", yield* storage.tally(minute, [day]), [5])
+      expectSame("a longer one", yield* storage.addCounts(minute, [day]), [5])
     })
   )
 ]

@@ -15,7 +15,7 @@ const read = (storage: StorageService, id: string, version?: number) =>
     Option.getOrNull
   )
 
-const seen = (place: number, version: number): Change.Seen => ({
+const seen = (place: number, version: number): Change.Expectation => ({
   kind: "quote_request",
   id: Sample.requestId(place),
   version

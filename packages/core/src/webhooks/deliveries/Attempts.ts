@@ -112,7 +112,7 @@ const makeSend = Effect.gen(function* () {
       ...Signature.headersOf({ id, timestamp, signature, prefix })
     }
     const slot = yield* Slot
-    return yield* slot.release(sender.send({ url: subscription.url, headers, body: payload }))
+    return yield* slot.yieldDuring(sender.send({ url: subscription.url, headers, body: payload }))
   })
 })
 

@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { restsOn, Workspaces } from "../../access/Workspaces.ts"
+import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { acceptOnce } from "../../calls/acceptOnce.ts"
 import { Revisions } from "../../calls/Revisions.ts"
 import type { Event } from "../../events/Event.ts"
@@ -61,7 +61,10 @@ export const make = Effect.gen(function* () {
     const progress: EventReplay = { ...replay, turns: place + 1, deliveries: replay.deliveries + 1 }
     const record = kind.record(progress, { id, version: version + 1, created_at, updated_at: created_at })
     const { writes, jobs } = yield* sendAgain(workspace_id, turn, replay)
-    yield* commit(storage, Change.make(workspace_id, { writes: [...writes, record], jobs, expects: restsOn(moment) }))
+    yield* commit(
+      storage,
+      Change.make(workspace_id, { writes: [...writes, record], jobs, expects: expectationsOf(moment) })
+    )
     return null
   })
 

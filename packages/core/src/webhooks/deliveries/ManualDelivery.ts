@@ -41,7 +41,7 @@ export const make = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
     const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [manualJob(delivery)] })
-    return Effect.as(allowance.handingOver(call.caller, commit(storage, change)), answer.kind.json(record))
+    return Effect.as(allowance.chargeOnSuccess(call.caller, commit(storage, change)), answer.kind.json(record))
   }
 
   /** Checks that the subscription receives events and that its host is still public. */

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { wayToGo } from "../../access/Workspace.ts"
+import { remainingAdvance } from "../../access/Workspace.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import * as Revision from "../../calls/Revision.ts"
 import type { Revisions } from "../../calls/Revisions.ts"
@@ -109,7 +109,7 @@ const isOfReceivers = (error: unknown): error is VersionConflict =>
 /** How far a sandbox's clock has still to advance to its target, in milliseconds. */
 const aheadOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
   Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
-    wayToGo(workspace, now - workspace.clock_offset_ms)
+    remainingAdvance(workspace, now - workspace.clock_offset_ms)
   )
 
 /** An event and the subscriptions that want it. */

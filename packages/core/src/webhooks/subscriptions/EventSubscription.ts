@@ -3,7 +3,7 @@ import { Environment } from "../../access/Caller.ts"
 import { types } from "../../events/Event.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
-import { collector, together, type WrongFields } from "../../wire/FieldError.ts"
+import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { day_ms, fromMillis, minute_ms, Timestamp } from "../../wire/Timestamp.ts"
 
@@ -182,7 +182,7 @@ const allowed_values = [...choosableTypes]
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. What is no text is passed over. */
 export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {
   if (event_types.length === 0)
-    return together([{ path: "event_types", message: "Must name at least one event type." }])
+    return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])
   const wrong = collector()
   const named = new Set<string>()
   for (let index = 0; index < event_types.length; index++) {

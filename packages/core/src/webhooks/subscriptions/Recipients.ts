@@ -12,7 +12,7 @@ type StorageService = Storage["Service"]
 export interface Recipients {
   readonly subscriptions: ReadonlyArray<KeptSubscription>
   /** What a change that is based on these must expect. */
-  readonly seen: Change.Seen
+  readonly seen: Change.Expectation
 }
 
 /** The version of a workspace's recipients. The record has no content; changing the recipients raises its version. */

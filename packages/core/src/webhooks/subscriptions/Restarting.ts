@@ -18,7 +18,7 @@ export const restartSubscriptions = Effect.fnUntraced(function* (
   storage: StorageService,
   workspace_id: WorkspaceId,
   at: number,
-  expects: ReadonlyArray<Change.Seen>
+  expects: ReadonlyArray<Change.Expectation>
 ) {
   for (const status of ["active", "unfinished"] as const) {
     yield* eachPage(
@@ -34,7 +34,7 @@ const restart = Effect.fnUntraced(function* (
   workspace_id: WorkspaceId,
   id: string,
   at: number,
-  expects: ReadonlyArray<Change.Seen>
+  expects: ReadonlyArray<Change.Expectation>
 ) {
   const subscription = yield* loadSubscription(storage, workspace_id, id)
   if (subscription === null) return

@@ -1,6 +1,6 @@
 import { Effect, Predicate } from "effect"
 import * as ApiError from "../../wire/ApiError.ts"
-import { countOf, together } from "../../wire/FieldError.ts"
+import { countOf, joinWrongFields } from "../../wire/FieldError.ts"
 import type { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
@@ -14,7 +14,7 @@ export const check = Effect.fnUntraced(function* (
   { url, event_types }: Partial<Pick<CreateInput, "url" | "event_types">>
 ) {
   const looked = url === undefined ? "public" : yield* sender.lookUp(url)
-  const wrong = together(
+  const wrong = joinWrongFields(
     looked === "refused" ? [Refusals.wrongUrl] : [],
     event_types === undefined ? [] : Subscription.checkEventTypes(event_types)
   )
@@ -35,6 +35,6 @@ export const validateRest = Effect.fnUntraced(function* (
   const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
   // What is no text was refused at its place already.
   const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
-  const wrong = together(looked === "refused" ? [Refusals.wrongUrl] : [], types)
+  const wrong = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)
   return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }
 })

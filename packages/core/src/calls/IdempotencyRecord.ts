@@ -6,22 +6,22 @@ const fingerprint = Schema.String.annotate({ description: "A keyed hash of the i
 /**
  * The stored state of a call with an `Idempotency-Key`.
  *
- * `running` until a time unless it is renewed, `done` with its answer, or `free` after a refusal, so that a repeat runs.
+ * `running` until a time unless it is renewed, `done` with its answer, or `released` after a refusal, so that a repeat runs.
  */
-export const RememberedCall = Schema.Union([
+export const IdempotencyRecord = Schema.Union([
   Schema.Struct({ state: Schema.Literal("running"), fingerprint, until: Schema.Int }),
   Schema.Struct({ state: Schema.Literal("done"), fingerprint, form: Schema.String, body: Schema.String }),
-  Schema.Struct({ state: Schema.Literal("free"), fingerprint })
+  Schema.Struct({ state: Schema.Literal("released"), fingerprint })
 ])
-export type RememberedCall = typeof RememberedCall.Type
+export type IdempotencyRecord = typeof IdempotencyRecord.Type
 
-/** Remembered calls in storage, by operation and key. */
+/** Records of calls in storage, by operation and key. */
 export const kind = Kind.make({
   name: "remembered_call",
-  schema: RememberedCall,
+  schema: IdempotencyRecord,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** The id of a remembered call. */
+/** The id of a record. */
 export const idOf = (operation: string, key: string | null): string => `${operation} ${key}`

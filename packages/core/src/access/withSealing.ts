@@ -38,8 +38,8 @@ const open = (
       )
 
 /** A storage that seals the bodies of sealed kinds when they are written, and opens them when they are read. */
-export const sealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
-  const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.named(kind).sealed
+export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
+  const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.byName(kind).sealed
   return {
     ...storage,
     commit: (change) =>

@@ -9,7 +9,7 @@ import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { day_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
-import { offered, type Part, requestEvent } from "../QuoteChange.ts"
+import { type Part, quoteVersionChange, requestEvent } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import { job, type PendingAsk, payloadOf } from "./PendingAsk.ts"
 
@@ -73,18 +73,22 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
  */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
-  const originOf = yield* makeOrigin
+  const loadOrigin = yield* makeOriginLoader
 
-  const quoted = Effect.fnUntraced(function* (pending: PendingAsk, offers: ReadonlyArray<CarrierOffer>, now: number) {
+  const quotesPart = Effect.fnUntraced(function* (
+    pending: PendingAsk,
+    offers: ReadonlyArray<CarrierOffer>,
+    now: number
+  ) {
     const made = yield* Effect.forEach(offers, (offer) =>
-      Effect.map(originOf(pending, ids.quote(), offer, now), (origin) => ({
+      Effect.map(loadOrigin(pending, ids.quote(), offer, now), (origin) => ({
         offer,
         quote: Quote.fromOffer(offer, origin)
       }))
     )
     const quote_ids = made.map(({ quote }) => quote.id)
     const parts = made.map(({ offer, quote }) =>
-      offered(ids, {
+      quoteVersionChange(ids, {
         quote,
         offer,
         carrier_id: pending.candidate.adapter.carrier.id,
@@ -95,7 +99,7 @@ export const make = Effect.gen(function* () {
       })
     )
     // Events of quotes come first, so that a reader of the feed knows a quote before the request refers to it.
-    return answered(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
+    return stepPart(ids, pending, { outcome: "quoted", quote_ids }, now, parts)
   })
 
   return (
@@ -106,17 +110,17 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Part> => {
     switch (reply.kind) {
       case "offers":
-        return quoted(pending, reply.offers, now)
+        return quotesPart(pending, reply.offers, now)
       case "declined":
-        return Effect.succeed(answered(ids, pending, { outcome: "declined", reason: reply.reason }, now))
+        return Effect.succeed(stepPart(ids, pending, { outcome: "declined", reason: reply.reason }, now))
       case "question":
-        return Effect.succeed(questioned(ids, pending, reply.questions, now))
+        return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
         return Effect.succeed({ ...nothing, jobs: followUps(pending, reply, now) })
       case "unavailable":
         return Effect.succeed(
           repeat_pause_ms === null
-            ? answered(ids, pending, { outcome: "no_answer", reason: reply.reason }, now)
+            ? stepPart(ids, pending, { outcome: "no_answer", reason: reply.reason }, now)
             : { ...nothing, jobs: [repeat(pending, now + Math.max(0, reply.retry_after_ms ?? repeat_pause_ms))] }
         )
     }
@@ -124,7 +128,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** Loads what an offer needs to become a quote with a given id. */
-export const makeOrigin = Effect.gen(function* () {
+export const makeOriginLoader = Effect.gen(function* () {
   const seal = yield* Seal
   const baseUrl = yield* PublicUrl
 
@@ -156,10 +160,10 @@ const repeat = (pending: PendingAsk, due_at: number): NewJob =>
 const nothing: Part = { writes: [], events: [], jobs: [] }
 
 /** The step that an outcome makes, with its parts. Empty if the request no longer waits for this answer. */
-const answered = (
+const stepPart = (
   ids: Ids["Service"],
   pending: PendingAsk,
-  outcome: QuoteRequest.Outcome,
+  outcome: QuoteRequest.AskOutcome,
   now: number,
   before: ReadonlyArray<Part> = []
 ): Part => {
@@ -171,7 +175,7 @@ const answered = (
   return joined([...before, last])
 }
 
-const questioned = (
+const questionPart = (
   ids: Ids["Service"],
   pending: PendingAsk,
   questions: Extract<CarrierReply, { kind: "question" }>["questions"],
@@ -183,7 +187,7 @@ const questioned = (
     ...nothing,
     jobs: [job(pending, "end_action", { quote_request_id: pending.request.id }, now + action_ms)]
   }
-  return answered(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
+  return stepPart(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
 }
 
 const joined = (parts: ReadonlyArray<Part>): Part => ({

@@ -3,7 +3,7 @@ import type { ClaimedJob } from "../storage/Job.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 
 /** How jobs that were not done are released. */
-export interface Patience {
+export interface ReleaseRetry {
   /** How often the release is retried while storage is unavailable, in milliseconds. */
   readonly every_ms: number
   /** When to stop retrying, because the leases have ended by themselves, in milliseconds. */
@@ -11,7 +11,7 @@ export interface Patience {
 }
 
 /** Runs claimed jobs one after another. `runOne` returns whether the job was done. */
-export type InOrder = <R>(
+export type SequentialJobs = <R>(
   jobs: ReadonlyArray<ClaimedJob>,
   runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
 ) => Effect.Effect<unknown, StorageUnavailable, R>
@@ -25,33 +25,36 @@ export type InOrder = <R>(
  */
 export const make = Effect.fnUntraced(function* (
   storage: Storage["Service"],
-  { every_ms, lease_ms }: Patience
-): Effect.fn.Return<InOrder, never, Scope.Scope> {
+  { every_ms, lease_ms }: ReleaseRetry
+): Effect.fn.Return<SequentialJobs, never, Scope.Scope> {
   const later = yield* FiberSet.make()
 
-  const handBack = (jobs: ReadonlyArray<ClaimedJob>): Effect.Effect<void> => {
-    const release = storage.release(jobs)
-    const again = Effect.retry(release, { schedule: Schedule.spaced(every_ms), times: Math.ceil(lease_ms / every_ms) })
-    return Effect.catch(release, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
+  const release = (jobs: ReadonlyArray<ClaimedJob>): Effect.Effect<void> => {
+    const releaseOnce = storage.release(jobs)
+    const again = Effect.retry(releaseOnce, {
+      schedule: Schedule.spaced(every_ms),
+      times: Math.ceil(lease_ms / every_ms)
+    })
+    return Effect.catch(releaseOnce, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
   }
 
   return (jobs, runOne) => {
     const [first] = jobs
     // The common case: one job, and nothing behind it.
-    if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => handBack(jobs))
+    if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
     return Effect.suspend(() => {
       const left = new Set(jobs)
       const after = (job: ClaimedJob, isDone: boolean) => {
         left.delete(job)
         if (isDone || !job.ordered) return Effect.void
         const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
-        return Effect.map(handBack(behind), () => {
+        return Effect.map(release(behind), () => {
           for (const job of behind) left.delete(job)
         })
       }
       const run = (job: ClaimedJob) =>
         left.has(job) ? Effect.flatMap(runOne(job), (isDone) => after(job, isDone)) : Effect.void
-      return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => handBack([...left]))
+      return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...left]))
     })
   }
 })

@@ -1,5 +1,5 @@
 import { Option, Predicate, Schema, type SchemaAST } from "effect"
-import { max_named } from "./FieldError.ts"
+import { max_listed } from "./FieldError.ts"
 import { mapChanged } from "./mapChanged.ts"
 
 /*
@@ -8,54 +8,54 @@ import { mapChanged } from "./mapChanged.ts"
  * nothing looks inside a value of the wrong type or an unknown field, since the refusal names only the place.
  */
 
-/** An input without the wrong fields that nobody will name. */
-export interface Cut {
+/** An input without the wrong fields that no refusal will list. */
+export interface Trimmed {
   /** The input itself where nothing was left out; fields that are undefined count as absent. */
   readonly input: unknown
   /** How many wrong fields were left out. */
-  readonly left_out: number
+  readonly omitted: number
   /** Whether every field is one that the schema knows. Where that is not sure, it is false. */
   readonly all_known: boolean
 }
 
-/** Compiles the cutter of a schema. An input with few or no wrong fields is not changed. */
-export const cutter = (schema: Schema.Top): ((input: unknown) => Cut) => {
-  const cut = cutterOf(schema.ast)
+/** Compiles the trimmer of a schema. An input with few or no wrong fields is not changed. */
+export const trimmer = (schema: Schema.Top): ((input: unknown) => Trimmed) => {
+  const trim = trimmerOf(schema.ast)
   return (sent) => {
-    const count: Count = { left_out: 0, unknown: 0, all_known: true }
-    const input = cut(sent, count)
-    return { input, left_out: count.left_out, all_known: count.all_known && count.unknown === 0 }
+    const count: Count = { omitted: 0, unknown: 0, all_known: true }
+    const input = trim(sent, count)
+    return { input, omitted: count.omitted, all_known: count.all_known && count.unknown === 0 }
   }
 }
 
 /** What was found so far, in the whole of an input. */
 interface Count {
-  left_out: number
+  omitted: number
   /** How many unknown fields were kept. */
   unknown: number
   all_known: boolean
 }
 
 /** Returns the value, or a copy without the fields that it has counted. */
-type Cutter = (value: unknown, count: Count) => unknown
+type Trimmer = (value: unknown, count: Count) => unknown
 
-const cutterOf = (ast: SchemaAST.AST): Cutter => {
+const trimmerOf = (ast: SchemaAST.AST): Trimmer => {
   if (ast.encoding !== undefined) return unread
   switch (ast._tag) {
     case "Objects":
-      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectCutter(ast) : unread
+      return ast.indexSignatures.every(({ type }) => type._tag === "Never") ? objectTrimmer(ast) : unread
     case "Arrays": {
       const [item] = ast.rest
-      return item === undefined || ast.elements.length > 0 ? unread : listCutter(item, boundOf(ast))
+      return item === undefined || ast.elements.length > 0 ? unread : listTrimmer(item, boundOf(ast))
     }
     case "Union": {
-      const [inner = scalar, ...others] = ast.types.map(cutterOf).filter((cut) => cut !== scalar)
+      const [inner = scalar, ...others] = ast.types.map(trimmerOf).filter((trim) => trim !== scalar)
       return others.length === 0 ? inner : unread
     }
     case "Any":
     case "Unknown":
     case "ObjectKeyword":
-      return asItIs
+      return unchanged
     case "Declaration":
     case "Suspend":
       return unread
@@ -64,53 +64,53 @@ const cutterOf = (ast: SchemaAST.AST): Cutter => {
   }
 }
 
-const asItIs: Cutter = (value) => value
+const unchanged: Trimmer = (value) => value
 
 /** Empties a list or an object that stands where none may stand. */
-const scalar: Cutter = (value) => {
+const scalar: Trimmer = (value) => {
   if (typeof value !== "object" || value === null) return value
   return Array.isArray(value) ? [] : {}
 }
 
 /** Leaves a value alone of whose schema nothing is known here: only the decoder can tell what is in it. */
-const unread: Cutter = (value, count) => {
+const unread: Trimmer = (value, count) => {
   if (typeof value === "object" && value !== null) count.all_known = false
   return value
 }
 
 /** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
-const objectCutter = ({ propertySignatures }: SchemaAST.Objects): Cutter => {
-  const known = new Map<PropertyKey, Cutter>(propertySignatures.map(({ name, type }) => [name, cutterOf(type)]))
-  const inner = [...known].filter(([, cut]) => cut !== asItIs && cut !== scalar)
+const objectTrimmer = ({ propertySignatures }: SchemaAST.Objects): Trimmer => {
+  const known = new Map<PropertyKey, Trimmer>(propertySignatures.map(({ name, type }) => [name, trimmerOf(type)]))
+  const inner = [...known].filter(([, trim]) => trim !== unchanged && trim !== scalar)
   return (value, count) => {
     if (!Predicate.isReadonlyObject(value)) return scalar(value, count)
     // Nothing is copied until something changes: most inputs are right.
     const unknown: Array<string> = []
     let changed: Map<PropertyKey, unknown> | null = null
-    let isCut = false
+    let isTrimmed = false
     for (const name of Object.keys(value)) {
       const member = value[name]
-      const cut = known.get(name)
-      if (member === undefined) isCut = true
-      else if (cut === undefined && count.unknown === max_named) {
-        count.left_out += 1
-        isCut = true
+      const trim = known.get(name)
+      if (member === undefined) isTrimmed = true
+      else if (trim === undefined && count.unknown === max_listed) {
+        count.omitted += 1
+        isTrimmed = true
       } else {
-        if (cut === undefined) {
+        if (trim === undefined) {
           count.unknown += 1
           unknown.push(name)
-        } else if (cut !== scalar) continue
+        } else if (trim !== scalar) continue
         const after = scalar(member, count)
         if (after !== member) changed = (changed ?? new Map()).set(name, after)
       }
     }
     // After the fields of the object itself: in this order they are named.
-    for (const [name, cut] of inner) {
+    for (const [name, trim] of inner) {
       const member = Object.hasOwn(value, name) ? value[name] : undefined
-      const after = cut(member, count)
+      const after = trim(member, count)
       if (after !== member) changed = (changed ?? new Map()).set(name, after)
     }
-    if (!isCut && changed === null) return value
+    if (!isTrimmed && changed === null) return value
     const kept = [...unknown, ...known.keys()].filter((name) => Object.hasOwn(value, name) && value[name] !== undefined)
     return Object.fromEntries(kept.map((name) => [name, changed?.has(name) ? changed.get(name) : value[name]]))
   }
@@ -121,21 +121,21 @@ export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
   checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
 
 /** Keeps the items of a long list up to the hundredth wrong one; of a bounded list, one more than the bound. */
-const listCutter = (item: SchemaAST.AST, bound?: number): Cutter => {
+const listTrimmer = (item: SchemaAST.AST, bound?: number): Trimmer => {
   const isRight = judge(item)
-  const cut = cutterOf(item)
+  const trim = trimmerOf(item)
   return (value, count) => {
     if (!Array.isArray(value)) return scalar(value, count)
     // An undefined item is null, as it would be in JSON.
-    const cutItem = (item: unknown) => (item === undefined ? null : cut(item, count))
-    if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, cutItem)
+    const trimItem = (item: unknown) => (item === undefined ? null : trim(item, count))
+    if (bound !== undefined) return mapChanged(value.length > bound ? value.slice(0, bound + 1) : value, trimItem)
     let end = value.length
     let wrong = 0
-    for (let at = 0; at < value.length && value.length > max_named; at++) {
-      if (!isRight(value[at]) && ++wrong === max_named) end = at + 1
+    for (let at = 0; at < value.length && value.length > max_listed; at++) {
+      if (!isRight(value[at]) && ++wrong === max_listed) end = at + 1
     }
-    count.left_out += Math.max(0, wrong - max_named)
-    return mapChanged(end === value.length ? value : value.slice(0, end), cutItem)
+    count.omitted += Math.max(0, wrong - max_listed)
+    return mapChanged(end === value.length ? value : value.slice(0, end), trimItem)
   }
 }
 

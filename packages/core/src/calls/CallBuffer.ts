@@ -3,7 +3,7 @@
  *
  * When it is full, the oldest calls are dropped and counted as lost.
  */
-export class HeldCalls<Call> {
+export class CallBuffer<Call> {
   private calls: Array<Call> = []
   private lost = 0
   private readonly room: number
@@ -29,7 +29,7 @@ export class HeldCalls<Call> {
   }
 
   /** Puts calls back that could not be written. They are older than those that came meanwhile. */
-  giveBack(calls: ReadonlyArray<Call>): void {
+  putBack(calls: ReadonlyArray<Call>): void {
     this.calls = [...calls, ...this.calls]
     this.drop(this.calls.length - this.room)
   }

@@ -89,11 +89,11 @@ export const checkAddress = (
 export const completePolicy = (
   facts: { readonly billing_preference?: "pay_in_full" | "monthly"; readonly effective_date?: string },
   today: string,
-  made: Assumptions
+  assumptions: Assumptions
 ) => {
   const tomorrow = addDays(today, 1)
   return {
-    billing_preference: made.fill(facts.billing_preference, "billing_preference", "monthly", "Paid monthly"),
-    effective_date: made.fill(facts.effective_date, "effective_date", tomorrow, `Starts on ${tomorrow}`)
+    billing_preference: assumptions.fill(facts.billing_preference, "billing_preference", "monthly", "Paid monthly"),
+    effective_date: assumptions.fill(facts.effective_date, "effective_date", tomorrow, `Starts on ${tomorrow}`)
   }
 }

@@ -2,7 +2,7 @@ import { Clock, Data, Effect, Option, Schema } from "effect"
 import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directory, type Storage } from "../storage/Storage.ts"
+import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
 import type { Seal } from "./Seal.ts"
 
 /** The seal keys in the settings do not fit the storage, so the service does not start. */
@@ -17,15 +17,15 @@ export const NewestKey = Schema.Struct({ key_name: Schema.String })
 /** The newest seal key in storage, one record in the directory. */
 export const kind = Kind.make({ name: "seal_key", schema: NewestKey, survives_reset: true })
 
-const place = { workspace_id: directory, kind: kind.name, id: "newest" }
+const place = { workspace_id: directoryWorkspace, kind: kind.name, id: "newest" }
 
 /**
- * Proves that this process has the newest seal key of the others, and records its own newest.
+ * Checks that this process has the newest seal key of the others, and records its own newest.
  *
  * The first process on an empty storage decides; later ones need its key. To rotate, put the new key before the old one.
  * A process that only has the old key then no longer starts.
  */
-export const prove = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
+export const checkNewestKey = Effect.fnUntraced(function* (storage: Storage["Service"], seal: Seal["Service"]) {
   const stored = yield* storage.get(place)
   const [newest] = seal.key_names
   const known = Option.map(stored, (record) => kind.value(record).key_name)
@@ -43,5 +43,5 @@ export const prove = Effect.fnUntraced(function* (storage: Storage["Service"], s
       updated_at: at
     }
   )
-  yield* commit(storage, Change.make(directory, { writes: [record] }))
+  yield* commit(storage, Change.make(directoryWorkspace, { writes: [record] }))
 }, retryOnConflict)

@@ -9,7 +9,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fingerprintLike } from "./Fingerprint.ts"
-import * as RememberedCall from "./RememberedCall.ts"
+import { type IdempotencyRecord, idOf, kind } from "./IdempotencyRecord.ts"
 
 /** A call that must run only once, however often it is sent. */
 export interface KeyedCall {
@@ -30,8 +30,8 @@ export interface Answer<A> {
 }
 
 /** Stores the answers of calls with an `Idempotency-Key` (api.md, Endpoints, rule 3). */
-export class Answers extends Context.Service<
-  Answers,
+export class IdempotentCalls extends Context.Service<
+  IdempotentCalls,
   {
     /**
      * Runs the call, or replays its first answer.
@@ -39,15 +39,15 @@ export class Answers extends Context.Service<
      * Refuses with `conflict` if the key was used with another input (`use_new_request_key`), or if the first call is
      * still running (`wait`).
      */
-    readonly once: <A, E, R>(
+    readonly runOnce: <A, E, R>(
       keyed: KeyedCall,
       run: Effect.Effect<Json.Json<A>, E, R>,
-      remember?: (answer: Json.Json<A>) => Json.Json<A>
+      redact?: (answer: Json.Json<A>) => Json.Json<A>
     ) => Effect.Effect<Answer<A>, E | ApiError.ApiError<"conflict"> | StorageUnavailable, R>
   }
->()("@quotewire/core/Answers") {
-  static readonly layer: Layer.Layer<Answers, never, Storage | Seal | Workspaces> = Layer.effect(
-    Answers,
+>()("@quotewire/core/IdempotentCalls") {
+  static readonly layer: Layer.Layer<IdempotentCalls, never, Storage | Seal | Workspaces> = Layer.effect(
+    IdempotentCalls,
     Effect.gen(function* () {
       const storage = yield* Storage
       const seal = yield* Seal
@@ -58,29 +58,32 @@ export class Answers extends Context.Service<
       )
 
       // The record is dated when it is written, so that the answer of a one-year advance is not a year old at once.
-      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: RememberedCall.RememberedCall) {
+      const write = Effect.fnUntraced(function* (id: RecordId, version: number, kept: IdempotencyRecord) {
         const { now } = yield* workspaces.moment(id.workspace_id)
-        const record = RememberedCall.kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
+        const record = kind.record(kept, { id: id.name, version, created_at: now, updated_at: now })
         yield* commit(storage, Change.make(id.workspace_id, { writes: [record] }))
       })
 
       /** Stores how a call has ended, on top of the current record: retention may have erased it meanwhile. */
-      const conclude = (id: RecordId, kept: RememberedCall.RememberedCall) =>
+      const conclude = (id: RecordId, kept: IdempotencyRecord) =>
         retryOnConflict(
-          Effect.flatMap(
-            storage.get({ workspace_id: id.workspace_id, kind: RememberedCall.kind.name, id: id.name }),
-            (stored) => write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
+          Effect.flatMap(storage.get({ workspace_id: id.workspace_id, kind: kind.name, id: id.name }), (stored) =>
+            write(id, Option.isSome(stored) ? stored.value.version + 1 : 1, kept)
           )
         )
 
       const runningNow = (fingerprint: string) =>
         Effect.map(
           Clock.currentTimeMillis,
-          (real_now): RememberedCall.RememberedCall => ({ state: "running", fingerprint, until: real_now + running_ms })
+          (real_now): IdempotencyRecord => ({
+            state: "running",
+            fingerprint,
+            until: real_now + running_ms
+          })
         )
 
       /** Renews the record while a call runs, until a conflict shows that it was erased or that the call has ended. */
-      const staying = Effect.fnUntraced(
+      const renewing = Effect.fnUntraced(
         function* (id: RecordId, version: number, fingerprint: string) {
           for (let next = version + 1; ; next++) {
             yield* Effect.sleep(renew_ms)
@@ -90,31 +93,31 @@ export class Answers extends Context.Service<
         (words) => Effect.ignore(words)
       )
 
-      const once = Effect.fnUntraced(function* <A, E, R>(
+      const runOnce = Effect.fnUntraced(function* <A, E, R>(
         keyed: KeyedCall,
         run: Effect.Effect<Json.Json<A>, E, R>,
-        remember = identity<Json.Json<A>>
+        redact = identity<Json.Json<A>>
       ) {
         const id: RecordId = {
           workspace_id: keyed.call.moment.workspace.id,
-          name: RememberedCall.idOf(keyed.operation, keyed.key)
+          name: idOf(keyed.operation, keyed.key)
         }
         const stored = yield* storage.get({
           workspace_id: id.workspace_id,
-          kind: RememberedCall.kind.name,
+          kind: kind.name,
           id: id.name
         })
-        const kept = Option.map(stored, RememberedCall.kind.value)
+        const kept = Option.map(stored, kind.value)
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
         const text = Json.canonical([keyed.operation, keyed.call.sent])
-        // A `free` record is not compared, so the key that made its fingerprint may be gone.
-        const older = Option.isSome(kept) && kept.value.state !== "free" ? kept.value.fingerprint : null
+        // A `released` record is not compared, so the key that made its fingerprint may be gone.
+        const older = Option.isSome(kept) && kept.value.state !== "released" ? kept.value.fingerprint : null
         const fingerprint = yield* fingerprintLike(seal, older, text)
 
         if (Option.isSome(kept)) {
           const real_now = yield* Clock.currentTimeMillis
           const before = kept.value
-          if (before.state !== "free" && before.fingerprint !== fingerprint) return yield* usedOtherwise
+          if (before.state !== "released" && before.fingerprint !== fingerprint) return yield* usedOtherwise
           if (before.state === "done") {
             return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
           }
@@ -125,16 +128,16 @@ export class Answers extends Context.Service<
           yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(
             Effect.catchTag("VersionConflict", () => stillRunning)
           )
-          yield* Effect.forkChild(staying(id, version + 1, fingerprint))
-          const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "free", fingerprint })))
-          yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: remember(json).text })
+          yield* Effect.forkChild(renewing(id, version + 1, fingerprint))
+          const json = yield* Effect.onError(run, () => Effect.ignore(conclude(id, { state: "released", fingerprint })))
+          yield* conclude(id, { state: "done", fingerprint, form: keyed.form, body: redact(json).text })
           return { json, form: keyed.form, replayed: false }
         })
         // If the caller disconnects, the call still runs to its end, and its answer can be replayed.
         return yield* Effect.flatMap(FiberSet.run(running, first), Fiber.join)
       })
 
-      return Answers.of({ once })
+      return IdempotentCalls.of({ runOnce })
     })
   )
 }

@@ -13,34 +13,34 @@ export const poll_ms = 5_000
  * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`: there
  * was no wait, because too many calls wait already.
  */
-export type Woken = "changed" | "time_over" | "stopping" | "crowded"
+export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
 
 /** What to wait for: a record, and its workspace, which may be erased as a whole. */
-export interface Subject {
+export interface PollSubject {
   readonly workspace_id: WorkspaceId
   readonly id: string
 }
 
 /** Waits for the next hint, at most this many milliseconds. Hints since the previous wait are not lost. */
-export type NextHint = (at_most_ms: number) => Effect.Effect<Woken>
+export type WaitForHint = (at_most_ms: number) => Effect.Effect<WakeReason>
 
 /** Lets calls wait until a record changes, without holding a resource of storage. */
-export class Waiters extends Context.Service<
-  Waiters,
+export class LongPolls extends Context.Service<
+  LongPolls,
   {
     /** Runs a body that reads and waits in turns. It listens from before the first read until the body ends. */
-    readonly listening: <A, E, R>(
-      subject: Subject,
-      body: (next: NextHint) => Effect.Effect<A, E, R>
+    readonly listen: <A, E, R>(
+      subject: PollSubject,
+      body: (next: WaitForHint) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E, R>
     /** Ends all waits, now and from now on, because the process is about to stop. */
     readonly stop: Effect.Effect<void>
     /** How many calls listen now. */
     readonly count: Effect.Effect<number>
   }
->()("@quotewire/core/Waiters") {
-  static readonly layer: Layer.Layer<Waiters, never, Storage> = Layer.effect(
-    Waiters,
+>()("@quotewire/core/LongPolls") {
+  static readonly layer: Layer.Layer<LongPolls, never, Storage> = Layer.effect(
+    LongPolls,
     Effect.gen(function* () {
       const storage = yield* Storage
       // Keyed by record id and by workspace id. Their prefixes differ, so they cannot collide.
@@ -61,13 +61,13 @@ export class Waiters extends Context.Service<
         if (hint.about === "record") wake(hint.id)
       })
 
-      const join = ({ workspace_id, id }: Subject): Signal.Signal => {
+      const join = ({ workspace_id, id }: PollSubject): Signal.Signal => {
         const listener = Signal.make()
         for (const name of [workspace_id, id]) listeners.set(name, (listeners.get(name) ?? new Set()).add(listener))
         count++
         return listener
       }
-      const leave = ({ workspace_id, id }: Subject, listener: Signal.Signal): void => {
+      const leave = ({ workspace_id, id }: PollSubject, listener: Signal.Signal): void => {
         for (const name of [workspace_id, id]) {
           const others = listeners.get(name)
           others?.delete(listener)
@@ -76,26 +76,26 @@ export class Waiters extends Context.Service<
         count--
       }
 
-      const listening = <A, E, R>(subject: Subject, body: (next: NextHint) => Effect.Effect<A, E, R>) =>
+      const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
           Effect.sync(() => join(subject)),
           (listener) =>
             body((at_most_ms) =>
               Effect.suspend(() => {
-                if (stopping) return Effect.succeed<Woken>("stopping")
-                if (count > max_waiting) return Effect.succeed<Woken>("crowded")
+                if (stopping) return Effect.succeed<WakeReason>("stopping")
+                if (count > max_waiting) return Effect.succeed<WakeReason>("crowded")
                 const looksAgain = at_most_ms > poll_ms
                 return Effect.map(
                   listener.next(Math.min(at_most_ms, poll_ms)),
-                  (woken): Woken => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
+                  (woken): WakeReason => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
                 )
               })
             ),
           (listener) => Effect.sync(() => leave(subject, listener))
         )
 
-      return Waiters.of({
-        listening,
+      return LongPolls.of({
+        listen,
         stop: Effect.sync(() => {
           stopping = true
           wakeAll()

@@ -7,7 +7,7 @@ import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import type { Problems } from "../lines/Rules.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { countOf, together } from "../wire/FieldError.ts"
+import { countOf, joinWrongFields } from "../wire/FieldError.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import * as Disclosure from "./Disclosure.ts"
@@ -58,7 +58,7 @@ const wrongFields = (
   caller: Caller,
   disclosure: Consent.Disclosure
 ): ApiError.WrongFields =>
-  together(
+  joinWrongFields(
     Consent.check(input, caller.kind, line, disclosure),
     checkScenario(input, caller),
     checkKey(input, caller),
@@ -66,7 +66,7 @@ const wrongFields = (
   )
 
 /** Valid values in place of the refused fields. What the checks then say about those fields is dropped. */
-const standIn = (lines: LineSet) => ({
+const placeholders = (lines: LineSet) => ({
   line: [...lines.keys()][0],
   consent_receipt_id: "stand-in",
   request_key: "stand-in",
@@ -74,7 +74,7 @@ const standIn = (lines: LineSet) => ({
 })
 
 /** Fields that can be checked only if the line is known. */
-const of_line = ["application", "scenario", "credit_disclosure_receipt_id"]
+const line_dependent = ["application", "scenario", "credit_disclosure_receipt_id"]
 
 const decodeInput = Schema.decodeUnknownOption(StartInput)
 
@@ -89,16 +89,16 @@ export const validateRest = (
   const names = new Set(refused.map(({ path }) => fieldOf(path)))
   // The channels cannot be checked without the consent that covers them.
   if (names.has("contact_consent")) names.add("contact_channels")
-  if (names.has("line")) for (const name of of_line) names.add(name)
+  if (names.has("line")) for (const name of line_dependent) names.add(name)
   const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
   // Only known fields are checked, because there may be thousands of others.
   const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
   const rest = decodeInput({
     ...Object.fromEntries(known.map((name) => [name, sent[name]])),
-    ...Object.fromEntries(Object.entries(standIn(lines)).filter(([name]) => names.has(name)))
+    ...Object.fromEntries(Object.entries(placeholders(lines)).filter(([name]) => names.has(name)))
   })
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
-  if (Option.isNone(rest) || line === undefined) return together()
+  if (Option.isNone(rest) || line === undefined) return joinWrongFields()
   const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
   const wrong = wrongFields(rest.value, line, facts, caller, Disclosure)
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
