@@ -8,7 +8,7 @@ import * as Session from "./Session.ts"
 /** The path of the endpoint. */
 export const path = "/v1/mcp"
 
-/** A `POST` as its host has read it: the sender and the body. */
+/** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The address of the documentation, without a trailing slash. */
@@ -48,7 +48,7 @@ export interface Endpoint<out R> {
   /**
    * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
    *
-   * It fails if the caller is not admitted after all.
+   * It fails if the caller is no longer admitted.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -136,7 +136,7 @@ const batchWith = <R>(
     return texts.length === 0 ? accepted : ok(`[${texts.join(",")}]`)
   })
 
-/** Takes note of a message that has reached no operation. */
+/** Logs a message that reached no operation. */
 const note = (
   { credentials, request_id }: Posted,
   via: FinishedCall.Transport & { readonly status: number },

@@ -3,11 +3,11 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
 
-/** The service behind a pipe, in this process or on a host. */
+/** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
   /** Answers one message; null if it needs no answer. Interrupting it cancels the call. */
   readonly answer: (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, R>
-  /** Lets waiting calls answer at once, because the program has closed its side. */
+  /** Releases waiting calls at once, because the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
@@ -29,7 +29,7 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
       const take = yield* taker(settings, (text) => Queue.offer(answers, `${text}\n`))
       const split = Lines.splitter(max_line_bytes)
-      // Added, because the last line may end with the input instead of a newline.
+      // The last line may have no newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
         Stream.runForEach((bytes) => Effect.forEach(split(bytes), take.line, { discard: true })),
         Effect.andThen(settings.wake),
@@ -44,21 +44,21 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe has broken", error)))
   )
 
-/** Starts the call of each line, and tells when none is running any more. */
+/** Starts the call of each line, and reports when no call is running any more. */
 const taker = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
   write: (text: string) => Effect.Effect<unknown>
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
   const places = yield* Semaphore.make(max_running)
-  /** The revision that the handshake has agreed on, and null before it. */
+  /** The revision that the handshake agreed on; null before the handshake. */
   let revision: string | null = null
   let unnamed = 0
 
   const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
     Effect.andThen(places.take(1), FiberMap.run(running, key, Effect.ensuring(work, places.release(1))))
 
-  /** Runs a message, and hands its answer on if it has one. Returns its fiber, or null if nothing runs. */
+  /** Runs a message and writes its answer, if any. Returns its fiber, or null if nothing runs. */
   const take = Effect.fnUntraced(function* (
     message: JsonRpc.Message,
     line: string,
@@ -68,7 +68,7 @@ const taker = Effect.fnUntraced(function* <R>(
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // Whoever takes a notification may hang, too, and must hold up no other line.
+    // A notification may hang, too, and must not hold up other lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
       return yield* Effect.as(give(JsonRpc.failure({ id, error: inUse })), null)
@@ -79,7 +79,7 @@ const taker = Effect.fnUntraced(function* <R>(
     )
   })
 
-  /** Runs the messages of a batch side by side, and answers them in one list, in their order. */
+  /** Runs the messages of a batch concurrently, and answers them in one list, in their order. */
   const takeBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
     const texts = batch.map((): string | null => null)
     const fibers = yield* Effect.forEach(batch, (read, place) => {

@@ -23,14 +23,14 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
-    /** Sets the scenario for later starts that name none. */
+    /** Sets the default scenario of later starts. */
     readonly selectScenario: (
       call: Call,
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Moves the workspace's clock, and returns when all work that fell due on the way is done, in due order and each at its
-     * own time. One long advance leaves the same feed as many short ones.
+     * Advances the workspace's clock, and returns when every job that came due has run, in due order and at its own time.
+     * One long advance leaves the same feed as many short ones.
      *
      * Refuses with `conflict` (`wait`) if that takes too long. The repeated call continues where it stopped.
      */
@@ -42,7 +42,7 @@ export class Sandbox extends Context.Service<
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Sends the recorded events to the subscriptions again, in one of five orders. */
     readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Removes all data, returns the clock to real time and voids the feed's cursors. */
+    /** Removes all data, returns the clock to real time and invalidates the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
 >()("@quotewire/core/Sandbox") {
@@ -56,7 +56,7 @@ export class Sandbox extends Context.Service<
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
-        // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
+        // One call at a time within a process. In parallel, each would read a clock that another one moves.
         const inTurn = yield* makeTurns<WorkspaceId>()
 
         const answer = (

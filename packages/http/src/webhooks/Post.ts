@@ -5,7 +5,7 @@ import type { Destination } from "./Destinations.ts"
 import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
-/** How much of a body is read before the connection is closed, in bytes. */
+/** The most bytes of a body that are read. After that the connection is closed. */
 const max_body_bytes = 16 * 1_024
 /** The most interim answers, such as 103, before the final one. */
 const max_interim = 16
@@ -16,7 +16,7 @@ const max_wait_ms = 5_000
 /** How long one address may take to connect if there is another one to try, in milliseconds. */
 const connect_limit_ms = 4_000
 
-/** What one POST sends. */
+/** The content of a POST. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -36,7 +36,7 @@ export class Post {
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
   private addresses: ReadonlyArray<string> = []
-  /** The index of the address that is tried. */
+  /** The index of the current address. */
   private turn = 0
   private hasConnected = false
   private hasRetried = false
@@ -107,7 +107,7 @@ export class Post {
     connection.client.dispatch(this.options, this.listener(connection))
   }
 
-  /** Restarts the deadline, because the endpoint gets its full time however long this host waited for a connection. */
+  /** Restarts the deadline: the endpoint gets its full time, even if this host waited long for a connection. */
   private connected() {
     this.hasConnected = true
     clearTimeout(this.deadline)
@@ -115,7 +115,7 @@ export class Post {
     this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
-  /** The handler of one try. Events after the try was given up are ignored. */
+  /** The handler of one try. It ignores events after the end of the try. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let received_bytes = 0
