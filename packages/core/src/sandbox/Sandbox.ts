@@ -95,14 +95,14 @@ export class Sandbox extends Context.Service<
         const advanceTime = Effect.fnUntraced(
           function* (call: Call, seconds: number) {
             const workspace_id = call.caller.workspace_id
-            const goal = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
-            const step = inTurn(workspace_id, advance.step(workspace_id, goal))
-            while ((yield* step) === "on its way") {}
+            const target = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, advance.step(workspace_id, target))
+            while ((yield* step) === "advancing") {}
             yield* retention.sweep(workspace_id)
             const { workspace } = yield* workspaces.moment(workspace_id)
             return yield* answer("advance_time", workspace)
           },
-          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillOnItsWay })
+          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillAdvancing })
         )
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
@@ -140,9 +140,9 @@ export class Sandbox extends Context.Service<
  */
 const longest_advance_ms = 45 * second_ms
 
-const stillOnItsWay = Effect.fail(
+const stillAdvancing = Effect.fail(
   ApiError.make("conflict", {
-    message: "The clock is still on its way: send the call again, with the same Idempotency-Key.",
+    message: "The clock is still advancing: send the call again, with the same Idempotency-Key.",
     retry_action: "wait"
   })
 )

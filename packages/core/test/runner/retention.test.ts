@@ -117,7 +117,7 @@ describe("retention", () => {
         quote: 0
       })
       assert.strictEqual(before.events, 0)
-      // The advances of the last thirteen months, which may be sent again: their answers and their goals.
+      // The advances of the last thirteen months, which may be sent again: their answers and their clock targets.
       assert.isAtMost(answer ?? 0, 4)
     })
   )

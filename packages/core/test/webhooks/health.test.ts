@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Outcome, shut_off_after_ms } from "../../src/webhooks/deliveries/Delivery.ts"
+import { type AttemptOutcome, shut_off_after_ms } from "../../src/webhooks/deliveries/Delivery.ts"
 import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/deliveries/EndpointHealth.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
@@ -87,7 +87,7 @@ describe("the health of a subscription", () => {
       order.reduce<KeptHealth>(
         (health, index) => {
           const [at, confirms] = outcomes[index] ?? assert.fail("no outcome")
-          const outcome: Outcome = {
+          const outcome: AttemptOutcome = {
             attempted_at: at,
             ended_at: at,
             confirmed: confirms,

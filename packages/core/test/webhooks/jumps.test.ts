@@ -36,7 +36,7 @@ const week = Effect.fnUntraced(function* (pass: Days) {
   for (let requests = 0; requests < 3; requests++) yield* start({ scenario: "quotes_ready" })
   yield* pass(3)
   return {
-    // What is handed over while delivery is off is known only when the attempts have been made, that is later in a jump.
+    // The deliveries that are queued while delivery is off are known only after the attempts, which run later in a jump.
     log: (yield* log(id)).filter(({ attempts }) => attempts.length > 0).map(({ event_id: _, ...rest }) => rest),
     health: (yield* health(id)).state,
     delivery_enabled: (yield* list()).event_subscriptions[0]?.delivery_enabled

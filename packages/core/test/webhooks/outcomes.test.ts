@@ -228,7 +228,7 @@ const workspace_id = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
 const subscription_id = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
 const eventOf = (place: number) => `evt_${`${place}`.padStart(26, "0")}`
 
-const subscription = Subscription.begin({
+const subscription = Subscription.createUnfinished({
   id: subscription_id,
   environment: "live",
   url: "https://hooks.acme.dev/",
@@ -237,7 +237,7 @@ const subscription = Subscription.begin({
   at: 0
 })
 
-const outcome: Delivery.Outcome = {
+const outcome: Delivery.AttemptOutcome = {
   attempted_at: 1,
   ended_at: 2,
   confirmed: true,
@@ -248,7 +248,7 @@ const outcome: Delivery.Outcome = {
 }
 
 const deliveryOf = (place: number) =>
-  Delivery.handOver({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
+  Delivery.make({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
 
 /** Three attempts that are over: the first is being written to a storage whose commit waits for a gate, the others wait. */
 const three = Effect.gen(function* () {

@@ -79,7 +79,7 @@ export const kind = Kind.make({
 })
 
 /** A new, unfinished subscription. It receives nothing until it is active. */
-export const begin = (options: {
+export const createUnfinished = (options: {
   readonly id: SubscriptionId
   readonly environment: Environment
   readonly url: string
@@ -118,7 +118,7 @@ export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
 /** The next version after the endpoint starts or stops hanging. The owner sees no difference. */
-export const hanging = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
+export const withHangs = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
   change(subscription, { hangs }, subscription.updated_at)
 
 /** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
@@ -127,7 +127,7 @@ export const max_secrets = 10
 /** Finishes a rotation: its secret becomes the newest, and the older ones keep signing for their day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
-  const older = livingSecrets(subscription, at).map(
+  const older = validSecrets(subscription, at).map(
     (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlap_ms })
   )
   const { sealed, key } = subscription.rotation
@@ -140,7 +140,7 @@ export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSu
   rotation !== null && at < rotation.until ? rotation : null
 
 /** The secrets that are valid at a moment, newest first. */
-export const livingSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
+export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
 
 /**
@@ -159,7 +159,7 @@ export const viewOf = (
   signing_secret: string | null,
   at: number
 ): EventSubscription => {
-  const older = livingSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
+  const older = validSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
   return {
     id: subscription.id,
     environment: subscription.environment,
