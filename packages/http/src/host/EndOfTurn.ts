@@ -1,5 +1,5 @@
 /** At most this many items wait, so that the first is not held up by all that arrived with it. */
-const most = 8
+const max_ready = 8
 
 /**
  * Runs an action on all items of one turn of the event loop together, at its end or when there are enough.
@@ -25,7 +25,7 @@ export const atEndOfTurn = <A>(act: (item: A) => void): ((item: A) => void) => {
   }
   return (item) => {
     ready.push(item)
-    if (ready.length === most) actNow()
+    if (ready.length === max_ready) actNow()
     else if (ready.length === 1) setImmediate(actNow)
   }
 }

@@ -32,7 +32,7 @@ const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildC
 export interface Settings {
   readonly connect: Connect
   /** Whether bytes may go to an address. Called with the remote address of the connected socket. */
-  readonly isFit: (address: string) => boolean
+  readonly isAllowed: (address: string) => boolean
   /** Certificates to trust in place of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string> | undefined
 }
@@ -49,7 +49,7 @@ export type Dial = (
 ) => buildConnector.connector
 
 /** Dials addresses. Checks the remote address of the connected socket before it writes a byte. */
-export const make = ({ connect, isFit, certificate_authorities }: Settings): Dial => {
+export const make = ({ connect, isAllowed, certificate_authorities }: Settings): Dial => {
   const secure = tls(certificate_authorities)
   return (address, opened, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
@@ -65,7 +65,7 @@ export const make = ({ connect, isFit, certificate_authorities }: Settings): Dia
     socket.on("error", (error) => fail("connection_failed", error))
     socket.once("close", () => fail("connection_failed"))
     socket.once("connect", () => {
-      if (socket.remoteAddress === undefined || !isFit(socket.remoteAddress)) return fail("refused_address")
+      if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress)) return fail("refused_address")
       if (!isSecure) {
         isOver = true
         ready(socket)
