@@ -84,9 +84,9 @@ const onlyPost: JsonRpc.Unreadable = {
 const messageWith = <R>(settings: Settings<R>) => {
   const server = Server.make(settings)
   const clientOf = Effect.fnUntraced(function* (session: string | null) {
-    const claim = session === null ? null : Session.read(session)
-    if (claim === null) return null
-    return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
+    const token = session === null ? null : Session.read(session)
+    if (token === null) return null
+    return (yield* settings.isSigned(token.payload, token.signature)) ? token.client : null
   })
   /** The client of the legacy era: from `initialize`, or from its session. */
   const clientIn = (posted: Posted, message: JsonRpc.Message) => {
@@ -103,18 +103,18 @@ const messageWith = <R>(settings: Settings<R>) => {
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
-    const noted = (reply: Reply) =>
+    const logged = (reply: Reply) =>
       Effect.as(note(posted, viaOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
-    if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
+    if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const via = viaOf(posted, client, 200)
     const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, via })
-    if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
-    if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
+    if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
+    if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
     // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
-    return yield* noted(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
+    return yield* logged(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
   })
 }
 
@@ -126,7 +126,7 @@ const batchWith = <R>(
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
       const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
-      const message = Result.flatMap(read, Protocol.inBatch)
+      const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* note(own, viaOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)

@@ -41,7 +41,7 @@ export const eraOf = (message: Message, version: string | null): Era => {
 }
 
 /** Checks a message of a batch: it must not be a handshake, nor belong to a revision without batches. */
-export const inBatch = (message: Message): Result.Result<Message, Unreadable> =>
+export const checkBatchMember = (message: Message): Result.Result<Message, Unreadable> =>
   message.method !== "initialize" && eraOf(message, null) === "legacy"
     ? Result.succeed(message)
     : Result.fail({

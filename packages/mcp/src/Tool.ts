@@ -14,7 +14,7 @@ export interface Annotations {
 }
 
 /** The properties of a caller that decide which tools it sees. */
-export type Listener = Pick<Caller.Caller, "kind" | "environment">
+export type ToolAudience = Pick<Caller.Caller, "kind" | "environment">
 
 /** A tool as `tools/list` shows it. */
 export interface Listed {
@@ -60,7 +60,7 @@ export interface Tool<out R = never> {
   /** Whether the host's settings offer the tool. If not, it is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if it may not call the tool. */
-  readonly list: (listener: Listener) => Listed | null
+  readonly list: (audience: ToolAudience) => Listed | null
   /** Calls the tool. Refusals are results. It fails only if the caller is not admitted. */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ApiError.ApiError, R>
 }

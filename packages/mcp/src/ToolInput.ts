@@ -13,7 +13,7 @@ export interface Arguments {
 }
 
 /** The parts of a call from its arguments, and the errors in them. */
-export interface Taken {
+export interface SplitArguments {
   readonly input: Fields
   readonly read_handle: string | null
   readonly idempotency_key: string | null
@@ -25,7 +25,7 @@ export interface Taken {
  *
  * Changes the arguments in place: what remains is the input.
  */
-export const take = (spec: Arguments, args: Sent): Taken => {
+export const split = (spec: Arguments, args: Sent): SplitArguments => {
   const { read_handle, request_key } = args
   const wrong = [
     ...[...new Set(Object.values(spec.named))]
@@ -55,7 +55,7 @@ const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldErro
   value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
 
 /** Translates the path of a refused field to the tool's arguments. */
-export const pathHere = (spec: Arguments, path: string): string => {
+export const toolPath = (spec: Arguments, path: string): string => {
   if (spec.request_key && path === "Idempotency-Key") return "request_key"
   const [first = "", ...rest] = path.split(".")
   const [name = first] = Object.entries(spec.named).find(([, inner]) => inner === first) ?? []

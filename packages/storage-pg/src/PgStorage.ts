@@ -34,7 +34,7 @@ interface Opened {
 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const refusal = DatabaseSchema.obstacle(yield* DatabaseSchema.status(options))
+  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(options))
   if (refusal !== null) return yield* refusal
 
   const database = yield* Database.make(options)

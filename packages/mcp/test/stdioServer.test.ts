@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Bridge, type JsonRpc, Pipe } from "@quotewire/mcp"
+import { Bridge, type JsonRpc, StdioServer } from "@quotewire/mcp"
 import { type Cause, Deferred, Effect, Fiber, Queue, Sink, Stdio, Stream } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -41,7 +41,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(`${line(1)}\n\r\n${line("zwei")}`)
       assert.deepStrictEqual([yield* read, yield* read].map(({ id }) => id).sort(), [1, "zwei"])
       const bytes = new TextEncoder().encode(line("drei ü 🚗"))
@@ -56,7 +56,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write("{\n")
       assert.strictEqual((yield* read).error.code, -32700)
       yield* writeBytes(Uint8Array.of(0xff, 0x0a))
@@ -76,7 +76,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line(1).trim())
       yield* hangUp
       assert.strictEqual((yield* read).id, 1)
@@ -88,7 +88,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, told } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line("slow", "wait") + line("fast") + line("slow", "wait"))
       const answers = [yield* read, yield* read]
       assert.deepStrictEqual(
@@ -109,7 +109,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line(7, "wait") + line(8, "wait"))
       const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } }
       yield* write(`${JSON.stringify(cancel)}\n${line(9)}`)
@@ -126,7 +126,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       const notify = (method: string, params: object) => `${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`
       yield* write(line(7, "wait") + notify("wait", {}) + notify("notifications/cancelled", { requestId: 7 }) + line(8))
       assert.strictEqual((yield* read).id, 8)
@@ -146,7 +146,7 @@ describe("a batch on a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings, told } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(initialize("2025-03-26"))
       assert.strictEqual((yield* read).id, "hello")
       const messages = [{ id: 1, method: "wait" }, { method: "echo" }, { id: 2 }, { id: 3, method: "echo" }]
@@ -172,7 +172,7 @@ describe("a batch on a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(batch({ method: "echo" }, { method: "echo" }))
       yield* write(batch({ id: 7, method: "wait" }, { id: 8, method: "echo" }))
       yield* write(batch({ method: "notifications/cancelled", params: { requestId: 7 } }))
@@ -190,7 +190,7 @@ describe("a batch on a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       for (const revision of ["2025-11-25", "2025-06-18", "2024-11-05"]) {
         yield* write(initialize(revision))
         assert.strictEqual((yield* read).id, "hello")
