@@ -24,16 +24,20 @@ const program = Effect.gen(function* () {
 const line = (id: unknown, method = "echo", params = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
 
-/** Answers `echo` at once and `wait` when it is told to. */
+/** Answers `echo` at once, and `wait` when it is released. */
 const echoing = Effect.gen(function* () {
-  const told = yield* Deferred.make<void>()
+  const released = yield* Deferred.make<void>()
   const interrupted: Array<unknown> = []
   const answer = ({ id, method }: JsonRpc.Message) =>
-    (method === "wait" ? Deferred.await(told) : Effect.void).pipe(
+    (method === "wait" ? Deferred.await(released) : Effect.void).pipe(
       Effect.as(id === null ? null : JSON.stringify({ jsonrpc: "2.0", id, result: { method } })),
       Effect.onInterrupt(() => Effect.sync(() => interrupted.push(id)))
     )
-  return { settings: { answer, wake: Deferred.succeed(told, undefined).pipe(Effect.asVoid) }, told, interrupted }
+  return {
+    settings: { answer, wake: Deferred.succeed(released, undefined).pipe(Effect.asVoid) },
+    released,
+    interrupted
+  }
 })
 
 describe("a pipe", () => {
@@ -87,7 +91,7 @@ describe("a pipe", () => {
   it.effect("answers in the order in which calls end, and refuses a running id", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
-      const { settings, told } = yield* echoing
+      const { settings, released } = yield* echoing
       const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line("slow", "wait") + line("fast") + line("slow", "wait"))
       const answers = [yield* read, yield* read]
@@ -98,7 +102,7 @@ describe("a pipe", () => {
           ["slow", -32600]
         ]
       )
-      yield* Deferred.succeed(told, undefined)
+      yield* Deferred.succeed(released, undefined)
       assert.deepStrictEqual((yield* read).result, { method: "wait" })
       yield* hangUp
       yield* Fiber.join(served)
@@ -145,14 +149,14 @@ describe("a batch on a pipe", () => {
   it.effect("is answered in one list, in its order, when all of it is done", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
-      const { settings, told } = yield* echoing
+      const { settings, released } = yield* echoing
       const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(initialize("2025-03-26"))
       assert.strictEqual((yield* read).id, "hello")
       const messages = [{ id: 1, method: "wait" }, { method: "echo" }, { id: 2 }, { id: 3, method: "echo" }]
       yield* write(batch(...messages, { id: 4, method: "initialize" }) + line(5))
       assert.strictEqual((yield* read).id, 5)
-      yield* Deferred.succeed(told, undefined)
+      yield* Deferred.succeed(released, undefined)
       const answers: ReadonlyArray<{ id: number; error?: { code: number } }> = yield* read
       assert.deepStrictEqual(
         answers.map(({ id, error }) => [id, error?.code ?? null]),

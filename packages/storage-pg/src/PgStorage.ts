@@ -43,9 +43,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
   yield* listen(name, Database.connectionOf(options), hints.tell)
-  const tell = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-    announce(told)
-    return hints.tell(told)
+  const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+    announce(all)
+    return hints.tell(all)
   }
 
   const storage = Storage.Storage.of({
@@ -53,14 +53,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
     commit: (change) =>
       Effect.andThen(
         commit(change),
-        Effect.suspend(() => tell(Hints.hintsOf(change, kinds)))
+        Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
       ),
     claim: yield* Claimer.make(database),
     release: makeRelease(database),
     erase: (erasure) => {
       const { what, workspace_id } = erasure
-      const told = Effect.suspend(() => tell(what === "workspace" ? [{ about: what, workspace_id }] : []))
-      return Effect.tap(erase(database, erasure), told)
+      const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))
+      return Effect.tap(erase(database, erasure), announced)
     },
     tally: makeTally(database),
     watch: hints.watch

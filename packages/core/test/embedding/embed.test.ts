@@ -312,10 +312,10 @@ describe("closing", () => {
       const client = yield* clientOf(quotewire)
       const input = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
       const hanging = refusal(client.create_event_subscription(input, { idempotency_key: "one" }))
-      const told = yield* Effect.forkChild(hanging)
+      const waiting = yield* Effect.forkChild(hanging)
       yield* Deferred.await(asked)
       yield* Effect.promise(() => quotewire.close())
-      assert.strictEqual((yield* Fiber.join(told)).code, "service_unavailable")
+      assert.strictEqual((yield* Fiber.join(waiting)).code, "service_unavailable")
     })
   )
 })

@@ -38,7 +38,7 @@ type Attempt = typeof Attempt.Type
 /** Attempts that have ended one after the other, now and then two of one delivery, some days apart. */
 const attempts = Arbitrary.array(Arbitrary.schema(Attempt))
 
-const handedOver = (place: number): Delivery.KeptDelivery =>
+const queued = (place: number): Delivery.KeptDelivery =>
   Delivery.make({
     subscription_id: id,
     event_id: `evt_${`${place}`.padStart(26, "0")}`,
@@ -76,10 +76,10 @@ const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Cha
     after.set(delivery.event_id, delivery)
   }
   const [health] = of("endpoint_health").map(EndpointHealth.kind.value)
-  const [told] = of("subscription").map(Subscription.kind.value)
+  const [written] = of("subscription").map(Subscription.kind.value)
   if (health !== undefined) assert.strictEqual(health.version, endpoint.health.version + 1)
-  if (told !== undefined) assert.strictEqual(told.version, endpoint.subscription.version + 1)
-  const reached: Endpoint = { subscription: told ?? endpoint.subscription, health: health ?? endpoint.health }
+  if (written !== undefined) assert.strictEqual(written.version, endpoint.subscription.version + 1)
+  const reached: Endpoint = { subscription: written ?? endpoint.subscription, health: health ?? endpoint.health }
   return { endpoint: reached, deliveries: after }
 }
 
@@ -89,7 +89,7 @@ const oneByOne = (all: ReadonlyArray<Attempt>) => {
   let now: ReturnType<typeof stored> = start
   const jobs: Array<Change["jobs"][number]> = []
   for (const attempt of all) {
-    const first = handedOver(attempt.delivery)
+    const first = queued(attempt.delivery)
     const change = applyAttempts(now.endpoint, [endedOf(attempt, now.deliveries.get(first.event_id) ?? first)])
     now = stored(now.endpoint, now.deliveries, change)
     jobs.push(...change.jobs)
@@ -100,13 +100,13 @@ const oneByOne = (all: ReadonlyArray<Attempt>) => {
 const together = (all: ReadonlyArray<Attempt>) => {
   const change = applyAttempts(
     start.endpoint,
-    all.map((attempt) => endedOf(attempt, handedOver(attempt.delivery)))
+    all.map((attempt) => endedOf(attempt, queued(attempt.delivery)))
   )
   return { ...stored(start.endpoint, start.deliveries, change), jobs: change.jobs }
 }
 
 /** All but the numbers of versions: together there are fewer of them. */
-const told = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
+const withoutVersions = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
   subscription: { ...endpoint.subscription, version: 0 },
   health: { ...endpoint.health, version: 0 },
   deliveries: [...deliveries.values()].map((delivery) => ({ ...delivery, version: 0 })),
@@ -118,7 +118,7 @@ describe("the attempts to one endpoint", () => {
     "have the same result together and one by one",
     [attempts],
     ([all]) => {
-      if (all.length > 0) assert.deepStrictEqual(told(together(all)), told(oneByOne(all)))
+      if (all.length > 0) assert.deepStrictEqual(withoutVersions(together(all)), withoutVersions(oneByOne(all)))
     },
     { arbitrary: { runs: 500, size: 40 } }
   )
@@ -128,7 +128,7 @@ describe("the attempts to one endpoint", () => {
     const beside: Attempt = { ...scheduled, schedule_step: null, answer: "confirmed" }
     const change = applyAttempts(
       start.endpoint,
-      [scheduled, beside].map((attempt) => endedOf(attempt, handedOver(1)))
+      [scheduled, beside].map((attempt) => endedOf(attempt, queued(1)))
     )
     assert.deepStrictEqual(
       change.writes.map(({ kind, version }) => [kind, version]),
@@ -147,7 +147,7 @@ describe("the attempts to one endpoint", () => {
 
   it("have the same result from records as from their texts", () => {
     const attempt: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 1, takes_ms: 5 }
-    const [delivery, health] = applyAttempts(start.endpoint, [endedOf(attempt, handedOver(1))]).writes
+    const [delivery, health] = applyAttempts(start.endpoint, [endedOf(attempt, queued(1))]).writes
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
     const encoded = (record: Change["writes"][number]) => ({ ...record, body: record.body })
     assert.deepStrictEqual(Delivery.kind.value(encoded(delivery)), Delivery.kind.value(delivery))

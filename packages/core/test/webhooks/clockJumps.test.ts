@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { advance, type InWorld, pass, runDue, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, health, list, log, type Script, tale } from "./support.ts"
+import { answered, confirmed, create, health, list, log, type Script, testWebhooks } from "./support.ts"
 
 const hour_s = 3_600
 const day_s = 86_400
@@ -56,29 +56,29 @@ const patient = (type: string): Script => {
   }
 }
 
-const stories: { readonly [name: string]: () => Script } = {
+const scripts: { readonly [name: string]: () => Script } = {
   "fails for ever": () => ({ send: () => answered(500) }),
   "takes its time to fail": () => ({ send: () => answered(503, 9_000) }),
   "confirms some events in the end": () => patient("quote_request.completed"),
   "confirms what comes late": () => patient("quote.created")
 }
 
-for (const [name, script] of Object.entries(stories)) {
+for (const [name, script] of Object.entries(scripts)) {
   describe(`an endpoint that ${name}`, () => {
-    let told: unknown
-    tale(
+    let small_steps: unknown
+    testWebhooks(
       "gets deliveries in small steps",
       () =>
         Effect.gen(function* () {
-          told = yield* week(inSteps)
+          small_steps = yield* week(inSteps)
         }),
       script()
     )
-    tale(
+    testWebhooks(
       "gets the same deliveries in one jump",
       () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* week(inOneJump), told)
+          assert.deepStrictEqual(yield* week(inOneJump), small_steps)
         }),
       { ...script(), send_takes_ms: () => 3 }
     )
