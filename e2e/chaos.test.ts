@@ -18,12 +18,12 @@ describe("hosts that share a database", () => {
           endConnections,
           killHost
         ]
-        const story = yield* Effect.promise(() => play({ seed: 1, faults, most_ms: 120_000, say: () => undefined }))
-        assert.deepStrictEqual(story.findings, [])
-        assert.strictEqual(story.faults, faults.length)
-        assert.isAbove(story.accepted, 0)
+        const run = yield* Effect.promise(() => play({ seed: 1, faults, most_ms: 120_000, say: () => undefined }))
+        assert.deepStrictEqual(run.findings, [])
+        assert.strictEqual(run.faults, faults.length)
+        assert.isAbove(run.accepted, 0)
         // Without a fault that was felt nothing would have been shown.
-        assert.isAbove(story.repeated_calls, 0)
+        assert.isAbove(run.repeated_calls, 0)
       }),
     240_000
   )

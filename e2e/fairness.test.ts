@@ -11,7 +11,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
       const host = yield* Host
       const organizations = [yield* host.newOrganization, yield* host.newOrganization]
       const began_at = yield* Clock.currentTimeMillis
-      const stories = yield* Effect.forEach(organizations, (keys) =>
+      const workspaces = yield* Effect.forEach(organizations, (keys) =>
         Effect.gen(function* () {
           const hanging = yield* Effect.forEach(Array.from({ length: 5 }), () =>
             subscribe(keys, { otherwise: Receiver.hang })
@@ -21,12 +21,12 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
         })
       )
       yield* Effect.forEach(
-        stories,
+        workspaces,
         ({ keys }) => Effect.forEach([1, 2, 3, 4], () => startRequest(keys), { concurrency: "unbounded" }),
         { concurrency: "unbounded" }
       )
       yield* Effect.forEach(organizations, (keys) => advance(keys, 60), { concurrency: "unbounded" })
-      for (const { keys, hanging, answering } of stories) {
+      for (const { keys, hanging, answering } of workspaces) {
         const events = yield* feed(keys)
         assert.lengthOf(events, 32)
         for (const { allAre, receiver, attempts } of answering) {
@@ -50,7 +50,7 @@ layer(http(MemoryStorage.layer), { excludeTestServices: true })("twenty subscrib
       // Before the first of the fifteen seconds was over, that is.
       assert.isBelow((yield* Clock.currentTimeMillis) - began_at, 14_000)
       // Whoever hangs need not be waited for, not even at the end.
-      for (const { hanging } of stories) {
+      for (const { hanging } of workspaces) {
         for (const { call } of hanging) yield* call("disable_event_subscription")
       }
     })

@@ -10,7 +10,7 @@ import {
   type Storage,
   WebhookAddress
 } from "@quotewire/core"
-import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { agentRoutes, type Services } from "./agentRoutes.ts"
 import type { Call, Keys } from "./support/Call.ts"
@@ -31,7 +31,7 @@ const server = Layer.unwrap(
   Effect.map(Effect.context<Quotewire.Services>(), (context) =>
     Http.layer<Services>({
       operations,
-      routes: [Go.route(Quotewire.go), ...agentRoutes()],
+      routes: [Handoff.route(Quotewire.go), ...agentRoutes()],
       ready: Quotewire.ready,
       port: 0,
       drain_ms: 0,

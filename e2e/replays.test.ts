@@ -7,8 +7,8 @@ import { advance, everyType, feed, startRequest, subscribe } from "./support/sub
 
 const idsOf = (arrivals: ReadonlyArray<Receiver.Arrival>) => arrivals.map(({ event }) => event?.id)
 
-/** A subscriber to whom a whole story has been told, by an endpoint that has confirmed all of it. */
-const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = everyType) {
+/** A subscriber whose endpoint has confirmed all events of a quote request. */
+const confirmedSubscriber = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = everyType) {
   const host = yield* Host
   const keys = yield* host.newOrganization
   const subscriber = yield* subscribe(keys, {}, event_types)
@@ -29,7 +29,7 @@ const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = e
         assert.strictEqual(body.control, "replay_events")
         return body.replay
       }),
-    /** What came since the story was told, when there is so much of it. */
+    /** The deliveries since then, once this many have arrived. */
     after: (count: number) =>
       Effect.map(
         receiver.until((arrivals) => arrivals.length >= first.length + count),
@@ -42,7 +42,7 @@ const told = Effect.fnUntraced(function* (event_types: ReadonlyArray<string> = e
 onEveryStorage("a sandbox's replay", (it) => {
   it.effect("sends everything as recorded, and says how to handle it", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* told()
+      const { replay, after, chosen, bodies, attempts, allAre, receiver } = yield* confirmedSubscriber()
       const { scenarioCode, deliveries, notice, recovery } = yield* replay()
       assert.deepStrictEqual([scenarioCode, deliveries], ["as_recorded", chosen.length])
       assert.match(notice, /\.$/)
@@ -60,7 +60,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("sends everything twice", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen } = yield* told()
+      const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("duplicated")).deliveries, 2 * chosen.length)
       assert.deepStrictEqual(
         idsOf(yield* after(2 * chosen.length)),
@@ -71,7 +71,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("sends everything backwards, so that versions decrease", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen } = yield* told()
+      const { replay, after, chosen } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("reversed")).deliveries, chosen.length)
       const again = yield* after(chosen.length)
       assert.deepStrictEqual(idsOf(again), chosen.toReversed())
@@ -81,7 +81,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("sends everything 15 minutes late", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen, keys, receiver, call, logUntil } = yield* told()
+      const { replay, after, chosen, keys, receiver, call, logUntil } = yield* confirmedSubscriber()
       assert.strictEqual((yield* replay("delayed")).deliveries, chosen.length)
       yield* advance(keys, 895)
       // What is sent meanwhile shows that the replay has had its chance to come too early.
@@ -95,7 +95,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("leaves out the first event, which is still in the feed", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen, keys } = yield* told()
+      const { replay, after, chosen, keys } = yield* confirmedSubscriber()
       const { deliveries, recovery } = yield* replay("gap")
       assert.strictEqual(deliveries, chosen.length - 1)
       assert.strictEqual(recovery, "Read GET /v1/events from your stored cursor.")
@@ -106,7 +106,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("sends each subscription only its event types", () =>
     Effect.gen(function* () {
-      const { replay, after, chosen } = yield* told(["quote.created"])
+      const { replay, after, chosen } = yield* confirmedSubscriber(["quote.created"])
       assert.lengthOf(chosen, 3)
       assert.strictEqual((yield* replay("reversed")).deliveries, 3)
       assert.deepStrictEqual(idsOf(yield* after(3)), chosen.toReversed())
@@ -115,7 +115,7 @@ onEveryStorage("a sandbox's replay", (it) => {
 
   it.effect("also reaches a later subscription, and adds the events to its log", () =>
     Effect.gen(function* () {
-      const { replay, keys, chosen } = yield* told()
+      const { replay, keys, chosen } = yield* confirmedSubscriber()
       const late = yield* subscribe(keys)
       assert.deepStrictEqual(yield* late.log, [])
       assert.strictEqual((yield* replay()).deliveries, 2 * chosen.length)

@@ -28,8 +28,8 @@ const release =
 const before = release([{ date: older, differences: [] }])
 const after = release(two)
 
-/** A story of releases that follow one another on one storage. */
-const story = (name: string, body: Effect.Effect<void, unknown, Storage.Storage | Scope.Scope>) =>
+/** A test of successive releases on one storage, in memory and in PostgreSQL. */
+const testOnEveryStorage = (name: string, body: Effect.Effect<void, unknown, Storage.Storage | Scope.Scope>) =>
   it.live.each([
     { name: "in memory", storage: MemoryStorage.layer },
     { name: "in PostgreSQL", storage: pgStorage }
@@ -54,7 +54,10 @@ const send = (keys: Keys, target: string, { body, key = keys.server, version }: 
         },
         ...(body !== undefined && { body })
       })
-      return { told: `${response.status} ${response.headers.get("service-version")}`, body: await response.json() }
+      return {
+        status_and_revision: `${response.status} ${response.headers.get("service-version")}`,
+        body: await response.json()
+      }
     })
   )
 
@@ -66,12 +69,14 @@ const starting = {
   application: Applications.smallest.renters
 }
 
-/** What a request without the header is told in after the release, where the very first was made before it. */
+/** What a request without the header is status_and_revision in after the release, where the very first was made before it. */
 const toldAfter = Effect.fnUntraced(function* (target: string, sending: (keys: Keys) => Sending) {
   const keys = yield* before(
-    Effect.tap(newOrganization, (keys) => Effect.map(send(keys, target, sending(keys)), ({ told }) => told))
+    Effect.tap(newOrganization, (keys) =>
+      Effect.map(send(keys, target, sending(keys)), ({ status_and_revision }) => status_and_revision)
+    )
   )
-  return yield* after(Effect.map(send(keys, "/v1/sandbox"), ({ told }) => told))
+  return yield* after(Effect.map(send(keys, "/v1/sandbox"), ({ status_and_revision }) => status_and_revision))
 })
 
 type First = readonly [what: string, target: string, sending: (keys: Keys) => Sending]
@@ -95,7 +100,7 @@ const storesNot: ReadonlyArray<First> = [
 
 describe("the pin of an integration", () => {
   for (const [what, target, sending] of stores) {
-    story(
+    testOnEveryStorage(
       `is stored by a first request that ${what}`,
       Effect.gen(function* () {
         assert.strictEqual(yield* toldAfter(target, sending), `200 ${older}`)
@@ -103,7 +108,7 @@ describe("the pin of an integration", () => {
     )
   }
   for (const [what, target, sending] of storesNot) {
-    story(
+    testOnEveryStorage(
       `is not stored by a request that ${what}`,
       Effect.gen(function* () {
         assert.strictEqual(yield* toldAfter(target, sending), `200 ${newer}`)
@@ -113,7 +118,7 @@ describe("the pin of an integration", () => {
 })
 
 describe("a caller from before a newer revision", () => {
-  story(
+  testOnEveryStorage(
     "sees no change in what it sends, reads and receives, and can upgrade call by call",
     Effect.gen(function* () {
       const keys = yield* before(Effect.tap(newOrganization, (keys) => send(keys, "/v1/sandbox")))
@@ -125,23 +130,26 @@ describe("a caller from before a newer revision", () => {
           const olderInput = { ...rest, paper }
           const subscribing = { url: receiver.url, event_types: ["quote_request.queued", "quote.created"] }
           const subscribed = yield* send(keys, "/v1/event-subscriptions", { body: JSON.stringify(subscribing) })
-          assert.strictEqual(subscribed.told, `201 ${older}`)
+          assert.strictEqual(subscribed.status_and_revision, `201 ${older}`)
           receiver.trust(subscribed.body.secret)
           const refused = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(starting) })
-          assert.strictEqual(refused.told, `422 ${older}`)
+          assert.strictEqual(refused.status_and_revision, `422 ${older}`)
           // Consents come first: `paper` is what the older revision calls the receipt.
           assert.deepStrictEqual(
             refused.body.error.field_errors.map(({ path }: { path: string }) => path),
             ["paper", "consent_receipt_id"]
           )
           const started = yield* send(keys, "/v1/quote-requests", { body: JSON.stringify(olderInput) })
-          assert.strictEqual(started.told, `202 ${older}`)
+          assert.strictEqual(started.status_and_revision, `202 ${older}`)
           yield* host.call(keys, "advance_time", { seconds: 60 })
 
           const read = `/v1/quote-requests/${started.body.id}?wait_seconds=0`
           const inOld = yield* send(keys, read)
           const inNew = yield* send(keys, read, { version: newer })
-          assert.deepStrictEqual([inOld.told, inNew.told], [`200 ${older}`, `200 ${newer}`])
+          assert.deepStrictEqual(
+            [inOld.status_and_revision, inNew.status_and_revision],
+            [`200 ${older}`, `200 ${newer}`]
+          )
           assert.notProperty(inOld.body.quotes[0], "evidence")
           assert.deepStrictEqual(inOld.body.quotes[0].proof, inNew.body.quotes[0].evidence)
 
@@ -164,7 +172,7 @@ describe("a caller from before a newer revision", () => {
             wanted.map((event: object) => ({ ...event, schema_version: older }))
           )
           assert.isTrue(receiver.arrivals().every(({ verification }) => verification.ok))
-          assert.strictEqual((yield* send(keys, "/v1/sandbox")).told, `200 ${older}`)
+          assert.strictEqual((yield* send(keys, "/v1/sandbox")).status_and_revision, `200 ${older}`)
         })
       )
     })

@@ -1,6 +1,6 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, operations, PublicUrl, Quotewire, Seal, type Storage } from "@quotewire/core"
-import { Go, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
 
@@ -25,7 +25,7 @@ const program = Effect.gen(function* () {
   const host = yield* Layer.build(
     Http.layer<Quotewire.Services | Storage.Storage>({
       operations,
-      routes: [Go.route(Quotewire.go)],
+      routes: [Handoff.route(Quotewire.go)],
       ready: Quotewire.ready,
       wake: Effect.provideContext(Quotewire.releaseLongPolls, context),
       port: 0

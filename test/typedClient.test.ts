@@ -50,7 +50,7 @@ describe("a typed client", () => {
     const wrong = mistakes.reduce((text, [right, wrong]) => text.replace(right, wrong), program)
     writeFileSync(join(folder, "program.ts"), wrong)
     assert.isFalse(isRight())
-    for (const [, , told] of mistakes) assert.include(printed, told)
+    for (const [, , expected] of mistakes) assert.include(printed, expected)
     writeFileSync(join(folder, "program.ts"), program)
   }, 120_000)
 

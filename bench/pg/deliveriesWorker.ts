@@ -25,7 +25,11 @@ const ours = async (database: string, url: string, subscribes: boolean): Promise
   const workspace_id = subscribes ? (await runtime.runPromise(subscribe(url))).workspace_id : null
   await runtime.runPromise(Storage.Storage)
   const publish = Effect.fnUntraced(function* (events: number) {
-    const port = Publishing.publishing(yield* Storage.Storage, yield* Revisions.Revisions, yield* Workspaces.Workspaces)
+    const port = Publishing.withDeliveries(
+      yield* Storage.Storage,
+      yield* Revisions.Revisions,
+      yield* Workspaces.Workspaces
+    )
     const ids = yield* Ids.Ids
     if (workspace_id === null) return yield* Effect.die(new Error("Only who subscribes publishes"))
     const one = (type: (typeof subscribed)[number]) =>

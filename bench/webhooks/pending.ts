@@ -84,7 +84,7 @@ const jobOf = (delivery: Delivery.KeptDelivery): Job.NewJob => ({
   })
 })
 
-const failedAt = (at: number): Delivery.Outcome => ({
+const failedAt = (at: number): Delivery.AttemptOutcome => ({
   attempted_at: at,
   ended_at: at,
   confirmed: false,
@@ -98,7 +98,7 @@ const failedAt = (at: number): Delivery.Outcome => ({
 const failedDelivery = (number: number, payload: string, at: number): Delivery.KeptDelivery => {
   const subscription = (number % (workspaces * subscriptions_each)) + 1
   const event_id = `evt_${bodyOf(number)}`
-  const handed = Delivery.handOver({
+  const handed = Delivery.make({
     subscription_id: Ids.SubscriptionId.make(`sub_${bodyOf(subscription)}`),
     event_id,
     event_type: "quote_request.queued",

@@ -140,7 +140,7 @@ type WorkspaceId = Change.Change["workspace_id"]
 
 /** Commits as many events as there are to be deliveries, one of each type at a time. */
 const publish = Effect.fnUntraced(function* (workspace_id: WorkspaceId, deliveries: number, progress: Progress) {
-  const storage = Publishing.publishing(
+  const storage = Publishing.withDeliveries(
     yield* Storage.Storage,
     yield* Revisions.Revisions,
     yield* Workspaces.Workspaces

@@ -27,6 +27,6 @@ const faults = Array.from({ length: cycles }, () => {
 }).flat()
 
 console.log(`seed ${seed}, ${cycles} cycles`)
-const story = await play({ seed, faults, most_ms: Number(values.minutes) * 60_000, say: console.log })
-console.log(JSON.stringify(story, null, 2))
-if (story.findings.length > 0) process.exitCode = 1
+const run = await play({ seed, faults, most_ms: Number(values.minutes) * 60_000, say: console.log })
+console.log(JSON.stringify(run, null, 2))
+if (run.findings.length > 0) process.exitCode = 1

@@ -97,7 +97,7 @@ const wrongEnvelope = ({ status, headers, text }: Answered, base_url: string): R
   const envelope = decode(text)
   if (Option.isNone(envelope)) return [`there is no envelope: ${text}`]
   const { error, request_id } = envelope.value
-  const told = [
+  const shown = [
     error.message,
     ...(error.field_errors ?? []).flatMap((one) => [one.message, ...(one.allowed_values ?? [])])
   ]
@@ -105,11 +105,11 @@ const wrongEnvelope = ({ status, headers, text }: Answered, base_url: string): R
     ...(ApiError.definitions[error.code].status === status ? [] : [`${error.code} comes with ${status}`]),
     ...(request_id === headers.get("request-id") ? [] : ["request_id and Request-Id differ"]),
     ...(error.doc_url === `${base_url}/docs/v1/errors/${error.code}` ? [] : [`doc_url is ${error.doc_url}`]),
-    ...(told.join().includes(marker) ? [`a refused value is repeated: ${text}`] : []),
+    ...(shown.join().includes(marker) ? [`a refused value is repeated: ${text}`] : []),
     ...(new Set(error.field_errors?.map(({ path }) => path)).size === (error.field_errors?.length ?? 0)
       ? []
       : [`a field is named twice: ${text}`]),
-    ...(told.includes("Must be number.") ? [`a message is too short: ${text}`] : [])
+    ...(shown.includes("Must be number.") ? [`a message is too short: ${text}`] : [])
   ]
 }
 

@@ -1,44 +1,48 @@
 import { operations, Quotewire, type Storage } from "@quotewire/core"
-import { CarrierCallbacks, Go, Http } from "@quotewire/http"
+import { CarrierCallbacks, Handoff, Http } from "@quotewire/http"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import * as Agents from "./Agents.ts"
-import { Failed } from "./Failed.ts"
+import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
-import * as Observing from "./Observing.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 /** The settings of the HTTP host. */
-export type Listening = Pick<
+export type HostOptions = Pick<
   HostSettings,
   "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header" | "metrics_port"
 >
 
 /** Whether REST is served besides the agent endpoint and the links of quotes. */
-export type Rest = "rest" | "no_rest"
+export type RestMode = "rest" | "no_rest"
 
 /** Serves the service until the scope closes. Returns the host with its bound address. */
 export const serve = (
-  settings: Listening,
-  rest: Rest = "rest"
-): Effect.Effect<Http.Host["Service"], Failed, Needs | Scope.Scope> =>
-  Effect.flatMap(Observing.measure(settings), (measuring) => Layer.build(layerOf(settings, rest, measuring))).pipe(
+  settings: HostOptions,
+  rest: RestMode = "rest"
+): Effect.Effect<Http.Host["Service"], CommandFailed, Needs | Scope.Scope> =>
+  Effect.flatMap(Telemetry.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
     Effect.map(Context.get(Http.Host)),
-    Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new Failed({ message })))
+    Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
 type Needs = Quotewire.Services | Storage.Storage
 
-const layerOf = (settings: Listening, rest: Rest, measuring: Observing.Measuring) =>
+const layerOf = (settings: HostOptions, rest: RestMode, hooks: Telemetry.MetricsHooks) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
       Http.layer<Needs>({
         operations: rest === "rest" ? operations : [],
-        routes: [Go.route(Quotewire.go), CarrierCallbacks.route(Quotewire.carrierCallback), ...Agents.routes(settings)],
+        routes: [
+          Handoff.route(Quotewire.go),
+          CarrierCallbacks.route(Quotewire.carrierCallback),
+          ...Agents.routes(settings)
+        ],
         ready: Quotewire.ready,
         environments: Quotewire.environments,
         host: settings.host,
         port: settings.port,
         cors_origins: settings.cors_origins,
-        ...measuring,
+        ...hooks,
         wake: Effect.provideContext(Quotewire.releaseLongPolls, context),
         ...(Option.isSome(settings.trust_proxy) && {
           proxies: { trusted: settings.trust_proxy.value, header: settings.proxy_header }

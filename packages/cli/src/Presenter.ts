@@ -1,6 +1,6 @@
 import { Console, type Layer } from "effect"
 import { type CliError, CliOutput } from "effect/cli"
-import { must } from "./Settings.ts"
+import { settingError } from "./Settings.ts"
 
 /** Help goes to standard output; wrong usage is one sentence on standard error. */
 export const layer: Layer.Layer<never> = CliOutput.layerPresenter({
@@ -39,5 +39,5 @@ const closest = (suggestions: ReadonlyArray<string>): string =>
 const wrongValue = ({ expected, kind, option }: CliError.InvalidValue): string => {
   const name = kind === "flag" ? `--${option}` : `<${option}>`
   if (expected.startsWith(`${name} `)) return expected
-  return kind === "flag" ? must(option, "be given once, with a valid value") : `${name} is not valid`
+  return kind === "flag" ? settingError(option, "be given once, with a valid value") : `${name} is not valid`
 }

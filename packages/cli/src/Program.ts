@@ -1,5 +1,6 @@
 import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
 import { dev } from "./commands/dev.ts"
 import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
@@ -7,7 +8,6 @@ import { migrate } from "./commands/migrate.ts"
 import { organizations } from "./commands/organizations.ts"
 import { serve } from "./commands/serve.ts"
 import { work } from "./commands/work.ts"
-import { Failed, WrongUsage } from "./Failed.ts"
 import * as Presenter from "./Presenter.ts"
 import { variableOf, verbose } from "./Settings.ts"
 import { version } from "./version.ts"
@@ -34,7 +34,7 @@ const explain = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, args: 
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (CliError.isCliError(error) || Cause.hasInterruptsOnly(cause)) return
   // Messages of other errors may repeat their input.
-  const isOwn = error instanceof Failed || error instanceof WrongUsage
+  const isOwn = error instanceof CommandFailed || error instanceof WrongUsage
   yield* Console.error(`quotewire: ${isOwn ? error.message : "The command failed. Use --verbose to see where."}`)
   if (args.includes("--verbose") || (yield* isVerbose)) yield* Console.error(framesOf(cause))
 })

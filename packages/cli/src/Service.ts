@@ -10,9 +10,9 @@ import {
 } from "@quotewire/core"
 import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Effect, Layer } from "effect"
-import { Failed } from "./Failed.ts"
+import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
-import { must } from "./Settings.ts"
+import { settingError } from "./Settings.ts"
 
 /** The settings of the core. */
 export type ServiceSettings = Pick<
@@ -21,7 +21,7 @@ export type ServiceSettings = Pick<
 >
 
 /** What a service needs: its storage, its seal keys and its address. */
-export interface Ground<E> {
+export interface ServiceDependencies<E> {
   readonly storage: Layer.Layer<Storage.Storage, E>
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
   /** The address that callers use. It waits until the address is known. */
@@ -37,14 +37,14 @@ export const carriers: Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarrier
 /** The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, one sentence says so. */
 export const layer = <E>(
   settings: ServiceSettings,
-  ground: Ground<E>
-): Layer.Layer<Quotewire.Services | Storage.Storage, E | Failed> =>
+  dependencies: ServiceDependencies<E>
+): Layer.Layer<Quotewire.Services | Storage.Storage, E | CommandFailed> =>
   Quotewire.layer.pipe(
     Layer.catchTag("SealKeysRefused", () => Layer.effectContext(Effect.fail(wrongKeys))),
     Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
-    Layer.provideMerge(ground.storage),
+    Layer.provideMerge(dependencies.storage),
     Layer.provide(carriers),
-    Layer.provide(ground.sealKeys),
+    Layer.provide(dependencies.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({
         policy: { allow: settings.webhook_allow, own_addresses: NodeWebhookSender.ownAddresses() }
@@ -54,12 +54,12 @@ export const layer = <E>(
     Layer.provide(Layer.succeed(RequestLog.RequestLogEnabled, settings.request_log)),
     Layer.provide(Layer.succeed(Feedback.FeedbackEnabled, settings.feedback)),
     Layer.provide(NodeCrypto.layer),
-    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, ground.base_url)),
+    Layer.provide(Layer.succeed(PublicUrl.PublicUrl, dependencies.base_url)),
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))
   )
 
-const wrongKeys = new Failed({
-  message: `${must("seal-keys", "hold the key that this database is sealed with")}: put that key back, after a newer one if there is one.`
+const wrongKeys = new CommandFailed({
+  message: `${settingError("seal-keys", "hold the key that this database is sealed with")}: put that key back, after a newer one if there is one.`
 })
 
-const lostAtStart = new Failed({ message: "The storage became unavailable during the start." })
+const lostAtStart = new CommandFailed({ message: "The storage became unavailable during the start." })

@@ -28,7 +28,7 @@ export const toggle = (name: string, description: string, by_default = false) =>
   )
 
 /** Says what a setting must be. It names flag and variable, since either may have been used. */
-export const must = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
+export const settingError = (flag: string, what: string): string => `--${flag} (or ${variableOf(flag)}) must ${what}`
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" })
 
@@ -44,7 +44,7 @@ export const choice = <const Word extends string>(name: string, words: ReadonlyA
   text(name, description).pipe(
     Flag.filterMap(
       (word) => oneOf(words, word),
-      () => must(name, `be ${anyOf(words)}`)
+      () => settingError(name, `be ${anyOf(words)}`)
     )
   )
 
@@ -52,7 +52,7 @@ const readPort = (text: string): Option.Option<number> =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
 
 const portAt = (name: string, description: string) =>
-  text(name, description).pipe(Flag.filterMap(readPort, () => must(name, "be a whole number from 0 to 65535")))
+  text(name, description).pipe(Flag.filterMap(readPort, () => settingError(name, "be a whole number from 0 to 65535")))
 
 const portOr = (fallback: number) =>
   portAt(
@@ -71,7 +71,10 @@ const baseAddress = (name: string, description: string) =>
     Flag.filterMap(
       (address) => Result.getSuccess(HttpAddress.readBase(address)),
       () =>
-        must(name, "be an http or https address such as https://quotes.example.com, without query, user or password")
+        settingError(
+          name,
+          "be an http or https address such as https://quotes.example.com, without query, user or password"
+        )
     )
   )
 
@@ -92,7 +95,7 @@ export const host_url = base_url.pipe(
 export const api_key = secret("api-key", "API key to call with; none by default").pipe(
   Flag.filter(
     (key) => ApiKey.isWellFormed(Redacted.value(key)),
-    () => must("api-key", "be a complete API key, such as sandbox_server_…")
+    () => settingError("api-key", "be a complete API key, such as sandbox_server_…")
   ),
   Flag.optional
 )
@@ -107,7 +110,7 @@ const origins = (name: string, description: string) =>
   text(name, description).pipe(
     Flag.filterMap(
       (list) => Result.getSuccess(Result.all(list.split(",").map((origin) => HttpAddress.readOrigin(origin.trim())))),
-      () => must(name, "be origins such as https://app.example.com, separated by commas, without a path")
+      () => settingError(name, "be origins such as https://app.example.com, separated by commas, without a path")
     ),
     Flag.withDefault<ReadonlyArray<string>>([])
   )
@@ -133,7 +136,7 @@ export const webhook_allow = (fallback: string) =>
     Flag.withDefault(fallback),
     Flag.filterMap(
       (networks) => Option.fromNullishOr(WebhookAddress.readNetworks(networks)),
-      () => must("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
+      () => settingError("webhook-allow", "be networks separated by commas, such as 127.0.0.0/8,::1/128")
     )
   )
 
@@ -145,7 +148,7 @@ export const webhook_header_prefix = text(
   Flag.withDefault(Signature.default_header_prefix),
   Flag.filter(
     (prefix) => /^[a-z][a-z0-9-]{0,30}-$/.test(prefix),
-    () => must("webhook-header-prefix", "be lower-case letters, digits and hyphens, and end with a hyphen")
+    () => settingError("webhook-header-prefix", "be lower-case letters, digits and hyphens, and end with a hyphen")
   )
 )
 
@@ -160,7 +163,7 @@ export const limits = text("limits", "Rate limits as JSON; omitted ones keep the
   Flag.withDefault("{}"),
   Flag.filterMap(
     (json) => Result.getSuccess(Allowance.readLimits(json)),
-    (json) => must("limits", `be JSON that names limits; ${wrongIn(json)}`)
+    (json) => settingError("limits", `be JSON that names limits; ${wrongIn(json)}`)
   )
 )
 
@@ -173,7 +176,7 @@ export const trust_proxy = text(
 ).pipe(
   Flag.filterMap(
     (trusted) => Option.fromNullishOr(ClientAddress.readTrusted(trusted)),
-    () => must("trust-proxy", "be a number from 1 to 16, or networks separated by commas, such as 10.0.0.0/8")
+    () => settingError("trust-proxy", "be a number from 1 to 16, or networks separated by commas, such as 10.0.0.0/8")
   ),
   Flag.optional
 )

@@ -2,7 +2,7 @@ import { Caller, Ids, Seal } from "@quotewire/core"
 import { Option, Redacted, Result, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { Base64 } from "effect/encoding"
-import { choice, must, secret, text, toggle } from "./Settings.ts"
+import { choice, secret, settingError, text, toggle } from "./Settings.ts"
 
 /** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
 const isDatabaseUrl = (text: string): boolean => {
@@ -18,7 +18,7 @@ export const database_url = secret(
 ).pipe(
   Flag.filter(
     (url) => isDatabaseUrl(Redacted.value(url)),
-    () => must("database-url", "be an address such as postgres://user:password@host:5432/database")
+    () => settingError("database-url", "be an address such as postgres://user:password@host:5432/database")
   )
 )
 
@@ -45,7 +45,7 @@ export const seal_keys = secret(
   Flag.filterMap(
     (keys) => readSealKeys(Redacted.value(keys)),
     () =>
-      must(
+      settingError(
         "seal-keys",
         "be keys of 32 bytes in base64, newest first, separated by commas; create one with openssl rand -base64 32"
       )
@@ -61,7 +61,7 @@ export interface StorageSettings {
 /** An organization, by its id. */
 export const organizationNamed = (name: string, description: string) =>
   text(name, description).pipe(
-    Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => must(name, "be an id such as org_01…"))
+    Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
   )
 
 /** The organization that agents without a key act for, at the agent endpoint only. */

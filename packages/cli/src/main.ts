@@ -4,7 +4,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Option } from "effect"
 import { CliError } from "effect/cli"
-import { WrongUsage } from "./Failed.ts"
+import { WrongUsage } from "./CommandErrors.ts"
 import { run } from "./Program.ts"
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
@@ -18,7 +18,7 @@ const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
 /** A stop takes ten seconds at most, whatever is still running; half a second is left for the exit itself. */
 const longest_stop_ms = 9_500
 
-const breakOff = () => {
+const forceExit = () => {
   process.stderr.write("quotewire: Stopped after ten seconds; calls that were still running were interrupted.\n")
   process.exit(1)
 }
@@ -28,7 +28,7 @@ let signals = 0
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     if (++signals > 1) process.exit(1)
-    setTimeout(breakOff, longest_stop_ms).unref()
+    setTimeout(forceExit, longest_stop_ms).unref()
   })
 }
 

@@ -37,7 +37,7 @@ export interface EmbedOptions {
   readonly carriers?: Layer.Layer<CarrierAdapters>
   /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
   readonly seal_keys?: Layer.Layer<SealKeys>
-  /** A faster cryptography of the runtime, if it has one. */
+  /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
   /** Rate limits; `Allowance.standardLimits` are those of the contract. By default only tests and replays are limited. */
   readonly limits?: Limits
@@ -95,7 +95,7 @@ export interface Embedded {
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
-  /** The keys of an organization, oldest first, with what is known of them and never the key. */
+  /** Lists the keys of an organization, oldest first, with their metadata and never the key itself. */
   readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key. Calls with it are refused from now on. */
   readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
@@ -155,7 +155,7 @@ export const embed = (options: EmbedOptions): Embedded => {
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 
-/** What a promise rejects with: an error of its own, with the stack of its call, since one refusal may serve all callers. */
+/** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const error = Cause.squash(cause)
   if (error instanceof ApiError.ApiError) return ApiError.clone(error)
@@ -175,7 +175,7 @@ const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
   // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
   Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
 
-/** Copies an input, because the program may change it before the call reads it. What cannot be copied is refused unchanged. */
+/** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
 const snapshot = (input: unknown): unknown => {
   try {
     return structuredClone(input)

@@ -20,7 +20,7 @@ import * as Kind from "./storage/Kind.ts"
 import * as Delivery from "./webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "./webhooks/deliveries/EndpointHealth.ts"
 import * as EventReplay from "./webhooks/deliveries/EventReplay.ts"
-import * as HandedOver from "./webhooks/deliveries/HandedOver.ts"
+import * as StoredAnswers from "./webhooks/deliveries/StoredAnswers.ts"
 import * as EventSubscription from "./webhooks/subscriptions/EventSubscription.ts"
 import * as Recipients from "./webhooks/subscriptions/Recipients.ts"
 import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
@@ -49,8 +49,8 @@ export const kinds: Kind.Kinds = Kind.registry([
   EndpointHealth.kind,
   Delivery.kind,
   TwoStepCalls.kind,
-  HandedOver.tests,
-  HandedOver.replays,
+  StoredAnswers.tests,
+  StoredAnswers.replays,
   EventReplay.kind,
   FeedbackReport.kind
 ])

@@ -29,7 +29,7 @@ import { Sandbox } from "./sandbox/Sandbox.ts"
 import { LongPolls } from "./storage/LongPolls.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
-import { publishing } from "./webhooks/deliveries/Publishing.ts"
+import { withDeliveries } from "./webhooks/deliveries/Publishing.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
@@ -114,7 +114,7 @@ const checkedSeal = Layer.effect(
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
   Effect.gen(function* () {
-    return withSealing(publishing(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
+    return withSealing(withDeliveries(yield* Storage, yield* Revisions, yield* Workspaces), yield* Seal, kinds)
   })
 )
 

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { noLimits } from "../src/access/Limits.ts"
 import { advance, list, live, pass, refusal, runDue, start, work } from "./quoting/support.ts"
-import { answered, confirmed, create, sendTest, tale } from "./webhooks/support.ts"
+import { answered, confirmed, create, sendTest, testWebhooks } from "./webhooks/support.ts"
 
 /** What is measured, as `name label=value` with its number; histograms are none of the core's. */
 const measured = Effect.map(Metric.snapshot, (metrics) =>
@@ -16,7 +16,7 @@ const measured = Effect.map(Metric.snapshot, (metrics) =>
 const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, new Map())
 
 describe("the metrics of the core", () => {
-  tale(
+  testWebhooks(
     "count the attempts by outcome, and the reached limits",
     () =>
       apart(
@@ -47,7 +47,7 @@ describe("the metrics of the core", () => {
     }
   )
 
-  tale(
+  testWebhooks(
     "count the claimed jobs, and time the oldest one that is not claimed",
     () =>
       apart(

@@ -1,5 +1,5 @@
 export * as CarrierCallbacks from "./carriers/CarrierCallbacks.ts"
-export * as Go from "./carriers/Handoff.ts"
+export * as Handoff from "./carriers/Handoff.ts"
 export * as OpenApi from "./documents/OpenApi.ts"
 export * as Page from "./documents/Page.ts"
 export * as Http from "./Http.ts"

@@ -7,7 +7,7 @@ import { Deferred, Effect } from "effect"
 import { services, start } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 
-type Limits = Pick<Http.Settings<never>, "answer_timeout_ms" | "max_owed_bytes">
+type Limits = Pick<Http.Settings<never>, "read_timeout_ms" | "max_unread_bytes">
 
 /** More than the kernel keeps for a connection. */
 const large = Buffer.alloc(24 * 1024 * 1024, "a")
@@ -111,8 +111,8 @@ describe("unread answers", () => {
   it.live("close their connection after a time, and few of them are made", () =>
     Effect.gen(function* () {
       const { port, noted, sockets } = yield* serving({
-        answer_timeout_ms: 300,
-        max_owed_bytes: Number.MAX_SAFE_INTEGER
+        read_timeout_ms: 300,
+        max_unread_bytes: Number.MAX_SAFE_INTEGER
       })
       yield* sendUnread(port, get("/large").repeat(1_000))
       yield* closed(sockets[0])
@@ -122,7 +122,7 @@ describe("unread answers", () => {
 
   it.live("close their connection if the caller has closed its side", () =>
     Effect.gen(function* () {
-      const { port, sockets } = yield* serving({ answer_timeout_ms: 300 })
+      const { port, sockets } = yield* serving({ read_timeout_ms: 300 })
       const socket = yield* sendUnread(port, get("/large"))
       socket.end()
       yield* closed(sockets[0])
@@ -131,7 +131,7 @@ describe("unread answers", () => {
 
   it.live("do not close a connection whose answer is still pending", () =>
     Effect.gen(function* () {
-      const { port, noted, sockets, open } = yield* serving({ answer_timeout_ms: 100 })
+      const { port, noted, sockets, open } = yield* serving({ read_timeout_ms: 100 })
       const wire = yield* Wire.open(port)
       yield* wire.write(get("/gate") + get("/small") + last)
       yield* sendUnread(port, get("/large"))
@@ -145,7 +145,7 @@ describe("unread answers", () => {
 
   it.live("close the connections with the most unread bytes if there are too many in all", () =>
     Effect.gen(function* () {
-      const { port, sockets } = yield* serving({ max_owed_bytes: 4 * large.length })
+      const { port, sockets } = yield* serving({ max_unread_bytes: 4 * large.length })
       yield* sendUnread(port, get("/large"))
       yield* sendUnread(port, get("/large").repeat(2))
       yield* Wire.exchange(port, last)

@@ -116,13 +116,13 @@ describe("embedding", () => {
 
   it.live("has answered what it interrupts", () =>
     Effect.gen(function* () {
-      const { handle, breakOff } = yield* Http.handler(settings)
+      const { handle, interruptAll } = yield* Http.handler(settings)
       const broken = yield* Deferred.make<number>()
       const address = yield* serving((request, response) => {
         handle(request, response)
         Deferred.doneUnsafe(
           broken,
-          Effect.map(breakOff, () => (response.writableEnded ? response.statusCode : 0))
+          Effect.map(interruptAll, () => (response.writableEnded ? response.statusCode : 0))
         )
       })
       const asked = fetch(`${address}/never`)

@@ -135,9 +135,9 @@ describe("a host's hook that throws", () => {
       for (let call = 0; call < 3; call++) {
         assert.strictEqual((yield* host.send("GET", "/v1/things/th_1")).status, 200)
       }
-      const told = lines.filter((line) => line.startsWith("onAnswered has failed"))
-      assert.lengthOf(told, 3)
-      assert.match(told[0] ?? "", /metrics\.test\.ts:\d+:\d+/)
+      const logged = lines.filter((line) => line.startsWith("onAnswered has failed"))
+      assert.lengthOf(logged, 3)
+      assert.match(logged[0] ?? "", /metrics\.test\.ts:\d+:\d+/)
     }).pipe(Effect.scoped)
   )
 })

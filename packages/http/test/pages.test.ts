@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ApiError, Event, Ids, type Quotewire } from "@quotewire/core"
-import { CarrierCallbacks, Go, OpenApi, Page, Route } from "@quotewire/http"
+import { CarrierCallbacks, Handoff, OpenApi, Page, Route } from "@quotewire/http"
 import { Effect } from "effect"
 import * as Reference from "../src/documents/Reference.ts"
 import { start } from "./support/host.ts"
@@ -31,7 +31,7 @@ describe("pages", () => {
 
   it.live("run nothing, load nothing and escape everything", () =>
     Effect.gen(function* () {
-      const { send } = yield* start({ routes: [Go.route((token) => Effect.succeed(destinations[token] ?? dead))] })
+      const { send } = yield* start({ routes: [Handoff.route((token) => Effect.succeed(destinations[token] ?? dead))] })
       const gone = yield* send("GET", "/go/dead", { key: null })
       assert.strictEqual(gone.status, 410)
       assert.include(gone.text, "&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;")
@@ -144,8 +144,8 @@ describe("other routes", () => {
       const ready = yield* send("GET", "/health/ready", { key: null })
       assert.strictEqual(ready.status, 503)
       assert.strictEqual(JSON.parse(ready.text).error.code, "service_unavailable")
-      const told = yield* (yield* start()).send("GET", "/health/ready", { key: null })
-      assert.deepStrictEqual([told.status, JSON.parse(told.text)], [200, { status: "ready" }])
+      const healthy = yield* (yield* start()).send("GET", "/health/ready", { key: null })
+      assert.deepStrictEqual([healthy.status, JSON.parse(healthy.text)], [200, { status: "ready" }])
       const { send: ask } = yield* start({ environments: Effect.succeed(["sandbox"]) })
       const details = yield* ask("GET", "/health/ready", { key: null })
       assert.deepStrictEqual(JSON.parse(details.text), { status: "ready", environments: ["sandbox"] })

@@ -13,7 +13,7 @@ const entryOf = (send: TestHost["send"], { headers }: Pick<TestAnswer, "headers"
   )
 
 /** What the log says of these requests: method, route, operation, status and code. */
-const told = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
+const logged = (send: TestHost["send"], answers: ReadonlyArray<TestAnswer>) =>
   Effect.forEach(answers, (answer) =>
     Effect.map(entryOf(send, answer), (entry) =>
       [entry.method, entry.route, entry.operation, entry.status, entry.error_code].join(" ")
@@ -37,7 +37,7 @@ describe("the request log over HTTP", () => {
         yield* send("GET", "/v1/sandbox", { headers: { "service-version": "x" } }),
         yield* send("GET", "/v1/events", { key: keys.widget })
       ]
-      assert.deepStrictEqual(yield* told(send, answers), [
+      assert.deepStrictEqual(yield* logged(send, answers), [
         "GET /v1/capabilities get_capabilities 422 invalid_input",
         "GET /v1/capabilities get_capabilities 200 ",
         "HEAD /v1/sandbox get_sandbox 200 ",

@@ -16,16 +16,16 @@ describe("Service-Version", () => {
   it.live("selects the revision of an answer and of a refusal; a 404 is in the newest", () =>
     Effect.gen(function* () {
       const { keys, send } = yield* serving
-      const told = (target: string, options = {}) =>
+      const revisionOf = (target: string, options = {}) =>
         Effect.map(send("GET", target, { ...named(older), ...options }), versionOf)
-      assert.strictEqual(yield* told("/v1/sandbox"), `200 ${older}`)
-      assert.strictEqual(yield* told("/v1/sandbox", named(newer)), `200 ${newer}`)
-      assert.strictEqual(yield* told("/v1/events?limit=0"), `422 ${older}`)
-      assert.strictEqual(yield* told("/v1/events?cursor=x"), `400 ${older}`)
-      assert.strictEqual(yield* told("/v1/events", { key: keys.widget }), `403 ${older}`)
-      assert.strictEqual(yield* told("/v1/quotes/qt_x"), `404 ${newer}`)
-      assert.strictEqual(yield* told("/v1/nothing"), `404 ${newer}`)
-      assert.strictEqual(yield* told("/v1/sandbox", { key: null }), `401 ${newer}`)
+      assert.strictEqual(yield* revisionOf("/v1/sandbox"), `200 ${older}`)
+      assert.strictEqual(yield* revisionOf("/v1/sandbox", named(newer)), `200 ${newer}`)
+      assert.strictEqual(yield* revisionOf("/v1/events?limit=0"), `422 ${older}`)
+      assert.strictEqual(yield* revisionOf("/v1/events?cursor=x"), `400 ${older}`)
+      assert.strictEqual(yield* revisionOf("/v1/events", { key: keys.widget }), `403 ${older}`)
+      assert.strictEqual(yield* revisionOf("/v1/quotes/qt_x"), `404 ${newer}`)
+      assert.strictEqual(yield* revisionOf("/v1/nothing"), `404 ${newer}`)
+      assert.strictEqual(yield* revisionOf("/v1/sandbox", { key: null }), `401 ${newer}`)
     })
   )
 

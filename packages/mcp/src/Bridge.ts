@@ -3,8 +3,8 @@ import { Effect, Option, Ref, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import type { Settings as PipeSettings } from "./Pipe.ts"
 import * as Protocol from "./Protocol.ts"
+import type { Settings as PipeSettings } from "./StdioServer.ts"
 
 /** The host behind a bridge, and the key to call it with. */
 export interface Settings {

@@ -8,7 +8,7 @@ import * as Session from "./Session.ts"
 /** The path of the endpoint. */
 export const path = "/v1/mcp"
 
-/** A `POST` as its host has read it: the sender and the body. */
+/** A `POST` that the host has read: the sender and the body. */
 export interface Posted extends Pipeline.RequestHead {
   readonly caller: Caller.Caller
   /** The address of the documentation, without a trailing slash. */
@@ -48,7 +48,7 @@ export interface Endpoint<out R> {
   /**
    * Answers a message or a batch, and logs each message. Interrupting it cancels the call.
    *
-   * It fails if the caller is not admitted after all.
+   * It fails if the caller is no longer admitted.
    */
   readonly answer: (posted: Posted) => Effect.Effect<Reply, ApiError.ApiError, R | Pipeline.PipelineServices | Ids.Ids>
 }
@@ -84,9 +84,9 @@ const onlyPost: JsonRpc.Unreadable = {
 const messageWith = <R>(settings: Settings<R>) => {
   const server = Server.make(settings)
   const clientOf = Effect.fnUntraced(function* (session: string | null) {
-    const claim = session === null ? null : Session.read(session)
-    if (claim === null) return null
-    return (yield* settings.isSigned(claim.payload, claim.signature)) ? claim.client : null
+    const token = session === null ? null : Session.read(session)
+    if (token === null) return null
+    return (yield* settings.isSigned(token.payload, token.signature)) ? token.client : null
   })
   /** The client of the legacy era: from `initialize`, or from its session. */
   const clientIn = (posted: Posted, message: JsonRpc.Message) => {
@@ -103,18 +103,18 @@ const messageWith = <R>(settings: Settings<R>) => {
     const headers = routingHeaders(posted)
     const era = Protocol.eraOf(message, headers.version)
     const client = era === "modern" ? Protocol.clientNamedIn(message) : yield* clientIn(posted, message)
-    const noted = (reply: Reply) =>
+    const logged = (reply: Reply) =>
       Effect.as(note(posted, transportOf(posted, client, reply.status), codeOf(reply.status)), reply)
     const checked = Protocol.check(era, message, headers)
-    if (Result.isFailure(checked)) return yield* noted(failed(message.id, checked.failure, 400))
+    if (Result.isFailure(checked)) return yield* logged(failed(message.id, checked.failure, 400))
     const transport = transportOf(posted, client, 200)
     const outcome = yield* server.answer(message, { request_id, credentials, docs_url, caller, era, transport })
-    if (outcome._tag === "nothing" || message.id === null) return yield* noted(accepted)
-    if (outcome._tag === "error") return yield* noted(failed(message.id, outcome.error, statusOf(era, outcome.error)))
+    if (outcome._tag === "nothing" || message.id === null) return yield* logged(accepted)
+    if (outcome._tag === "error") return yield* logged(failed(message.id, outcome.error, statusOf(era, outcome.error)))
     const text = JsonRpc.result(message.id, outcome.text)
     // The tool's operation has logged the call.
     if (message.method === "tools/call") return ok(text)
-    return yield* noted(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
+    return yield* logged(ok(text, message.method === "initialize" ? yield* sessionHeaders(message) : noHeaders))
   })
 }
 
@@ -126,7 +126,7 @@ const batchWith = <R>(
     const ids = yield* Ids.Ids
     const answerOne = Effect.fnUntraced(function* (read: JsonRpc.Batch[number], index: number) {
       const own = index === 0 ? posted : { ...posted, request_id: ids.request() }
-      const message = Result.flatMap(read, Protocol.inBatch)
+      const message = Result.flatMap(read, Protocol.checkBatchMember)
       if (Result.isSuccess(message)) return yield* answer(own, message.success)
       yield* note(own, transportOf(own, null, 200), "invalid_json")
       return failed(message.failure.id, message.failure.error, 200)
@@ -136,7 +136,7 @@ const batchWith = <R>(
     return texts.length === 0 ? accepted : ok(`[${texts.join(",")}]`)
   })
 
-/** Takes note of a message that has reached no operation. */
+/** Logs a message that reached no operation. */
 const note = (
   { credentials, request_id }: Posted,
   transport: FinishedCall.Transport & { readonly status: number },

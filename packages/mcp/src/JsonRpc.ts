@@ -39,7 +39,7 @@ export interface Unreadable {
   readonly error: RpcError
 }
 
-/** Reads text as one message or, where they are served, as a batch; text that is not JSON is a parse error. */
+/** Parses text as one message or, if allowed, a batch. Text that is not JSON is a parse error. */
 export const parse = (text: string, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> =>
   Result.flatMap(parseJson(text), (value) => readBody(value, hasBatches))
 
@@ -52,7 +52,7 @@ export const notJson: Unreadable = { id: null, error: { code: codes.parse_error,
 /** The messages of one body, each parsed separately. */
 export type Batch = ReadonlyArray<Result.Result<Message, Unreadable>>
 
-/** Reads a JSON value as one message or, where they are served, as a batch, whose messages are read one by one. */
+/** Parses a JSON value as one message or, if allowed, a batch, whose messages are parsed separately. */
 export const readBody = (value: unknown, hasBatches: boolean): Result.Result<Message | Batch, Unreadable> => {
   if (!hasBatches || !Array.isArray(value)) return read(value)
   if (value.length === 0) return invalid(null, "A batch must hold a message.")
@@ -63,7 +63,7 @@ export const readBody = (value: unknown, hasBatches: boolean): Result.Result<Mes
 /** The largest batch. Its messages run concurrently. */
 const max_batch = 10
 
-/** Reads a JSON value as one message. */
+/** Parses a JSON value as one message. */
 const read = (value: unknown): Result.Result<Message, Unreadable> => {
   if (Array.isArray(value)) return invalid(null, "Batches are not served here: send one message at a time.")
   if (!Predicate.isObject(value)) return invalid(null, "A message is a JSON object.")
@@ -85,8 +85,8 @@ const invalid = (id: Id | null, message: string): Result.Result<never, Unreadabl
 export const textOf = ({ id, method, params }: Message): string =>
   JSON.stringify({ jsonrpc: "2.0", ...(id !== null && { id }), method, params })
 
-/** The text of an answer whose result is encoded already. */
+/** The text of an answer with an encoded result. */
 export const result = (id: Id, text: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 
-/** The text of an answer that is an error. */
+/** The text of an error answer. */
 export const failure = ({ id, error }: Unreadable): string => JSON.stringify({ jsonrpc: "2.0", id, error })

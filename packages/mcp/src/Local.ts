@@ -2,9 +2,9 @@ import { ApiError, type FinishedCall, Ids, Pipeline } from "@quotewire/core"
 import { Effect, Ref, Result } from "effect"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import type { Settings as PipeSettings } from "./Pipe.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
+import type { Settings as PipeSettings } from "./StdioServer.ts"
 
 /** Settings of a service for one local program. */
 export interface Settings<R> extends Server.Settings<R> {
@@ -53,7 +53,7 @@ const transportOf = (client: Protocol.Client | null): FinishedCall.Transport => 
 })
 
 /** Refusals that have a status over HTTP are errors of the protocol here, with the envelope in them. */
-export const refused = (envelope: ApiError.ErrorEnvelope): Server.Outcome => ({
+export const refused = (envelope: ApiError.ErrorEnvelope): Server.ServerAnswer => ({
   _tag: "error",
   error: {
     code: JsonRpc.codes.refused,
@@ -62,7 +62,7 @@ export const refused = (envelope: ApiError.ErrorEnvelope): Server.Outcome => ({
   }
 })
 
-const answerOf = (id: JsonRpc.Id | null, outcome: Server.Outcome): string | null => {
+const answerOf = (id: JsonRpc.Id | null, outcome: Server.ServerAnswer): string | null => {
   if (id === null || outcome._tag === "nothing") return null
   return outcome._tag === "result" ? JsonRpc.result(id, outcome.text) : JsonRpc.failure({ id, error: outcome.error })
 }

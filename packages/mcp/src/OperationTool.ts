@@ -1,9 +1,9 @@
 import { ApiError, Json, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect } from "effect"
-import * as LooseArguments from "./LooseArguments.ts"
+import * as LenientArguments from "./LenientArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
 import * as Summary from "./Summary.ts"
-import type { Annotations, Arguments, Content, Listed, Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
+import type { Annotations, Arguments, Content, Listed, Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
 import * as ToolInput from "./ToolInput.ts"
 import * as ToolSchemas from "./ToolSchemas.ts"
 
@@ -12,7 +12,7 @@ export interface Definition {
   readonly name: string
   readonly title: string
   /** When to use it, what to ask the person first, and how to read the answer. */
-  readonly description: (listener: Listener) => string
+  readonly description: (audience: ToolAudience) => string
   readonly annotations: Annotations
   readonly arguments: ToolInput.Arguments
   /** Descriptions of arguments, replacing those of the operation. */
@@ -20,9 +20,9 @@ export interface Definition {
   /** Schemas of arguments, replacing those of the operation. */
   readonly shapes?: Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
-  readonly hidden?: (listener: Listener) => ReadonlyArray<string>
+  readonly hidden?: (audience: ToolAudience) => ReadonlyArray<string>
   /** Further arguments that this caller must send. */
-  readonly required?: (listener: Listener) => ReadonlyArray<string>
+  readonly required?: (audience: ToolAudience) => ReadonlyArray<string>
   readonly summarize: Summary.Summary
   /** Whether an answer also contains its summary, because some programs show models only `structuredContent`. */
   readonly summary_in_answer?: (answer: Json.Json<object>) => boolean
@@ -36,23 +36,23 @@ export const make = <R>(
 ): Tool<R | Pipeline.PipelineServices> => {
   const { properties, required } = ToolSchemas.argumentsOf(operation)
   const shapes = shapesOf(definition, properties)
-  const show = lister(definition, operation, shapes, required)
+  const show = makeLister(definition, operation, shapes, required)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
-  const run = runner(definition, operation)
-  const take = (args: Arguments): ToolInput.Taken => {
-    LooseArguments.read(shapes, args)
-    return ToolInput.take(definition.arguments, args)
+  const run = makeRunner(definition, operation)
+  const split = (args: Arguments): ToolInput.SplitArguments => {
+    LenientArguments.read(shapes, args)
+    return ToolInput.split(definition.arguments, args)
   }
   return {
     name: definition.name,
     isOffered: Operation.isAvailable(operation),
     list: (listener) => (operation.authority.callers.includes(listener.kind) ? show(listener) : null),
     call: (call) => {
-      if (renames.length === 0) return run(call, take(call.args))
+      if (renames.length === 0) return run(call, split(call.args))
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const { args, wrong } = RenamedArgument.rename(renames, call.args, now)
-        const taken = take(args)
-        return run(call, { ...taken, wrong: [...wrong, ...taken.wrong] })
+        const parts = split(args)
+        return run(call, { ...parts, wrong: [...wrong, ...parts.wrong] })
       })
     }
   }
@@ -62,18 +62,18 @@ export const make = <R>(
 const shapesOf = (
   { arguments: spec, shapes }: Definition,
   properties: ToolSchemas.Arguments["properties"]
-): LooseArguments.Shapes => ({
-  ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [ToolInput.pathHere(spec, field), schema])),
+): LenientArguments.Shapes => ({
+  ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [ToolInput.toolPath(spec, field), schema])),
   ...(spec.read_handle && { read_handle: { type: "string" } }),
   ...(spec.request_key && { request_key: { type: "string", minLength: 1, maxLength: 255 } }),
   ...shapes
 })
 
 /** The tool as it is listed. */
-const lister = (
+const makeLister = (
   definition: Definition,
   operation: Pick<Operation.Operation, "output">,
-  shapes: LooseArguments.Shapes,
+  shapes: LenientArguments.Shapes,
   required: ReadonlyArray<string>
 ) => {
   const { name, title, annotations, notes } = definition
@@ -83,11 +83,11 @@ const lister = (
     ...(definition.summary_in_answer !== undefined && { properties: { summary: { type: "string" } } })
   }
   const always = [
-    ...required.map((field) => ToolInput.pathHere(spec, field)),
+    ...required.map((field) => ToolInput.toolPath(spec, field)),
     ...(spec.request_key ? ["request_key"] : [])
   ]
-  return (listener: Listener): Listed => {
-    const hidden = definition.hidden?.(listener) ?? []
+  return (audience: ToolAudience): Listed => {
+    const hidden = definition.hidden?.(audience) ?? []
     const shown = Object.entries(shapes)
       .filter(([field]) => !hidden.includes(field))
       .map(([field, schema]) => {
@@ -97,11 +97,11 @@ const lister = (
     return {
       name,
       title,
-      description: definition.description(listener),
+      description: definition.description(audience),
       inputSchema: {
         type: "object",
         properties: Object.fromEntries(shown),
-        required: [...always, ...(definition.required?.(listener) ?? [])],
+        required: [...always, ...(definition.required?.(audience) ?? [])],
         additionalProperties: false
       },
       outputSchema,
@@ -112,18 +112,18 @@ const lister = (
 
 type Run<R> = (
   call: ToolCall,
-  taken: ToolInput.Taken
+  args: ToolInput.SplitArguments
 ) => Effect.Effect<ToolResult, ApiError.ApiError, R | Pipeline.PipelineServices>
 
-const runner = <R>(
+const makeRunner = <R>(
   { arguments: spec, summarize, summary_in_answer }: Definition,
   operation: Operation.Operation<string, unknown, unknown, R>
 ): Run<R> => {
-  const refused = (call: ToolCall, wrong: ToolInput.Taken["wrong"], error: ApiError.ApiError) => {
+  const refused = (call: ToolCall, wrong: ToolInput.SplitArguments["wrong"], error: ApiError.ApiError) => {
     if (error._tag === "authentication_failed") return Effect.fail(error)
     // Errors in the arguments already use the tool's names.
-    const told = wrong.length > 0 ? error : inTermsOf(spec, error)
-    const envelope = ApiError.envelope(told, call.request_id, call.docs_url)
+    const refusal = wrong.length > 0 ? error : withToolNames(spec, error)
+    const envelope = ApiError.envelope(refusal, call.request_id, call.docs_url)
     const summary = Summary.refusal(envelope, error.retry_after_seconds)
     return Effect.succeed(resultOf(summary, Json.encode(envelope), true))
   }
@@ -142,8 +142,8 @@ const runner = <R>(
         onSuccess: ({ text }) => {
           const answer = Json.fromText<object>(text)
           const summary = summarize(answer)
-          const told = summary_in_answer?.(answer) === true ? Json.extend(answer, { summary }) : answer
-          return Effect.succeed(resultOf(summary, told, false))
+          const shown = summary_in_answer?.(answer) === true ? Json.extend(answer, { summary }) : answer
+          return Effect.succeed(resultOf(summary, shown, false))
         },
         onFailure: (error) => refused(call, wrong, error)
       }
@@ -151,7 +151,7 @@ const runner = <R>(
 }
 
 /** A refusal in terms of the tool's arguments instead of headers and paths. */
-const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
+const withToolNames = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiError.ApiError => {
   const { field_errors, message, retry_action, retry_after_seconds } = error
   return ApiError.make(error._tag, {
     message: spec.request_key ? message.replaceAll("Idempotency-Key", "request_key") : message,
@@ -159,7 +159,7 @@ const inTermsOf = (spec: ToolInput.Arguments, error: ApiError.ApiError): ApiErro
     ...(field_errors !== null && {
       field_errors: field_errors.map((one) => ({
         ...one,
-        path: ToolInput.pathHere(spec, one.path),
+        path: ToolInput.toolPath(spec, one.path),
         message: one.message.replace("this header", "this field")
       }))
     }),

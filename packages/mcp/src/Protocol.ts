@@ -2,16 +2,16 @@ import { Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import { codes, type Fields, type Message, type RpcError, type Unreadable } from "./JsonRpc.ts"
 
-/** The revisions of MCP without a handshake, newest first. Every request contains all that is needed to answer it. */
+/** The revisions of MCP without a handshake, newest first. Every request is self-contained. */
 export const modern = ["2026-07-28"] as const
 
-/** The revisions with an `initialize` handshake, newest first. Of 2024-11-05 everything but its SSE transport is served. */
+/** The revisions with an `initialize` handshake, newest first. The SSE transport of 2024-11-05 is not served. */
 export const legacy = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const
 
 /** The revision of a message that names none. */
 const assumed = "2025-03-26"
 
-/** Whether batches are served: in the one revision that has them, and while no revision is named. */
+/** Whether batches are served: in the one revision that has them, and if the message names no revision. */
 export const hasBatches = (version: string | null): boolean => version === null || version === "2025-03-26"
 
 /** The revisions that are served, newest first. */
@@ -40,8 +40,8 @@ export const eraOf = (message: Message, version: string | null): Era => {
   return isModern(claim) || isModern(version) ? "modern" : "legacy"
 }
 
-/** Takes a message of a batch: no handshake, and nothing of the revisions that have no batches. */
-export const inBatch = (message: Message): Result.Result<Message, Unreadable> =>
+/** Checks a message of a batch: it must not be a handshake, nor belong to a revision without batches. */
+export const checkBatchMember = (message: Message): Result.Result<Message, Unreadable> =>
   message.method !== "initialize" && eraOf(message, null) === "legacy"
     ? Result.succeed(message)
     : Result.fail({
@@ -49,7 +49,7 @@ export const inBatch = (message: Message): Result.Result<Message, Unreadable> =>
         error: { code: codes.invalid_request, message: "This message cannot be part of a batch." }
       })
 
-/** Who the client says that it is. */
+/** The client as it describes itself. */
 export interface Client {
   readonly name: string
   readonly version: string | null
@@ -75,8 +75,8 @@ export interface RoutingHeaders {
 }
 
 /**
- * Checks a message before its method is looked at, and fails with the first problem. A message that did not come over HTTP
- * has no headers to check.
+ * Checks a message before its method runs, and fails with the first problem. A message that did not come over HTTP has no
+ * headers to check.
  */
 export const check = (era: Era, message: Message, headers: RoutingHeaders | null): Result.Result<void, RpcError> => {
   if (era === "legacy") {
@@ -140,14 +140,14 @@ export const headersFor = (message: Message): Readonly<Record<string, string>> =
   }
 }
 
-/** Wraps a value that cannot be a header as it is. */
+/** Encodes a value that is not a valid header. */
 const encodeHeader = (value: string): string =>
   /^[\x21-\x7e]+$/.test(value) && !wrapped.test(value) ? value : `=?base64?${Base64.encode(value)}?=`
 
 const wrapped = /^=\?base64\?(.*)\?=$/
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** The value of a header, unwrapped from `=?base64?…?=` if necessary. Null if the wrapping is broken. */
+/** The value of a header, decoded from `=?base64?…?=` if necessary. Null if the encoding is broken. */
 const decodeHeader = (value: string): string | null => {
   const inside = wrapped.exec(value)?.[1]
   if (inside === undefined) return value

@@ -2,7 +2,7 @@ import { type ApiError, type Caller, Json, standardLines } from "@quotewire/core
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Listener, Tool, ToolCall, ToolResult } from "./Tool.ts"
+import type { Tool, ToolAudience, ToolCall, ToolResult } from "./Tool.ts"
 
 /** Settings of a server. */
 export interface Settings<R> {
@@ -18,14 +18,14 @@ export interface Sender extends Omit<ToolCall, "args"> {
 }
 
 /** The result of a message: the text of a result, an error of the protocol, or nothing. */
-export type Outcome =
+export type ServerAnswer =
   | { readonly _tag: "result"; readonly text: string }
   | { readonly _tag: "error"; readonly error: RpcError }
   | { readonly _tag: "nothing" }
 
 /** Answers single messages. It is stateless, so any host can answer the next one. */
 export interface Server<R> {
-  readonly answer: (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>
+  readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>
 }
 
 const insured = standardLines.map(({ name, insures }) => `${insures} (${name})`).join(", ")
@@ -42,17 +42,17 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     modern: `,${JSON.stringify({ resultType: "complete", _meta: { [Protocol.serverKey]: info } }).slice(1)}`,
     legacy: "}"
   }
-  const complete = ({ text }: Json.Json<object>, era: Protocol.Era): Outcome => ({
+  const complete = ({ text }: Json.Json<object>, era: Protocol.Era): ServerAnswer => ({
     _tag: "result",
     text: text.slice(0, -1) + ends[era]
   })
   // Concatenated, because tool results are the largest ones and are encoded already.
-  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): Outcome => {
+  const called = ({ content, isError, structuredContent }: ToolResult, era: Protocol.Era): ServerAnswer => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
   const known = new Map<string, Json.Json<object>>()
-  const list = Effect.fnUntraced(function* ({ environment, kind }: Listener) {
+  const list = Effect.fnUntraced(function* ({ environment, kind }: ToolAudience) {
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
     const key = [environment, kind, ...offered.map(({ name }) => name)].join(" ")
     const listed =
@@ -102,7 +102,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
 }
 
 type Methods<R> = Readonly<
-  Record<string, (message: Message, sender: Sender) => Effect.Effect<Outcome, ApiError.ApiError, R>>
+  Record<string, (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>>
 >
 
 const capabilities = { tools: {} }
@@ -110,15 +110,15 @@ const capabilities = { tools: {} }
 /** How long a client may cache a list. It depends on the caller, so the cache is private. */
 const cached = { ttlMs: 300_000, cacheScope: "private" }
 
-const nothing: Effect.Effect<Outcome> = Effect.succeed({ _tag: "nothing" })
+const nothing: Effect.Effect<ServerAnswer> = Effect.succeed({ _tag: "nothing" })
 
-const invalid = (message: string): Effect.Effect<Outcome> =>
+const invalid = (message: string): Effect.Effect<ServerAnswer> =>
   Effect.succeed({ _tag: "error", error: { code: codes.invalid_params, message } })
 
 const unknownTool = invalid("The member params.name must name a tool of tools/list.")
 const noArguments = invalid("The member params.arguments must be an object.")
 
-const unknownMethod: Effect.Effect<Outcome> = Effect.succeed({
+const unknownMethod: Effect.Effect<ServerAnswer> = Effect.succeed({
   _tag: "error",
   error: { code: codes.method_not_found, message: "This method is not served." }
 })

@@ -3,7 +3,7 @@ import { Base64Url } from "effect/encoding"
 import { type Client, clientOf } from "./Protocol.ts"
 
 /** The content of a session identifier, and the signature that must prove it. */
-export interface Claim {
+export interface SessionToken {
   readonly payload: string
   readonly signature: string
   readonly client: Client
@@ -19,7 +19,7 @@ export const payloadOf = ({ name, version }: Client): string => Base64Url.encode
 export const write = (client: Client, signature: string): string => `${payloadOf(client)}.${signature}`
 
 /** Splits a session identifier; null if it does not have our form. */
-export const read = (session: string): Claim | null => {
+export const read = (session: string): SessionToken | null => {
   const dot = session.indexOf(".")
   if (dot < 0 || session.length > longest) return null
   const payload = session.slice(0, dot)

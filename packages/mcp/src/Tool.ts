@@ -13,8 +13,8 @@ export interface Annotations {
   readonly openWorldHint: boolean
 }
 
-/** The caller properties on which the tool list depends. */
-export type Listener = Pick<Caller.Caller, "kind" | "environment">
+/** The properties of a caller that decide which tools it sees. */
+export type ToolAudience = Pick<Caller.Caller, "kind" | "environment">
 
 /** A tool as `tools/list` shows it. */
 export interface Listed {
@@ -29,7 +29,7 @@ export interface Listed {
 /** The arguments of one call, by their names. */
 export type Arguments = Record<string, unknown>
 
-/** One call of a tool, whatever way it came. */
+/** One call of a tool, over any transport. */
 export interface ToolCall {
   readonly request_id: Ids.RequestId
   readonly credentials: Omit<Pipeline.Request["credentials"], "read_handle">
@@ -47,20 +47,20 @@ export interface Content {
   readonly [key: string]: unknown
 }
 
-/** The result of a call (api.md, Agent endpoint): texts for a model, and the same as an object, both encoded. */
+/** The result of a call (api.md, Agent endpoint): texts for a model, and the same data as an object, both encoded. */
 export interface ToolResult {
   readonly content: Json.Json<ReadonlyArray<Content>>
   readonly structuredContent?: Json.Json<unknown>
   readonly isError: boolean
 }
 
-/** Something that an agent can call. The service's own tools are made from its operations. */
+/** A tool that an agent can call. The service's own tools are derived from its operations. */
 export interface Tool<out R = never> {
   readonly name: string
   /** Whether the host's settings offer the tool. If not, it is neither listed nor callable. */
   readonly isOffered: Effect.Effect<boolean, never, R>
   /** The tool as this caller sees it; null if it may not call the tool. */
-  readonly list: (listener: Listener) => Listed | null
-  /** Calls the tool. Refusals are results; it only fails if the caller is not admitted. */
+  readonly list: (audience: ToolAudience) => Listed | null
+  /** Calls the tool. Refusals are results. It fails only if the caller is not admitted. */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ApiError.ApiError, R>
 }

@@ -4,7 +4,7 @@ import type { Arguments as Sent } from "./Tool.ts"
 
 /** How the arguments of a tool map to the parts of a call. */
 export interface Arguments {
-  /** Arguments that have another name in the operation, by their names in the tool. */
+  /** Renamed arguments: the name in the tool, and the name in the operation's input. */
   readonly named: Readonly<Record<string, string>>
   /** Whether `read_handle` is an argument. Over HTTP it is a header. */
   readonly read_handle: boolean
@@ -13,7 +13,7 @@ export interface Arguments {
 }
 
 /** The parts of a call from its arguments, and the errors in them. */
-export interface Taken {
+export interface SplitArguments {
   readonly input: Fields
   readonly read_handle: string | null
   readonly idempotency_key: string | null
@@ -21,11 +21,11 @@ export interface Taken {
 }
 
 /**
- * Takes arguments apart: what travels in headers over HTTP, and the operation's input.
+ * Splits arguments into the parts that are headers over HTTP and the operation's input.
  *
- * What is left of the arguments is the input; they are not copied.
+ * Changes the arguments in place: what remains is the input.
  */
-export const take = (spec: Arguments, args: Sent): Taken => {
+export const split = (spec: Arguments, args: Sent): SplitArguments => {
   const { read_handle, request_key } = args
   const wrong = [
     ...[...new Set(Object.values(spec.named))]
@@ -54,8 +54,8 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 const notText = (path: string, value: unknown): ReadonlyArray<ApiError.FieldError> =>
   value === undefined || typeof value === "string" ? [] : [{ path, message: "Must be a string." }]
 
-/** The path of a refused field in terms of the tool's arguments. */
-export const pathHere = (spec: Arguments, path: string): string => {
+/** Translates the path of a refused field to the tool's arguments. */
+export const toolPath = (spec: Arguments, path: string): string => {
   if (spec.request_key && path === "Idempotency-Key") return "request_key"
   const [first = "", ...rest] = path.split(".")
   const [name = first] = Object.entries(spec.named).find(([, inner]) => inner === first) ?? []

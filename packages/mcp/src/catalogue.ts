@@ -1,7 +1,7 @@
 import { standardLines } from "@quotewire/core"
 import type { Definition } from "./OperationTool.ts"
 import * as Summary from "./Summary.ts"
-import type { Annotations, Listener } from "./Tool.ts"
+import type { Annotations, ToolAudience } from "./Tool.ts"
 import type { Arguments } from "./ToolInput.ts"
 
 const reads: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
@@ -13,9 +13,9 @@ const ofSubscription: Arguments = { ...asSent, named: { subscription_id: "id" } 
 const toSubscription: Arguments = { ...ofSubscription, request_key: true }
 
 /** All callers without a server key need a request's read handle to read it (api.md, Authentication 4). */
-const needsHandle = ({ kind }: Listener): boolean => kind !== "server"
-const handleOf = (listener: Listener) => (needsHandle(listener) ? ["read_handle"] : [])
-const noHandleOf = (listener: Listener) => (needsHandle(listener) ? [] : ["read_handle"])
+const needsHandle = ({ kind }: ToolAudience): boolean => kind !== "server"
+const handleOf = (listener: ToolAudience) => (needsHandle(listener) ? ["read_handle"] : [])
+const noHandleOf = (listener: ToolAudience) => (needsHandle(listener) ? [] : ["read_handle"])
 
 const pageNotes = {
   limit: "How many to list, 1 to 100; 10 by default.",

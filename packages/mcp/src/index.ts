@@ -1,7 +1,7 @@
 /**
  * The quoting service for agents: the Model Context Protocol over HTTP and over standard input and output.
  *
- * `Tools.of(operations)` makes the tools. `Endpoint.make` answers the messages that an HTTP host receives; `Pipe.serve` serves a
+ * `Tools.of(operations)` makes the tools. `Endpoint.make` answers the messages that an HTTP host receives; `StdioServer.serve` serves a
  * local program.
  */
 
@@ -9,9 +9,9 @@ export * as Bridge from "./Bridge.ts"
 export * as Endpoint from "./Endpoint.ts"
 export * as JsonRpc from "./JsonRpc.ts"
 export * as Local from "./Local.ts"
-export * as Pipe from "./Pipe.ts"
 export * as Protocol from "./Protocol.ts"
 export * as RenamedArgument from "./RenamedArgument.ts"
 export * as Server from "./Server.ts"
+export * as StdioServer from "./StdioServer.ts"
 export * as Tool from "./Tool.ts"
 export * as Tools from "./Tools.ts"

@@ -110,9 +110,9 @@ describe("a refusal", () => {
       const { content, isError, structuredContent } = yield* agents.call("start_quote_request", invented)
       assert.isTrue(isError)
       assert.strictEqual(structuredContent.error.retry_action.type, "none")
-      const told = content.map(({ text }: { text: string }) => text).join()
-      assert.match(told, /Ask the person/)
-      assert.notMatch(told, /2026-|Allowed|allowed_values|true or false|send again\./)
+      const texts = content.map(({ text }: { text: string }) => text).join()
+      assert.match(texts, /Ask the person/)
+      assert.notMatch(texts, /2026-|Allowed|allowed_values|true or false|send again\./)
     }).pipe(Effect.provide(layer()))
   )
 

@@ -1,5 +1,5 @@
 /** How a heap orders its items and tells them their slots. One value serves every heap of the same kind of item. */
-export interface Placing<A> {
+export interface HeapOrder<A> {
   readonly before: (first: A, second: A) => boolean
   /** Records the item's slot in the heap; -1 when the item has left it. */
   readonly place: (item: A, slot: number) => void
@@ -7,11 +7,11 @@ export interface Placing<A> {
 
 /** A binary heap whose items know their slots, so that any item can be moved or removed in logarithmic time. */
 export class Heap<A> {
-  private readonly placing: Placing<A>
+  private readonly order: HeapOrder<A>
   private readonly items: Array<A> = []
 
-  constructor(placing: Placing<A>) {
-    this.placing = placing
+  constructor(order: HeapOrder<A>) {
+    this.order = order
   }
 
   get size(): number {
@@ -38,7 +38,7 @@ export class Heap<A> {
     const last = this.items.pop()
     if (item === undefined || last === undefined) return
     if (item !== last) this.settle(last, slot)
-    this.placing.place(item, -1)
+    this.order.place(item, -1)
   }
 
   /** Moves an item whose order has changed to its new slot. */
@@ -48,7 +48,7 @@ export class Heap<A> {
 
   private settle(item: A, slot: number): void {
     const parent = this.items[(slot - 1) >> 1]
-    if (slot > 0 && parent !== undefined && this.placing.before(item, parent)) this.rise(item, slot)
+    if (slot > 0 && parent !== undefined && this.order.before(item, parent)) this.rise(item, slot)
     else this.sink(item, slot)
   }
 
@@ -57,7 +57,7 @@ export class Heap<A> {
     while (slot > 0) {
       const up = (slot - 1) >> 1
       const parent = this.items[up]
-      if (parent === undefined || !this.placing.before(item, parent)) break
+      if (parent === undefined || !this.order.before(item, parent)) break
       this.put(parent, slot)
       slot = up
     }
@@ -72,11 +72,11 @@ export class Heap<A> {
       let child = this.items[left]
       if (child === undefined) break
       const right = this.items[left + 1]
-      if (right !== undefined && this.placing.before(right, child)) {
+      if (right !== undefined && this.order.before(right, child)) {
         down = left + 1
         child = right
       }
-      if (!this.placing.before(child, item)) break
+      if (!this.order.before(child, item)) break
       this.put(child, slot)
       slot = down
     }
@@ -85,6 +85,6 @@ export class Heap<A> {
 
   private put(item: A, slot: number): void {
     this.items[slot] = item
-    this.placing.place(item, slot)
+    this.order.place(item, slot)
   }
 }

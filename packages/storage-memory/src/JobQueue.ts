@@ -33,9 +33,9 @@ export class JobQueue {
   /** Urgent lanes, which are claimed first. */
   private readonly urgent = readyLanes()
   private readonly expired_leases = new Heap<Lane>({
-    before: (first, second) => first.lapses_at < second.lapses_at,
+    before: (first, second) => first.lease_expires_at < second.lease_expires_at,
     place: (lane, slot) => {
-      lane.lapses_slot = slot
+      lane.lease_slot = slot
     }
   })
   private readonly everywhere: Scope = {
@@ -91,7 +91,7 @@ export class JobQueue {
     const job = this.find(lease)
     if (job === undefined) return
     this.held.delete(job.number)
-    if (job.leased) job.lane.giveBack(job)
+    if (job.leased) job.lane.release(job)
     this.refresh(job.lane)
   }
 
@@ -108,10 +108,10 @@ export class JobQueue {
     const scope = workspace_id === undefined ? this.everywhere : this.orderedOf(workspace_id)
     for (
       let lane = scope.expired_leases();
-      lane !== undefined && lane.lapses_at <= now;
+      lane !== undefined && lane.lease_expires_at <= now;
       lane = scope.expired_leases()
     ) {
-      lane.lapse(now)
+      lane.expireLeases(now)
       this.refresh(lane)
     }
     const taken: Array<StoredJob> = []
@@ -128,7 +128,7 @@ export class JobQueue {
     const next_due_at = earliest([
       scope.ready(now)?.ready_at ?? null,
       workspace_id === undefined ? (this.urgent.peek()?.ready_at ?? null) : null,
-      scope.expired_leases()?.lapses_at ?? null,
+      scope.expired_leases()?.lease_expires_at ?? null,
       ...closed.map(({ due_at }) => (due_at === null ? null : Math.max(due_at, lease_ends_at)))
     ])
     for (const job of taken) {
@@ -150,7 +150,7 @@ export class JobQueue {
       for (const job of lane.waiting.all) this.held.delete(job.number)
       for (const job of lane.leased.all) this.held.delete(job.number)
       this.leave(this.readyOf(lane), lane.ready_slot)
-      this.leave(this.expired_leases, lane.lapses_slot)
+      this.leave(this.expired_leases, lane.lease_slot)
     }
     lanes.ordered = null
     lanes.unordered = null
@@ -199,7 +199,7 @@ export class JobQueue {
     const lane = this.workspaces.get(workspace_id)?.ordered ?? undefined
     return {
       ready: () => (lane !== undefined && lane.ready_slot >= 0 ? lane : undefined),
-      expired_leases: () => (lane !== undefined && lane.lapses_slot >= 0 ? lane : undefined)
+      expired_leases: () => (lane !== undefined && lane.lease_slot >= 0 ? lane : undefined)
     }
   }
 
@@ -213,12 +213,12 @@ export class JobQueue {
       lane.ready_at = due_at
       this.enter(ready, lane, lane.ready_slot)
     }
-    const lapses_at = lane.leased.peek()?.lease_ends_at
-    if (lapses_at === undefined) {
-      this.leave(this.expired_leases, lane.lapses_slot)
-    } else if (lane.lapses_slot < 0 || lane.lapses_at !== lapses_at) {
-      lane.lapses_at = lapses_at
-      this.enter(this.expired_leases, lane, lane.lapses_slot)
+    const lease_expires_at = lane.leased.peek()?.lease_ends_at
+    if (lease_expires_at === undefined) {
+      this.leave(this.expired_leases, lane.lease_slot)
+    } else if (lane.lease_slot < 0 || lane.lease_expires_at !== lease_expires_at) {
+      lane.lease_expires_at = lease_expires_at
+      this.enter(this.expired_leases, lane, lane.lease_slot)
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Ids, Job } from "@quotewire/core"
-import { Heap, type Placing } from "./Heap.ts"
+import { Heap, type HeapOrder } from "./Heap.ts"
 
 /** A stored job. It is in exactly one heap of its lane, the waiting or the leased one. */
 export interface StoredJob {
@@ -20,13 +20,13 @@ const place = (job: StoredJob, slot: number): void => {
   job.slot = slot
 }
 
-const byDue: Placing<StoredJob> = {
+const byDue: HeapOrder<StoredJob> = {
   before: (first, second) =>
     first.due_at < second.due_at || (first.due_at === second.due_at && first.number < second.number),
   place
 }
 
-const byLeaseEnd: Placing<StoredJob> = {
+const byLeaseEnd: HeapOrder<StoredJob> = {
   before: (first, second) => first.lease_ends_at < second.lease_ends_at,
   place
 }
@@ -45,11 +45,11 @@ export class Lane {
   ready_at = 0
   ready_slot = -1
   /** When its first lease ends. Only valid while the lane is in the heap of leased lanes. */
-  lapses_at = 0
-  lapses_slot = -1
+  lease_expires_at = 0
+  lease_slot = -1
 
   /** How many of its jobs the current claim has taken and not leased yet. */
-  private taking = 0
+  private claim_count = 0
 
   constructor(
     workspace_id: Ids.WorkspaceId,
@@ -69,7 +69,7 @@ export class Lane {
 
   /** Whether no more jobs may be claimed until some of the leased ones are done. */
   get isFull(): boolean {
-    const leased = this.leased.size + this.taking
+    const leased = this.leased.size + this.claim_count
     return this.ordered ? leased > 0 : this.named !== null && leased >= this.named.limit
   }
 
@@ -89,14 +89,14 @@ export class Lane {
       const job = this.waiting.peek()
       if (job === undefined || job.due_at !== due_at) return
       this.waiting.remove(0)
-      this.taking += 1
+      this.claim_count += 1
       taken.push(job)
       if (!this.ordered) return
     }
   }
 
   lease(job: StoredJob, lease_ends_at: number): void {
-    this.taking -= 1
+    this.claim_count -= 1
     job.lease += 1
     job.lease_ends_at = lease_ends_at
     job.leased = true
@@ -104,16 +104,16 @@ export class Lane {
   }
 
   /** Returns a leased job to the waiting ones. Its due time does not change. */
-  giveBack(job: StoredJob): void {
+  release(job: StoredJob): void {
     this.leased.remove(job.slot)
     job.leased = false
     this.waiting.push(job)
   }
 
   /** Returns the jobs whose leases have ended to the waiting ones. */
-  lapse(now: number): void {
+  expireLeases(now: number): void {
     for (let job = this.leased.peek(); job !== undefined && job.lease_ends_at <= now; job = this.leased.peek()) {
-      this.giveBack(job)
+      this.release(job)
     }
   }
 

@@ -34,7 +34,7 @@ interface Opened {
 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const refusal = DatabaseSchema.obstacle(yield* DatabaseSchema.status(options))
+  const refusal = DatabaseSchema.incompatibility(yield* DatabaseSchema.status(options))
   if (refusal !== null) return yield* refusal
 
   const database = yield* Database.make(options)
@@ -43,9 +43,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const announce = yield* Announcer.make(name, database)
   const hints = new Hints.Hints()
   yield* listen(name, Database.connectionOf(options), hints.notify)
-  const notify = (told: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
-    announce(told)
-    return hints.notify(told)
+  const announceAll = (all: ReadonlyArray<Change.Hint>): Effect.Effect<void> => {
+    announce(all)
+    return hints.notify(all)
   }
 
   const storage = Storage.Storage.of({
@@ -53,14 +53,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
     commit: (change) =>
       Effect.andThen(
         commit(change),
-        Effect.suspend(() => notify(Hints.hintsOf(change, kinds)))
+        Effect.suspend(() => announceAll(Hints.hintsOf(change, kinds)))
       ),
     claim: yield* Claimer.make(database),
     release: makeRelease(database),
     erase: (erasure) => {
       const { what, workspace_id } = erasure
-      const told = Effect.suspend(() => notify(what === "workspace" ? [{ about: what, workspace_id }] : []))
-      return Effect.tap(erase(database, erasure), told)
+      const announced = Effect.suspend(() => announceAll(what === "workspace" ? [{ about: what, workspace_id }] : []))
+      return Effect.tap(erase(database, erasure), announced)
     },
     addCounts: makeTally(database),
     watch: hints.watch

@@ -44,9 +44,9 @@ describe("a host that uses the clock of its database", () => {
     Effect.gen(function* () {
       const clock = yield* clockOf
       const before = Date.now()
-      const told = clock.currentTimeMillisUnsafe()
-      assert.isAtLeast(told, before)
-      assert.isAtMost(told, Date.now())
+      const now = clock.currentTimeMillisUnsafe()
+      assert.isAtLeast(now, before)
+      assert.isAtMost(now, Date.now())
     })
   )
 })

@@ -18,7 +18,7 @@ describe("a deadline", () => {
       assert.deepStrictEqual(ended, [])
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(ended, ["first"])
-      deadlines.keep(kept)
+      deadlines.end(kept)
       yield* TestClock.adjust(399)
       assert.deepStrictEqual(ended, ["first"])
       yield* TestClock.adjust(1)
@@ -30,7 +30,7 @@ describe("a deadline", () => {
     Effect.gen(function* () {
       const ended: Array<string> = []
       const deadlines = yield* Deadlines.make(after_ms)
-      deadlines.keep(deadlines.begin(() => ended.push("kept")))
+      deadlines.end(deadlines.begin(() => ended.push("kept")))
       yield* TestClock.adjust(10 * after_ms)
       deadlines.begin(() => ended.push("late"))
       yield* TestClock.adjust(after_ms)

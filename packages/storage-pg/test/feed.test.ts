@@ -57,14 +57,14 @@ describe("a feed with many writers on two hosts", () => {
         const readers = Effect.forEach([3, 100, 1_000], (limit, place) => follow(host(place), limit), {
           concurrency: "unbounded"
         })
-        const [stories] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
-        for (const story of stories) {
-          assert.lengthOf(story, total)
-          assert.strictEqual(new Set(story).size, total)
-          assert.deepStrictEqual(story, stories[0])
+        const [feeds] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
+        for (const feed of feeds) {
+          assert.lengthOf(feed, total)
+          assert.strictEqual(new Set(feed).size, total)
+          assert.deepStrictEqual(feed, feeds[0])
         }
-        for (const [place, id] of (stories[0] ?? []).entries()) {
-          if (place % 2 === 1) assert.strictEqual(id, stories[0]?.[place - 1]?.replace(/a$/, "b"))
+        for (const [place, id] of (feeds[0] ?? []).entries()) {
+          if (place % 2 === 1) assert.strictEqual(id, feeds[0]?.[place - 1]?.replace(/a$/, "b"))
         }
       }),
     600_000

@@ -3,18 +3,18 @@ import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
-import * as InMemory from "../InMemory.ts"
-import * as Observing from "../Observing.ts"
+import * as MemoryService from "../MemoryService.ts"
 import * as StartPage from "../StartPage.ts"
+import * as Telemetry from "../Telemetry.ts"
 
 /** `quotewire dev`: the whole service in one process, in memory, with a sandbox to try. */
 export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128"), (settings) =>
-  Effect.scoped(serve(settings)).pipe(Effect.provide(Observing.layer(settings)))
+  Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve a sandbox in memory"))
 
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
   const address = yield* Deferred.make<string>()
-  const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))
+  const core = yield* Layer.build(MemoryService.layer(settings, Deferred.await(address)))
   const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
   const keyless = {
     organization_id: organization.id,

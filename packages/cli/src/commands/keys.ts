@@ -1,8 +1,8 @@
 import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
-import { Failed } from "../Failed.ts"
 import * as Service from "../Service.ts"
 import { anyOf, json, oneOf } from "../Settings.ts"
 import { database_url, organizationNamed } from "../StorageSettings.ts"
@@ -32,10 +32,10 @@ const create = Command.make(
     Effect.gen(function* () {
       const { key, key_id, warnings } = yield* Quotewire.createKey({ organization_id, environment, kind })
       yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
-      const told = { key_id, key, ...(warnings.length > 0 && { warnings }) }
-      yield* Console.log(settings.json ? JSON.stringify(told) : shown({ key_id, key }))
+      const issued = { key_id, key, ...(warnings.length > 0 && { warnings }) }
+      yield* Console.log(settings.json ? JSON.stringify(issued) : shown({ key_id, key }))
     }).pipe(
-      Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
+      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
       Effect.provide(Service.carriers),
       Database.withAccess(settings.database_url)
     )
@@ -45,7 +45,7 @@ const shown = ({ key_id, key }: Access.IssuedKey): string =>
   `${key}\n\nIts id is ${key_id}. The key is not shown again.`
 
 /** A key as it is printed. Times are RFC 3339; `revoked_at` is null for a valid key. */
-const told = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
+const printedKey = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.ApiKey) => ({
   key_id,
   environment,
   kind,
@@ -53,17 +53,17 @@ const told = ({ id: key_id, environment, kind, created_at, revoked_at }: ApiKey.
   revoked_at: revoked_at === null ? null : Timestamp.fromMillis(revoked_at)
 })
 
-const lineOf = (key: ReturnType<typeof told>): string =>
+const lineOf = (key: ReturnType<typeof printedKey>): string =>
   `${key.key_id}  ${key.environment} ${key.kind}  ${key.created_at}${key.revoked_at === null ? "" : `  revoked ${key.revoked_at}`}`
 
 const list = Command.make("list", { organization, database_url, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
-    const keys = (yield* access.listKeys(settings.organization)).map(told)
+    const keys = (yield* access.listKeys(settings.organization)).map(printedKey)
     if (settings.json) return yield* Console.log(JSON.stringify({ keys }))
     for (const key of keys) yield* Console.log(lineOf(key))
   }).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such organization." }))),
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
     Database.withAccess(settings.database_url)
   )
 ).pipe(Command.withDescription("List the keys of an organization by id, oldest first"))
@@ -79,10 +79,10 @@ const key_id = Argument.String("key_id").pipe(
 const revoke = Command.make("revoke", { key_id, database_url, json }, (settings) =>
   Effect.gen(function* () {
     const access = yield* Access.Access
-    const key = told(yield* access.revokeKey(settings.key_id))
+    const key = printedKey(yield* access.revokeKey(settings.key_id))
     yield* Console.log(settings.json ? JSON.stringify(key) : lineOf(key))
   }).pipe(
-    Effect.catchTag("not_found", () => Effect.fail(new Failed({ message: "There is no such key." }))),
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such key." }))),
     Database.withAccess(settings.database_url)
   )
 ).pipe(Command.withDescription("Revoke a key; every host refuses it within a second"))

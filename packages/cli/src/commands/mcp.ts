@@ -1,15 +1,15 @@
 import { Access, operations, Quotewire } from "@quotewire/core"
-import { Bridge, Local, Pipe, Tools } from "@quotewire/mcp"
+import { Bridge, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { Console, Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { Services } from "../Agents.ts"
-import { WrongUsage } from "../Failed.ts"
+import { WrongUsage } from "../CommandErrors.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
-import * as InMemory from "../InMemory.ts"
-import * as Observing from "../Observing.ts"
+import * as MemoryService from "../MemoryService.ts"
 import * as Settings from "../Settings.ts"
+import * as Telemetry from "../Telemetry.ts"
 import { version } from "../version.ts"
 
 const flags = {
@@ -27,7 +27,7 @@ interface McpSettings extends HostSettings.HostSettings {
 
 /** `quotewire mcp`: serves one agent, from this process or from a running host. */
 export const mcp = Command.make("mcp", flags, (settings) =>
-  Effect.scoped(serve(settings)).pipe(Effect.provide(Observing.layer(settings)))
+  Effect.scoped(serve(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve an agent (MCP) on standard input and output"))
 
 const serve = (settings: McpSettings) => {
@@ -40,14 +40,14 @@ const serve = (settings: McpSettings) => {
 
 /** Forwards every message to a host. */
 const bridged = (base_url: string, key: string | null) =>
-  Effect.flatMap(Bridge.make({ base_url, key }), (answer) => Pipe.serve({ answer, wake: Effect.void })).pipe(
+  Effect.flatMap(Bridge.make({ base_url, key }), (answer) => StdioServer.serve({ answer, wake: Effect.void })).pipe(
     Effect.provide(FetchHttpClient.layer)
   )
 
 /** Serves from a sandbox in memory, whose data is lost when this process ends. */
 const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
   const address = yield* Deferred.make<string>()
-  const core = yield* Layer.build(InMemory.layer(settings, Deferred.await(address)))
+  const core = yield* Layer.build(MemoryService.layer(settings, Deferred.await(address)))
   const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
   // Needed even on standard input and output: the links in quotes and errors must lead somewhere.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
@@ -62,7 +62,7 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
     key,
     docs_url: `${host.base_url}/docs`
   })
-  return yield* Effect.provideContext(Pipe.serve({ answer, wake: Quotewire.releaseLongPolls }), context)
+  return yield* Effect.provideContext(StdioServer.serve({ answer, wake: Quotewire.releaseLongPolls }), context)
 })
 
 /** Creates one organization. If the agent has a key, it becomes a key of this organization. */

@@ -1,14 +1,14 @@
 import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
-import { Failed } from "../Failed.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
-import * as Observing from "../Observing.ts"
 import * as Service from "../Service.ts"
-import { must } from "../Settings.ts"
+import { settingError } from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
+import * as Telemetry from "../Telemetry.ts"
 
 const flags = {
   ...HostSettings.flags(""),
@@ -29,7 +29,7 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
 
 /** `quotewire serve`: a server on PostgreSQL. Any number of them can share one database. */
 export const serve = Command.make("serve", flags, (settings) =>
-  Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
+  Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Serve the API on PostgreSQL"))
 
 /** The workspace of callers without a key, if it is configured. */
@@ -37,18 +37,20 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   if (Option.isNone(settings.keyless_organization)) return null
   const organization_id = settings.keyless_organization.value
   const all = yield* Effect.flatMap(Access.Access, (access) => access.listOrganizations).pipe(
-    Effect.mapError(() => Database.away)
+    Effect.mapError(() => Database.unavailable)
   )
   const organization = all.find(({ id }) => id === organization_id)
   if (organization === undefined) {
-    return yield* new Failed({ message: must("keyless-organization", "name an organization of this database") })
+    return yield* new CommandFailed({
+      message: settingError("keyless-organization", "name an organization of this database")
+    })
   }
   const environment = settings.keyless_environment
   return { organization_id, environment, workspace_id: organization.workspaces[environment] }
 })
 
 const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
-  Effect.mapError(() => Database.away),
+  Effect.mapError(() => Database.unavailable),
   Effect.flatMap((isSo) => (isSo ? Effect.logWarning(no_live_carriers) : Effect.void))
 )
 
@@ -56,9 +58,9 @@ const no_live_carriers =
   "The live environment can be called, but this host has no live carriers: live quote requests end without quotes"
 
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
-  if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.sayMigrated)
+  if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.printMigrations)
   const address = yield* Deferred.make<string>()
-  const service = Service.layer(settings, Database.ground(settings, Deferred.await(address)))
+  const service = Service.layer(settings, Database.dependencies(settings, Deferred.await(address)))
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
   const { base_url } = yield* Host.serve(settings).pipe(

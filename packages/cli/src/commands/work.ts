@@ -1,13 +1,13 @@
 import { Allowance, Quotewire } from "@quotewire/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
-import { Failed } from "../Failed.ts"
 import type { HostSettings } from "../HostSettings.ts"
-import * as Observing from "../Observing.ts"
 import * as Service from "../Service.ts"
 import * as Settings from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
+import * as Telemetry from "../Telemetry.ts"
 
 const flags = {
   base_url: Settings.public_url,
@@ -33,21 +33,21 @@ interface WorkSettings
 
 /** `quotewire work`: runs the background jobs of a database, beside hosts that answer calls. */
 export const work = Command.make("work", flags, (settings) =>
-  Effect.scoped(run(settings)).pipe(Effect.provide(Observing.layer(settings)))
+  Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
 ).pipe(Command.withDescription("Run the background jobs of a database, without answering calls"))
 
 /** Settings that only matter to hosts. */
-const nobodyCalls = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
+const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
   const service = Service.layer(
-    { ...settings, ...nobodyCalls },
-    Database.ground(settings, Effect.succeed(settings.base_url))
+    { ...settings, ...unusedHostSettings },
+    Database.dependencies(settings, Effect.succeed(settings.base_url))
   )
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
-  yield* Observing.measure(settings).pipe(
+  yield* Telemetry.measure(settings).pipe(
     Effect.provideContext(core),
-    Effect.mapError(({ message }) => new Failed({ message }))
+    Effect.mapError(({ message }) => new CommandFailed({ message }))
   )
   yield* Console.log(settings.json ? JSON.stringify({ working: true }) : "Quotewire is running background jobs")
   return yield* Effect.never

@@ -35,18 +35,18 @@ export class Seal extends Context.Service<
   {
     /** Encrypts text (AES-256-GCM), bound to its purpose. */
     readonly seal: (purpose: string, text: string) => Effect.Effect<string>
-    /** The same, put off until it is asked for where the platform can encrypt at once: it may never be. */
+    /** Like `seal`, but encrypts when the text is first read, if the platform can encrypt synchronously. */
     readonly sealLater: (purpose: string, text: () => string) => Effect.Effect<() => string>
     /**
-     * Decrypts what `seal` made for the same purpose; null if it was altered, which is logged.
+     * Decrypts what `seal` made for the same purpose. Returns null, and logs it, if the text was altered.
      *
-     * If the key that sealed it is not in the settings, that is logged and fails with `StorageUnavailable`: a host with the
-     * right keys can still read it, so nothing must be decided without it. From then on `isMissingKey` is true.
+     * If the settings lack the key that sealed it, this logs that and fails with `StorageUnavailable`: a host with the right
+     * keys can still read the text, so nothing must be decided without it. From then on `isMissingKey` is true.
      */
     readonly open: (purpose: string, sealed: string) => Effect.Effect<string | null, StorageUnavailable>
     /** The public names of the keys in the settings, newest first. They reveal nothing about the keys. */
     readonly key_names: readonly [string, ...Array<string>]
-    /** Whether this process has found text that was sealed with a key that it does not have. */
+    /** Whether this process has found text sealed with a key that it does not have. */
     readonly isMissingKey: Effect.Effect<boolean>
     /** A keyed hash of text: the key's name, a dot, and 32 bytes in base64url. */
     readonly mac: (purpose: string, text: string) => Effect.Effect<string>
@@ -113,7 +113,7 @@ export class Seal extends Context.Service<
 }
 
 interface DerivedKeys {
-  /** The public name of the key and a dot. Everything that is made with the key begins with it. */
+  /** The public name of the key and a dot. Everything made with the key begins with it. */
   readonly prefix: string
   readonly crypto: KeyedTextCrypto
 }
@@ -135,7 +135,7 @@ const logMissingKey = (sealed: string, key_name: string) =>
     key_name
   })
 
-/** Derives one key for each use from a seal key, and a public name. */
+/** Derives a public name and one key for each use from a seal key. */
 const derivedKeysOf = Effect.fnUntraced(function* (
   mac: Mac.Mac["Service"],
   crypto: TextCrypto["Service"],

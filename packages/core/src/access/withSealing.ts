@@ -7,7 +7,7 @@ import type { Seal } from "./Seal.ts"
 
 type Port = Storage["Service"]
 
-/** A record as storage is given it: its body is sealed, and the record itself is at hand while it stays in memory. */
+/** A record with a sealed body. In memory it also holds the unsealed record. */
 class SealedRecord extends LazyRecord<() => string> {
   readonly open: StoredRecord
 
@@ -26,7 +26,7 @@ const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<Stor
     (sealed) => new SealedRecord(record, sealed)
   )
 
-/** The record that was sealed; none where it was altered, as if it had been lost. `Seal` logs that. */
+/** The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that. */
 const open = (
   sealer: Seal["Service"],
   record: StoredRecord
@@ -37,7 +37,7 @@ const open = (
         body === null ? Option.none() : Option.some({ ...record, body })
       )
 
-/** A storage that seals the bodies of sealed kinds when they are written, and opens them when they are read. */
+/** Wraps a storage: seals the bodies of sealed kinds on writes and opens them on reads. */
 export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
   const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.byName(kind).sealed
   return {

@@ -32,7 +32,7 @@ export interface CallSubject {
   readonly quote_id: QuoteId | null
 }
 
-/** Finds the ids that a call is about. Text that does not have the form of an id is ignored, so that it is never logged. */
+/** Finds the ids that a call is about. Ignores text that does not have the form of an id, so that it is never logged. */
 export const subjectOf = (about: About, input: unknown, answer: string | null): CallSubject => {
   const id = Predicate.hasProperty(input, "id") ? input.id : null
   if (about === "quote") return { quote_id: isQuoteId(id) ? id : null, quote_request_id: firstRequest(answer) }
@@ -42,13 +42,13 @@ export const subjectOf = (about: About, input: unknown, answer: string | null): 
 const isQuoteId = Schema.is(QuoteId)
 const isQuoteRequestId = Schema.is(QuoteRequestId)
 
-/** The first quote request id in an answer: of a request its own, of a quote that of its request. */
+/** The first quote request id in an answer: a request's own id, or the id of a quote's request. */
 const firstRequest = (answer: string | null): QuoteRequestId | null => {
   const id = answer === null ? null : /"(qreq_[^"]*)"/.exec(answer)?.[1]
   return isQuoteRequestId(id) ? id : null
 }
 
-/** A request that has been answered: no body, no key, nothing about a person. */
+/** An answered request: no body, no key, nothing about a person. */
 export interface FinishedCall extends CallSubject {
   readonly request_id: RequestId
   /** When it was received: real time in milliseconds. */
@@ -65,16 +65,16 @@ export interface FinishedCall extends CallSubject {
 }
 
 /**
- * Called after every call that was answered: with a valid key, or keyless if that is allowed. Calls whose key was refused
- * are left out.
+ * Called after every answered call: with a valid key, or keyless if that is allowed. Calls with a refused key are left
+ * out.
  *
- * It must neither throw nor block. If it throws, that is logged, and the answer does not change.
+ * It must neither throw nor block. If it throws, the service logs that, and the answer does not change.
  */
 export const OnFinishedCall = Context.Reference<(call: FinishedCall) => void>("@quotewire/core/OnFinishedCall", {
   defaultValue: () => () => {}
 })
 
-/** Tells `OnFinishedCall` of a call. */
+/** Reports a call to `OnFinishedCall`. */
 export const notify = (services: Context.Context<never>, call: FinishedCall): Effect.Effect<void> => {
   try {
     Context.get(services, OnFinishedCall)(call)

@@ -25,7 +25,7 @@ import {
   toStored
 } from "./RequestLogEntry.ts"
 
-/** Whether calls are logged. If not, the operations of the request log are not offered. */
+/** Whether calls are logged. If not, the operations of the request log are not available. */
 export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/RequestLogEnabled", {
   defaultValue: () => true
 })
@@ -33,15 +33,15 @@ export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/Req
 /**
  * Logs the calls of an organization's keys, and reads the log (api.md, Request log).
  *
- * A call is first kept in memory. Calls are written every half second, when 500 wait, and when the layer closes, in one
- * change for each workspace. While storage is unavailable the newest 50,000 wait; the number of lost ones is logged.
+ * Calls are buffered in memory and written every half second, when 500 wait, and when the layer closes, as one change for
+ * each workspace. While storage is unavailable the newest 50,000 wait; the number of dropped calls is logged.
  */
 export class RequestLog extends Context.Service<
   RequestLog,
   {
     /** Whether calls are logged. */
     readonly isKept: boolean
-    /** Adds a call that has ended. A call without a key belongs to no organization and is not logged. */
+    /** Logs a finished call. A call without a key belongs to no organization and is not logged. */
     readonly add: (call: FinishedCall) => void
     /** Lists the calls of the caller's workspace, newest first. */
     readonly list: (
@@ -107,10 +107,10 @@ const max_buffered = 50_000
 const write_every_ms = 500
 /** How long the last write may take when a host stops. */
 const last_write_ms = 900
-/** How many calls go into one change. When so many wait they are written at once, to keep the garbage collector fast. */
+/** How many calls go into one change. When this many wait, we write at once, to keep the garbage collector fast. */
 const max_change_calls = 500
 
-/** Writes the buffered calls; those that could not be written are buffered again. */
+/** Writes the buffered calls. Those that fail go back into the buffer. */
 const writing = (storage: Storage["Service"], buffer: CallBuffer<KeyedCall>): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(buffer.take()))
@@ -122,7 +122,7 @@ const writing = (storage: Storage["Service"], buffer: CallBuffer<KeyedCall>): Ef
     )
   })
 
-/** Calls of one workspace that are written together. */
+/** Calls of one workspace, for one change. */
 interface Batch {
   readonly workspace_id: WorkspaceId
   readonly calls: ReadonlyArray<KeyedCall>
@@ -145,7 +145,7 @@ const storeBatch = (
   const writes = calls.map(toStored)
   const store = (records: ReadonlyArray<Change.StoredRecord>) =>
     commit(storage, Change.make(workspace_id, { writes: records }))
-  // A commit with an unknown outcome may have been stored. Then each call that is not stored yet is written alone.
+  // A commit with an unknown outcome may have been stored. Then we write each call that is not stored yet alone.
   const storeEach = Effect.forEach(
     writes,
     (record) => Effect.catchTag(store([record]), "VersionConflict", () => Effect.void),

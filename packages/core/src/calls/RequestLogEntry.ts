@@ -10,7 +10,7 @@ import { pageFields } from "../wire/Page.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
 
-/** The longest text of a caller that is stored (api.md, Limits). */
+/** Longer texts of callers are cut to this length before they are stored (api.md, Limits). */
 export const max_text_characters = 200
 
 const NullableText = Schema.NullOr(Schema.String)
@@ -36,7 +36,7 @@ const fields = {
 export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
 export type RequestLogEntry = typeof RequestLogEntry.Type
 
-/** An entry as lists show it, with the caller's description of its own program. */
+/** An entry in a list, with the caller's description of its own program. */
 export const ListedRequest = Schema.Struct({
   ...fields,
   agent: Schema.Struct({
@@ -76,7 +76,7 @@ export const labels = (of: Labelled): ReadonlyArray<string> => [
   ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
 ]
 
-/** Entries in storage. Their times are real time, also in a sandbox whose clock was moved. */
+/** Entries in storage. Their times are real time, also in a sandbox with an advanced clock. */
 export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
@@ -87,12 +87,12 @@ export const kind = Kind.make({
 const labelsOf = ({ error_code, operation, status }: FinishedCall): ReadonlyArray<string> =>
   labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
 
-/** A finished call whose caller is known by a key. */
+/** A finished call with a valid key. */
 export type KeyedCall = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
 
 export const hasKey = (call: FinishedCall): call is KeyedCall => call.caller.key_id !== null
 
-/** A finished call as the log keeps it. Calls are written more than anything else, and seldom read. */
+/** The stored form of a finished call. Calls are written more often than anything else, and seldom read. */
 export const toStored = (call: KeyedCall): StoredRecord =>
   new LazyRecord(
     {
@@ -136,7 +136,7 @@ const entryOf = (call: KeyedCall): ListedRequest => ({
 /** The part after the prefix of a key, a read handle or a signing secret. */
 const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g
 
-/** A caller's text in a form that every storage can hold, without secrets, and cut to length. */
+/** A caller's text without secrets, cut to length, in a form that every storage can hold. */
 const storable = (text: string | null): string | null =>
   text === null
     ? null

@@ -5,11 +5,11 @@ import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import { QuoteConsent } from "./Consent.ts"
 
-/** What is stored of an application: the facts, and what goes with a start that no reader of quotes sees. */
+/** The stored form of an application: the facts, and the parts of a start that readers of quotes never see. */
 export const ApplicationRecord = Schema.Struct({
   id: ApplicationId,
   quote_request_id: QuoteRequestId,
-  /** The facts as the caller sent them. What is assumed beside them follows from them and from `assumed_on`. */
+  /** The facts as the caller sent them. Assumed facts are derived from them and from `assumed_on`. */
   facts: Schema.ObjectKeyword,
   /** The workspace's day of the start, `YYYY-MM-DD`. */
   assumed_on: Schema.String,
@@ -20,7 +20,7 @@ export const ApplicationRecord = Schema.Struct({
 })
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
-/** Applications in storage, sealed, found by their ids and by their requests. */
+/** Applications in storage: sealed, and listed by their ids and by their requests. */
 export const kind = Kind.make({
   name: "application",
   schema: ApplicationRecord,
@@ -29,6 +29,6 @@ export const kind = Kind.make({
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 
-/** The record as storage keeps it. `at` in milliseconds of workspace time. */
+/** The stored record. `at` is in milliseconds of workspace time. */
 export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>
   kind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })

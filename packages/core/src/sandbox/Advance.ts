@@ -7,11 +7,11 @@ import * as Kind from "../storage/Kind.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
-/** The clock position that an advance must reach. A reset voids it. */
+/** The clock position that an advance must reach. A reset cancels it. */
 export const Goal = Schema.Struct({ clock_target_ms: Schema.Int, reset_count: Schema.Int })
 export type Goal = typeof Goal.Type
 
-/** Goals in storage, by ids that are derived from their calls. */
+/** Targets in storage, by ids derived from their calls. */
 export const kind = Kind.make({
   name: "advance",
   schema: Goal,
@@ -28,45 +28,45 @@ export const make = Effect.gen(function* () {
   /** Accepts an advance: it sets the clock's new target. */
   const accept = (workspace_id: WorkspaceId, key: string | null, seconds: number) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${seconds} ${key}` }, ({ workspace, now }) => {
-      const begun = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
-      const { clock_target_ms, reset_count } = begun
-      // As old as its end: an advance of a year must not make its own goal a year old.
+      const advanced = withLaterTarget(workspace, seconds, now - workspace.clock_offset_ms)
+      const { clock_target_ms, reset_count } = advanced
+      // Dated at the target, because an advance of a year must not make its own record a year old.
       const at = now + clock_target_ms - workspace.clock_offset_ms
-      return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: begun, at })
+      return Effect.succeed({ value: { clock_target_ms, reset_count }, workspace: advanced, at })
     })
 
-  /** Runs what is due, and moves the clock on: to the next due time, or to the goal. */
-  const step = Effect.fnUntraced(function* (id: WorkspaceId, goal: Goal) {
+  /** Runs all due jobs, then advances the clock to the next due time or to the target. */
+  const step = Effect.fnUntraced(function* (id: WorkspaceId, target: Goal) {
     const { workspace: seen } = yield* workspaces.moment(id)
     const { next_due_at } = yield* runner.runDue(id)
-    if (isOver(seen, goal)) return "there"
+    if (isEnded(seen, target)) return "reached"
     const real_now = yield* Clock.currentTimeMillis
-    yield* workspaces.update(id, ({ workspace }) => movedOn(workspace, seen, goal, next_due_at, real_now))
-    return "on its way"
+    yield* workspaces.update(id, ({ workspace }) => advanceTo(workspace, seen, target, next_due_at, real_now))
+    return "advancing"
   })
 
   return { accept, step }
 })
 
-/** Whether an advance is over: its goal is reached, or a reset has voided it. */
-const isOver = (workspace: Workspace, goal: Goal): boolean =>
-  workspace.clock_offset_ms >= goal.clock_target_ms || workspace.reset_count !== goal.reset_count
+/** Whether an advance has ended: the clock has reached its target, or a reset has cancelled it. */
+const isEnded = (workspace: Workspace, target: Goal): boolean =>
+  workspace.clock_offset_ms >= target.clock_target_ms || workspace.reset_count !== target.reset_count
 
 /**
- * The workspace with its clock moved to the next due time, or to the goal.
+ * The workspace with its clock advanced to the next due time or to the target.
  *
- * `next_due_at` was found under the clock of `seen`, in real time. If the clock has moved since, `next_due_at` is outdated
- * and the clock stays: it must not skip due work.
+ * `next_due_at` is in real time and was read under the clock of `seen`. If the clock has advanced since, `next_due_at` is
+ * outdated and the clock stays, so that no due job is skipped.
  */
-const movedOn = (
+const advanceTo = (
   workspace: Workspace,
   seen: Workspace,
-  goal: Goal,
+  target: Goal,
   next_due_at: number | null,
   real_now: number
 ): Workspace => {
   const { clock_offset_ms } = workspace
-  if (isOver(workspace, goal) || clock_offset_ms !== seen.clock_offset_ms) return workspace
-  const reach = next_due_at === null ? goal.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
-  return { ...workspace, clock_offset_ms: Math.min(goal.clock_target_ms, reach), clock_moved_at: real_now }
+  if (isEnded(workspace, target) || clock_offset_ms !== seen.clock_offset_ms) return workspace
+  const reach = next_due_at === null ? target.clock_target_ms : clock_offset_ms + Math.max(0, next_due_at - real_now)
+  return { ...workspace, clock_offset_ms: Math.min(target.clock_target_ms, reach), clock_moved_at: real_now }
 }

@@ -11,7 +11,7 @@ import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
 import { Storage } from "../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
-/** When quotes must expire, in milliseconds of workspace time. A reset voids it. */
+/** When quotes must expire, in milliseconds of workspace time. A reset cancels it. */
 export const ForcedExpiry = Schema.Struct({ at: Schema.Int, reset_count: Schema.Int })
 export type ForcedExpiry = typeof ForcedExpiry.Type
 
@@ -23,14 +23,14 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** Lets the quotes of a sandbox expire. */
+/** Expires the quotes of a sandbox. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
   const ids = yield* Ids
   const lines = yield* Lines
 
-  /** Accepts a forced expiry: the quotes that there are now are to expire. */
+  /** Accepts a forced expiry of all present quotes. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now: at }) =>
       Effect.succeed({
@@ -40,13 +40,13 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  /** Takes out of offer every active quote that was there at the moment of the expiry. */
+  /** Expires every active quote that existed when the expiry was accepted. */
   const expireQuotes = (workspace_id: WorkspaceId, expiry: ForcedExpiry) =>
     eachPage(storage, { workspace_id, kind: Quote.kind.name, status: "active", order: "oldest", limit: 100 }, (page) =>
       Effect.forEach(page, ({ id }) => retryOnConflict(expire(workspace_id, id, expiry)), { discard: true })
     )
 
-  /** Takes one quote out of offer, if it still is: somebody may have been faster. */
+  /** Expires one quote, unless another host has done it already. */
   const expire = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     id: string,
@@ -54,7 +54,7 @@ export const make = Effect.gen(function* () {
   ) {
     const quote = yield* storage.get({ workspace_id, kind: Quote.kind.name, id })
     if (Option.isNone(quote) || quote.value.status !== "active" || quote.value.created_at > at) return
-    // Looked at after the quote: what a reset has erased cannot be written any more.
+    // Read the workspace after the quote. A quote that a reset has erased must not be written again.
     const { workspace } = yield* workspaces.moment(workspace_id)
     if (workspace.reset_count !== reset_count) return
     yield* commit(

@@ -25,7 +25,7 @@ export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const workspaces = yield* Workspaces
 
-  /** Accepts a reset: the clock is back at real time, and the data is to be erased. */
+  /** Accepts a reset: returns the clock to real time, and marks the data for erasure. */
   const accept = (workspace_id: WorkspaceId, key: string | null) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id: `${key}` }, ({ workspace, now }) => {
       const emptied: Workspace = {
@@ -41,10 +41,10 @@ export const make = Effect.gen(function* () {
     })
 
   /**
-   * Erases what an accepted reset is to erase, and says so in the workspace; nothing if somebody has done it already.
+   * Erases the data of an accepted reset and records that in the workspace, unless another host has done it already.
    *
-   * The erasure expects the version of the workspace that was read: a host that was paused meanwhile erases nothing that
-   * came after the reset.
+   * The erasure expects the workspace version that was read here. So a host that was paused meanwhile erases nothing that
+   * was written after the reset.
    */
   const finish = (workspace_id: WorkspaceId, { reset_count }: Accepted) =>
     Effect.suspend(() => {

@@ -23,14 +23,14 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     readonly get: (call: Call) => Effect.Effect<Json.Json<SandboxWorkspace>, StorageUnavailable>
-    /** Sets the scenario for later starts that name none. */
+    /** Sets the default scenario of later starts. */
     readonly selectScenario: (
       call: Call,
       scenario: string
     ) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /**
-     * Moves the workspace's clock, and returns when all work that fell due on the way is done, in due order and each at its
-     * own time. One long advance leaves the same feed as many short ones.
+     * Advances the workspace's clock, and returns when every job that came due has run, in due order and at its own time.
+     * One long advance leaves the same feed as many short ones.
      *
      * Refuses with `conflict` (`wait`) if that takes too long. The repeated call continues where it stopped.
      */
@@ -42,7 +42,7 @@ export class Sandbox extends Context.Service<
     readonly forceExpiry: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
     /** Sends the recorded events to the subscriptions again, in one of five orders. */
     readonly replayEvents: (call: Call, code: ReplayCode) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
-    /** Removes all data, returns the clock to real time and voids the feed's cursors. */
+    /** Removes all data, returns the clock to real time and invalidates the feed's cursors. */
     readonly reset: (call: Call) => Effect.Effect<Json.Json<ControlResult>, StorageUnavailable>
   }
 >()("@quotewire/core/Sandbox") {
@@ -56,7 +56,7 @@ export class Sandbox extends Context.Service<
         const forcedExpiry = yield* ForcedExpiry.make
         const resets = yield* Reset.make
         const replay = yield* EventReplays.make
-        // Within a process one call after the other: each would only look under a clock that another moves meanwhile.
+        // One call at a time within a process. In parallel, each would read a clock that another one moves.
         const inTurn = yield* makeKeyedMutex<WorkspaceId>()
 
         const answer = (
@@ -95,14 +95,14 @@ export class Sandbox extends Context.Service<
         const advanceTime = Effect.fnUntraced(
           function* (call: Call, seconds: number) {
             const workspace_id = call.caller.workspace_id
-            const goal = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
-            const step = inTurn(workspace_id, advance.step(workspace_id, goal))
-            while ((yield* step) === "on its way") {}
+            const target = yield* advance.accept(workspace_id, call.idempotency_key, seconds)
+            const step = inTurn(workspace_id, advance.step(workspace_id, target))
+            while ((yield* step) === "advancing") {}
             yield* retention.sweep(workspace_id)
             const { workspace } = yield* workspaces.moment(workspace_id)
             return yield* answer("advance_time", workspace)
           },
-          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillOnItsWay })
+          Effect.timeoutOrElse({ duration: longest_advance_ms, orElse: () => stillAdvancing })
         )
 
         const forceExpiry = Effect.fnUntraced(function* (call: Call) {
@@ -140,9 +140,9 @@ export class Sandbox extends Context.Service<
  */
 const longest_advance_ms = 45 * second_ms
 
-const stillOnItsWay = Effect.fail(
+const stillAdvancing = Effect.fail(
   ApiError.make("conflict", {
-    message: "The clock is still on its way: send the call again, with the same Idempotency-Key.",
+    message: "The clock is still advancing: send the call again, with the same Idempotency-Key.",
     retry_action: "wait"
   })
 )

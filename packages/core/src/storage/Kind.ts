@@ -14,14 +14,14 @@ export interface Traits {
   readonly keeps_history: boolean
   /** Whether its records survive a sandbox reset. */
   readonly survives_reset: boolean
-  /** After which period its records are erased, and which clock counts; null keeps them forever. */
+  /** The retention period of its records, and the clock that it counts by; null keeps them forever. */
   readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
   /**
-   * Whether its bodies are sealed at rest, since they can hold facts about a person: applications, labels, words and
+   * Whether its bodies are sealed at rest, because they can hold facts about a person: applications, labels, texts and
    * links of carriers, texts of reports. Bodies of other kinds hold no facts.
    */
   readonly sealed: boolean
-  /** Whether records with one of these as their parent are erased with it. */
+  /** Whether erasing a record also erases the records whose parent it is. */
   readonly erases_children: boolean
   /** Which waiting readers a write wakes: those of the record, those of its parent, or none. */
   readonly wakes: "itself" | "parent" | null
@@ -39,16 +39,16 @@ export interface RecordMeta extends Pick<StoredRecord, "id" | "version" | "creat
 /** A kind of record: the type of its values, and how storage treats them. */
 export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
-  /** One version of a value as storage is given it. The value must not change: it is encoded when the body is first read. */
+  /** Makes the stored record of a version. The value must not change, because it is encoded when the body is first read. */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
   /** Decodes a record. A body that does not match the kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
-  /** The encoded body, as it was written and is served. */
+  /** The encoded body, exactly as it was written. */
   readonly json: (record: StoredRecord) => Json.Json<A>
 }
 
 /**
- * Makes a kind. By default only the newest version is kept, until a reset, and writes wake nobody.
+ * Makes a kind. By default storage keeps only the newest version, a reset erases it, and writes wake nobody.
  *
  * The schema must not transform: a body is the JSON text of the value.
  */
@@ -92,7 +92,7 @@ export const make = <const Name extends string, A extends object>(
     },
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
-      // Fields that the schema does not know are kept, because a newer host may have written them.
+      // Keep fields that the schema does not know, because a newer host may have written them.
       const value: unknown = JSON.parse(record.body)
       if (isValue(value)) return value
       throw new Error(`The ${name} ${record.id}, version ${record.version}, does not match its schema`)
@@ -110,7 +110,7 @@ export interface Kinds {
   readonly byName: (name: string) => Traits
 }
 
-/** Makes a list of kinds that are found by name. */
+/** Makes a registry of kinds by name. */
 export const registry = (all: ReadonlyArray<Traits>): Kinds => {
   const kinds = new Map(all.map((kind) => [kind.name, kind]))
   return {

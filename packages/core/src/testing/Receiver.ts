@@ -139,7 +139,7 @@ export interface Receiver {
  * const receiver = Receiver.make({ script: { in_order: [Receiver.fail(500), Receiver.hang] } })
  */
 export const make = (options: Options = {}): Receiver => {
-  const book = makeBook()
+  const log = makeLog()
   let secrets = options.secrets ?? []
   let next = follow(options.script ?? {})
 
@@ -150,7 +150,7 @@ export const make = (options: Options = {}): Receiver => {
     const text = typeof incoming.body === "string" ? incoming.body : new TextDecoder().decode(incoming.body)
     const event = Option.getOrNull(readEvent(text))
     const respond = verification.ok ? next(event?.type ?? "") : answer(400)
-    book.note({ ...incoming, text, event, verification, respond })
+    log.record({ ...incoming, text, event, verification, respond })
     return respond
   }, Effect.provide(webCrypto))
 
@@ -162,9 +162,9 @@ export const make = (options: Options = {}): Receiver => {
     play: (script) => {
       next = follow(script)
     },
-    arrivals: book.arrivals,
-    ids: () => [...new Set(book.arrivals().flatMap(({ verification }) => (verification.ok ? [verification.id] : [])))],
-    until: book.until
+    arrivals: log.arrivals,
+    ids: () => [...new Set(log.arrivals().flatMap(({ verification }) => (verification.ok ? [verification.id] : [])))],
+    until: log.until
   }
 }
 
@@ -179,20 +179,20 @@ const follow = ({ by_type = {}, in_order = [], otherwise = succeed }: Script): (
 }
 
 /** Records what has arrived, and who waits for more. */
-const makeBook = () => {
+const makeLog = () => {
   const arrivals: Array<Arrival> = []
   const waiting = new Set<() => void>()
   const ids = new Set<string>()
   const versions = new Map<string, number>()
   return {
     arrivals: (): ReadonlyArray<Arrival> => [...arrivals],
-    note: (came: Omit<Arrival, "isDuplicate" | "isLate">): void => {
-      const { verification, event } = came
+    record: (incoming: Omit<Arrival, "isDuplicate" | "isLate">): void => {
+      const { verification, event } = incoming
       // A delivery that is not genuine does not count for duplicates and versions.
       const resource = verification.ok ? event?.resource : undefined
       const newest = resource === undefined ? 0 : (versions.get(resource.id) ?? 0)
       arrivals.push({
-        ...came,
+        ...incoming,
         isDuplicate: verification.ok && ids.has(verification.id),
         isLate: resource !== undefined && resource.version < newest
       })

@@ -156,8 +156,8 @@ const feed = Effect.fnUntraced(function* (run: Run, workspace: number, after: nu
 const erase = Effect.fnUntraced(function* (run: Run, erasure: Parameters<StorageService["erase"]>[0]) {
   const refusal = run.model.erasureRefusal(erasure)
   if (refusal !== null) {
-    const told = yield* Effect.match(run.storage.erase(erasure), { onFailure: refusalOf, onSuccess: () => null })
-    return expectSame("what refuses the erasure", told, refusal)
+    const answer = yield* Effect.match(run.storage.erase(erasure), { onFailure: refusalOf, onSuccess: () => null })
+    return expectSame("what refuses the erasure", answer, refusal)
   }
   const erased = yield* run.storage.erase(erasure)
   const records = Object.fromEntries(Object.entries(erased.records).filter(([, count]) => count > 0))

@@ -162,10 +162,10 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   }
   if (macKeys.length === 0) return distrust("unusable_secret")
   const age_seconds = received.now_seconds - claim.timestamp
-  const most = received.tolerance_seconds ?? tolerance_seconds
+  const tolerance = received.tolerance_seconds ?? tolerance_seconds
   // Negated, so that a clock that is NaN is refused.
-  if (!(age_seconds <= most)) return distrust("timestamp_too_old")
-  if (!(age_seconds >= -most)) return distrust("timestamp_too_new")
+  if (!(age_seconds <= tolerance)) return distrust("timestamp_too_old")
+  if (!(age_seconds >= -tolerance)) return distrust("timestamp_too_new")
   const signed = signedBytes(claim, received.body)
   let isGenuine = false
   for (const key of macKeys) {
@@ -175,10 +175,10 @@ export const verify = Effect.fnUntraced(function* (mac: Mac.Mac["Service"], rece
   return isGenuine ? trust(claim) : distrust("wrong_signature")
 })
 
-const trust = ({ id, timestamp }: Claim): Verification => ({ ok: true, id, timestamp })
+const trust = ({ id, timestamp }: SignatureClaim): Verification => ({ ok: true, id, timestamp })
 const distrust = (reason: Distrust): Verification => ({ ok: false, reason })
 
-interface Claim {
+interface SignatureClaim {
   readonly id: string
   readonly timestamp: number
   /** The part of the signed text before the body. */
@@ -187,7 +187,7 @@ interface Claim {
 }
 
 /** Reads the claim in the headers, or says why it cannot be read. */
-const claimOf = (headers: IncomingHeaders): Claim | Distrust => {
+const claimOf = (headers: IncomingHeaders): SignatureClaim | Distrust => {
   const id = headerOf(headers, "id")
   const timestamp = headerOf(headers, "timestamp")
   const signature = headerOf(headers, "signature")
@@ -211,7 +211,7 @@ const headerOf = (headers: IncomingHeaders, name: string): string => {
 const hasGet = (headers: IncomingHeaders): headers is Extract<IncomingHeaders, { readonly get: unknown }> =>
   typeof headers.get === "function"
 
-const signedBytes = (claim: Claim, body: string | Uint8Array): Uint8Array => {
+const signedBytes = (claim: SignatureClaim, body: string | Uint8Array): Uint8Array => {
   if (typeof body === "string") return encoder.encode(claim.head + body)
   const head = encoder.encode(claim.head)
   const bytes = new Uint8Array(head.length + body.length)

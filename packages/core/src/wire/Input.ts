@@ -3,7 +3,7 @@ import { type ApiError, invalidInput } from "./ApiError.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 import { boundOf, trimmer } from "./Trimmed.ts"
 
-/** The deepest nesting of objects and lists in an input. Deeper inputs are refused before they are walked. */
+/** The deepest nesting of objects and lists in an input. Deeper inputs are refused before anything reads them. */
 export const max_depth = 32
 
 /** One problem of an input. */
@@ -55,7 +55,7 @@ export const checker = <A>(
   const cut = trimmer(schema)
   return (sent) => {
     const quick = decodeQuickly(sent)
-    // Before anything else walks what will not be named.
+    // First, so that nothing else visits wrong fields that no refusal names.
     const { input, omitted, all_known } = cut(sent)
     if (Result.isSuccess(quick) && all_known && input === sent && isStorable(sent, 0))
       return Result.succeed(quick.success)
@@ -119,7 +119,7 @@ export const wholeNumber = (minimum: number, maximum: number | null = null) =>
 /** A path in the form of `field_errors`: dots and zero-based numbers. */
 export const pathOf = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
-/** Keeps the first finding of each field: what is not a number also breaks every bound of the number. */
+/** Keeps the first finding of each field: a value that is not a number also breaks every bound of the number. */
 const firstOfEach = (findings: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
   const paths = new Set<string>()
   return findings.filter(({ error: { path } }) => !paths.has(path) && paths.add(path))
@@ -210,8 +210,8 @@ const isWithin = (list: SchemaAST.AST) => {
 }
 
 /**
- * Checks that only look at the names of members (`reads_keys`). They hold even if a member is wrong, but a decoder then
- * skips all checks.
+ * Checks that only read the names of members (`reads_keys`). They apply even if a member is wrong, but then a decoder skips
+ * all checks.
  */
 const skippedChecks = ({ ast, issues }: SchemaIssue.Composite, { value }: Place): ReadonlyArray<SchemaIssue.Issue> =>
   issues.some(({ _tag }) => _tag === "Filter")

@@ -3,22 +3,22 @@ import { max_listed } from "./FieldError.ts"
 import { mapChanged } from "./mapChanged.ts"
 
 /*
- * A decoder makes several objects for each wrong field, which takes a tenth of a second where a body is full of them. So
- * what no refusal would name is counted first, and left out of what the decoder reads. It is one walk along the schema:
- * nothing looks inside a value of the wrong type or an unknown field, since the refusal names only the place.
+ * A decoder makes several objects for each wrong field, which takes a tenth of a second if a body is full of them. So one
+ * walk along the schema first removes and counts the wrong fields that no refusal would name. It does not look inside
+ * values of the wrong type or unknown fields, because the refusal names only their path.
  */
 
-/** An input without the wrong fields that no refusal will list. */
+/** An input without the wrong fields that no refusal names. */
 export interface Trimmed {
-  /** The input itself where nothing was left out; fields that are undefined count as absent. */
+  /** The input itself if nothing was removed. Fields that are undefined count as absent. */
   readonly input: unknown
-  /** How many wrong fields were left out. */
+  /** How many wrong fields were removed. */
   readonly omitted: number
-  /** Whether every field is one that the schema knows. Where that is not sure, it is false. */
+  /** Whether the schema knows every field. False if that is not certain. */
   readonly all_known: boolean
 }
 
-/** Compiles the trimmer of a schema. An input with few or no wrong fields is not changed. */
+/** Compiles a schema into a function that trims inputs. It does not change an input with few or no wrong fields. */
 export const trimmer = (schema: Schema.Top): ((input: unknown) => Trimmed) => {
   const trim = trimmerOf(schema.ast)
   return (sent) => {
@@ -28,7 +28,7 @@ export const trimmer = (schema: Schema.Top): ((input: unknown) => Trimmed) => {
   }
 }
 
-/** What was found so far, in the whole of an input. */
+/** The counts so far, over the whole input. */
 interface Count {
   omitted: number
   /** How many unknown fields were kept. */
@@ -36,7 +36,7 @@ interface Count {
   all_known: boolean
 }
 
-/** Returns the value, or a copy without the fields that it has counted. */
+/** Returns the value, or a copy without the removed fields. */
 type Trimmer = (value: unknown, count: Count) => unknown
 
 const trimmerOf = (ast: SchemaAST.AST): Trimmer => {
@@ -66,25 +66,25 @@ const trimmerOf = (ast: SchemaAST.AST): Trimmer => {
 
 const unchanged: Trimmer = (value) => value
 
-/** Empties a list or an object that stands where none may stand. */
+/** Empties a list or an object where the schema allows none. */
 const scalar: Trimmer = (value) => {
   if (typeof value !== "object" || value === null) return value
   return Array.isArray(value) ? [] : {}
 }
 
-/** Leaves a value alone of whose schema nothing is known here: only the decoder can tell what is in it. */
+/** Leaves a value unchanged if its schema is of a type unknown here. Only the decoder can check it. */
 const unread: Trimmer = (value, count) => {
   if (typeof value === "object" && value !== null) count.all_known = false
   return value
 }
 
-/** Keeps the known fields of an object; of those that are not known, the first hundred of the whole input. */
+/** Keeps the known fields of an object, and the first hundred unknown fields of the whole input. */
 const objectTrimmer = ({ propertySignatures }: SchemaAST.Objects): Trimmer => {
   const known = new Map<PropertyKey, Trimmer>(propertySignatures.map(({ name, type }) => [name, trimmerOf(type)]))
   const inner = [...known].filter(([, trim]) => trim !== unchanged && trim !== scalar)
   return (value, count) => {
     if (!Predicate.isReadonlyObject(value)) return scalar(value, count)
-    // Nothing is copied until something changes: most inputs are right.
+    // Copy only if something changes: most inputs are valid.
     const unknown: Array<string> = []
     let changed: Map<PropertyKey, unknown> | null = null
     let isTrimmed = false
@@ -104,7 +104,7 @@ const objectTrimmer = ({ propertySignatures }: SchemaAST.Objects): Trimmer => {
         if (after !== member) changed = (changed ?? new Map()).set(name, after)
       }
     }
-    // After the fields of the object itself: in this order they are named.
+    // After the object's own fields, because refusals name the fields in this order.
     for (const [name, trim] of inner) {
       const member = Object.hasOwn(value, name) ? value[name] : undefined
       const after = trim(member, count)
@@ -120,7 +120,7 @@ const objectTrimmer = ({ propertySignatures }: SchemaAST.Objects): Trimmer => {
 export const boundOf = ({ checks }: SchemaAST.AST): number | undefined =>
   checks?.map(({ annotations }) => annotations?.max_items).find(Predicate.isNumber)
 
-/** Keeps the items of a long list up to the hundredth wrong one; of a bounded list, one more than the bound. */
+/** Keeps the items of a list up to the hundredth wrong one, and at most one more than the bound of a bounded list. */
 const listTrimmer = (item: SchemaAST.AST, bound?: number): Trimmer => {
   const isRight = judge(item)
   const trim = trimmerOf(item)
@@ -141,7 +141,7 @@ const listTrimmer = (item: SchemaAST.AST, bound?: number): Trimmer => {
 
 const types: { readonly [tag: string]: string } = { Boolean: "boolean", Number: "number", String: "string" }
 
-/** Whether a value matches a schema. For plain values it avoids the decoder, which takes many times as long. */
+/** Whether a value matches a schema. Checks plain values without the decoder, which takes many times as long. */
 const judge = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   const literals = literalsOf(ast)
   if (literals !== null) return (value) => literals.has(value)

@@ -20,8 +20,8 @@ import {
   reset,
   start,
   startOf,
-  story,
-  stranger
+  stranger,
+  testInWorld
 } from "../quoting/support.ts"
 import { create, deliveries, endpoints, url } from "../webhooks/support.ts"
 
@@ -163,7 +163,7 @@ const another = Effect.gen(function* () {
 const webhooks = endpoints().layer
 
 describe("authority", () => {
-  story(
+  testInWorld(
     "has a table with every operation",
     Effect.sync(() =>
       assert.sameMembers(
@@ -173,7 +173,7 @@ describe("authority", () => {
     )
   )
 
-  story(
+  testInWorld(
     "lets a sandbox server key do everything",
     Effect.gen(function* () {
       assert.deepStrictEqual(
@@ -184,7 +184,7 @@ describe("authority", () => {
     { webhooks }
   )
 
-  story(
+  testInWorld(
     "lets a live server key do everything except controlling a sandbox",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
@@ -199,7 +199,7 @@ describe("authority", () => {
 
   for (const as of ["widget", "platform"] as const) {
     for (const environment of ["sandbox", "live"] as const) {
-      story(
+      testInWorld(
         `lets a ${as} key (${environment}) start, and read with its handles; another's request is not found`,
         Effect.gen(function* () {
           assert.deepStrictEqual(
@@ -216,7 +216,7 @@ describe("authority", () => {
     }
   }
 
-  story(
+  testInWorld(
     "lets a caller without a key start and read, but never cancel",
     keyless(
       Effect.gen(function* () {
@@ -232,7 +232,7 @@ describe("authority", () => {
     { webhooks }
   )
 
-  story(
+  testInWorld(
     "refuses callers without a key if the host does not admit them",
     Effect.gen(function* () {
       assert.deepStrictEqual(
@@ -243,7 +243,7 @@ describe("authority", () => {
   )
 
   for (const environment of ["sandbox", "live"] as const) {
-    story(
+    testInWorld(
       `hides everything from a server key of another organization (${environment})`,
       Effect.gen(function* () {
         const options = { key: (yield* stranger)[environment] }
@@ -267,7 +267,7 @@ const handleOf = (started: { readonly read_handle?: string }): string => started
 
 describe("a read handle", () => {
   for (const as of ["platform", "widget"] as const) {
-    story(
+    testInWorld(
       `${as}: opens its request, the quotes and the cancellation of that request, and no other`,
       Effect.gen(function* () {
         const first = yield* start({ scenario: "waits_in_queue" }, { as })
@@ -294,7 +294,7 @@ describe("a read handle", () => {
     )
   }
 
-  story(
+  testInWorld(
     "is the same in a repeat of the start, and valid for a day of workspace time",
     Effect.gen(function* () {
       const as = "platform"
@@ -314,7 +314,7 @@ describe("a read handle", () => {
     })
   )
 
-  story(
+  testInWorld(
     "opens a request for a caller without a key",
     keyless(
       Effect.gen(function* () {
@@ -327,7 +327,7 @@ describe("a read handle", () => {
     )
   )
 
-  story(
+  testInWorld(
     "is only in the answer of its start, and not valid in another workspace",
     Effect.gen(function* () {
       const as = "platform"
@@ -351,21 +351,21 @@ describe("a read handle", () => {
 })
 
 describe("another workspace", () => {
-  story(
+  testInWorld(
     "is invisible, even with its ids and cursors",
     Effect.gen(function* () {
       const { sandbox, live } = yield* stranger
       const { id, quote } = yield* another
       yield* start()
       const listed = (yield* list({ limit: 1 })).next_cursor ?? ""
-      const told = (yield* events()).next_cursor
+      const cursor = (yield* events()).next_cursor
       for (const key of [sandbox, live, (yield* World).keys.live.server]) {
         assert.strictEqual((yield* refusal(read(id, { key })))._tag, "not_found")
         assert.strictEqual((yield* refusal(getQuote(quote, undefined, { key })))._tag, "not_found")
         assert.strictEqual((yield* refusal(getQuote(quote, 1, { key })))._tag, "not_found")
         assert.strictEqual((yield* refusal(cancel(id, { key })))._tag, "not_found")
         assert.strictEqual((yield* refusal(list({ limit: 1, cursor: listed }, { key })))._tag, "invalid_cursor")
-        assert.strictEqual((yield* refusal(events({ cursor: told }, { key })))._tag, "invalid_cursor")
+        assert.strictEqual((yield* refusal(events({ cursor: cursor }, { key })))._tag, "invalid_cursor")
         assert.deepStrictEqual((yield* list({}, { key })).quote_requests, [])
         assert.deepStrictEqual((yield* events({}, { key })).events, [])
       }
@@ -375,7 +375,7 @@ describe("another workspace", () => {
     { webhooks }
   )
 
-  story(
+  testInWorld(
     "has its own clock, scenario and idempotency keys",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger

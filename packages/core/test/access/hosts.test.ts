@@ -74,16 +74,16 @@ describe("hosts on one storage", () => {
           for (let i = 0; i < 200; i++) yield* a.spend({ read: 1 }, caller(digit))
         }
         // One question for each key when it is met, and nothing else before time passes.
-        assert.strictEqual(state.told.length, 3)
+        assert.strictEqual(state.tallied.length, 3)
         yield* reconciled
-        assert.strictEqual(state.told.length, 4)
-        // Each call is told once, for its key and for the organization.
+        assert.strictEqual(state.tallied.length, 4)
+        // Each call is tallied once, for its key and for the organization.
         assert.strictEqual(
-          state.told.flat().reduce((sum, { added }) => sum + added, 0),
+          state.tallied.flat().reduce((sum, { added }) => sum + added, 0),
           2 * 600
         )
         yield* TestClock.adjust(60_000)
-        assert.strictEqual(state.told.length, 4)
+        assert.strictEqual(state.tallied.length, 4)
       })
   )
 
@@ -115,7 +115,7 @@ describe("hosts on one storage", () => {
       assert.strictEqual(yield* a.exhaust(start), 59)
       yield* TestClock.adjust(20_000)
       assert.strictEqual(
-        state.told.flat().reduce((sum, { added }) => sum + added, 0),
+        state.tallied.flat().reduce((sum, { added }) => sum + added, 0),
         120
       )
     })

@@ -5,7 +5,7 @@ import { Access } from "../../src/access/Access.ts"
 import { isWellFormed, random_bytes, write } from "../../src/access/ApiKey.ts"
 import { World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
-import { list, pass, refusal, story } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld } from "../quoting/support.ts"
 
 const bytes = (seed: number) => Uint8Array.from({ length: random_bytes }, (_, i) => (i * 7 + seed * 31) % 256)
 
@@ -57,7 +57,7 @@ describe("an API key", () => {
     assert.strictEqual(counts.size, 62)
   })
 
-  story(
+  testInWorld(
     "is refused without a look-up if mistyped, and after one if unknown",
     Effect.gen(function* () {
       const { keys } = yield* World
@@ -81,7 +81,7 @@ describe("an API key", () => {
     }
   )
 
-  story(
+  testInWorld(
     "works as soon as it is created, and after its cache entry has expired",
     Effect.gen(function* () {
       const access = yield* Access
@@ -99,7 +99,7 @@ describe("an API key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "cannot be created for an unknown organization",
     Effect.gen(function* () {
       const access = yield* Access

@@ -18,7 +18,7 @@ import {
   reset,
   start,
   startWith,
-  story
+  testInWorld
 } from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
@@ -73,7 +73,7 @@ describe("the limits of a host", () => {
 })
 
 describe("the allowance", () => {
-  story(
+  testInWorld(
     "allows a key 60 starts, 600 reads and 120 other calls a minute, counted separately",
     Effect.gen(function* () {
       yield* pass(1_500)
@@ -102,7 +102,7 @@ describe("the allowance", () => {
     standard
   )
 
-  story(
+  testInWorld(
     "allows an organization five times as much as a key, and counts the calls of all its keys",
     Effect.gen(function* () {
       const passed: Array<number> = []
@@ -119,7 +119,7 @@ describe("the allowance", () => {
     { limits: withStarts({ per_minute: 3, per_day: null }, 2) }
   )
 
-  story(
+  testInWorld(
     "limits a sandbox per day too: then Retry-After is the time until the next day",
     Effect.gen(function* () {
       // Eleven hours and 59 minutes before the day ends.
@@ -138,7 +138,7 @@ describe("the allowance", () => {
     { limits: withStarts({ per_minute: 3, per_day: 5 }, 100) }
   )
 
-  story(
+  testInWorld(
     "names the day if both the minute and the day are used up",
     Effect.gen(function* () {
       const { refused } = yield* exhaust(Effect.suspend(() => start()))
@@ -148,7 +148,7 @@ describe("the allowance", () => {
     { limits: withStarts({ per_minute: 3, per_day: 3 }, 100) }
   )
 
-  story(
+  testInWorld(
     "uses real time: neither an advance nor a reset gives any back",
     Effect.gen(function* () {
       yield* exhaust(Effect.suspend(() => start()))
@@ -160,7 +160,7 @@ describe("the allowance", () => {
     standard
   )
 
-  story(
+  testInWorld(
     "is not spent by a call that is refused for it, or that has no authority",
     Effect.gen(function* () {
       for (let i = 0; i < 700; i++) {
@@ -174,7 +174,7 @@ describe("the allowance", () => {
     standard
   )
 
-  story(
+  testInWorld(
     "is spent by the cost of an operation: a read of health or of one delivery costs two, a replay too",
     Effect.gen(function* () {
       const { call } = yield* World
@@ -203,7 +203,7 @@ describe("the allowance", () => {
     { limits: withLive({ read: { per_minute: 12, per_day: null }, start: { per_minute: 1, per_day: null } }) }
   )
 
-  story(
+  testInWorld(
     "is spent by a repeat like by the first call",
     Effect.gen(function* () {
       const again = { ...live, idempotency_key: "again" }
@@ -214,7 +214,7 @@ describe("the allowance", () => {
     { limits: withLive({ read: { per_minute: 3, per_day: null } }) }
   )
 
-  story(
+  testInWorld(
     "counts refused keys per address, 60 a minute for all keys together, and still admits known good keys",
     Effect.gen(function* () {
       yield* list()
@@ -236,7 +236,7 @@ describe("the allowance", () => {
     standard
   )
 
-  story(
+  testInWorld(
     "counts callers without a key per address: 10 starts and 120 reads a minute",
     Effect.gen(function* () {
       const here = { key: null, address: "192.0.2.1" }

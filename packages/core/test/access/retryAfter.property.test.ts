@@ -37,7 +37,7 @@ describe("Retry-After", () => {
     () =>
       Effect.gen(function* () {
         let refusals = 0
-        const story = ([limits, steps]: [
+        const check = ([limits, steps]: [
           Limits,
           ReadonlyArray<typeof step extends fc.Arbitrary<infer S> ? S : never>
         ]) =>
@@ -63,7 +63,7 @@ describe("Retry-After", () => {
           numRuns: 150,
           seed: 20_261_121
         })
-        yield* Effect.forEach(samples, story, { discard: true })
+        yield* Effect.forEach(samples, check, { discard: true })
         assert.isAbove(refusals, 300)
       })
   )

@@ -4,7 +4,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import { World } from "../../src/testing/World.ts"
 import { KeyId, OrganizationId } from "../../src/wire/Ids.ts"
-import { list, pass, refusal, story } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld } from "../quoting/support.ts"
 
 const newKey = Effect.gen(function* () {
   const access = yield* Access
@@ -22,7 +22,7 @@ const otherHost = Effect.map(
 const reads = { reached: Deferred.makeUnsafe<void>(), go: Deferred.makeUnsafe<void>(), isHeld: false }
 
 describe("the keys of an organization", () => {
-  story(
+  testInWorld(
     "are listed oldest first, with their metadata and never the key",
     Effect.gen(function* () {
       const access = yield* Access
@@ -46,7 +46,7 @@ describe("the keys of an organization", () => {
     })
   )
 
-  story(
+  testInWorld(
     "are listed completely, however many there are; an unknown organization is not found",
     Effect.gen(function* () {
       const access = yield* Access
@@ -64,7 +64,7 @@ describe("the keys of an organization", () => {
 })
 
 describe("a revoked key", () => {
-  story(
+  testInWorld(
     "is refused here at once, and on other hosts within a second; other keys still work",
     Effect.gen(function* () {
       const access = yield* Access
@@ -80,7 +80,7 @@ describe("a revoked key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps the time of its revocation if it is revoked again",
     Effect.gen(function* () {
       const access = yield* Access
@@ -100,7 +100,7 @@ describe("a revoked key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is not cached by a call that looked it up meanwhile",
     Effect.gen(function* () {
       const access = yield* Access

@@ -206,7 +206,7 @@ describe("a rotation of the seal keys", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const storage = yield* Storage
-      const told = endpoints()
+      const webhooks = endpoints()
       const start = (server: string) => call(operations.startQuoteRequest, server, startOf())
       const { server, secret } = yield* Effect.provide(
         Effect.gen(function* () {
@@ -217,19 +217,22 @@ describe("a rotation of the seal keys", () => {
           const made = yield* call(createEventSubscription, key, input, { idempotency_key: "one" })
           return { server: key, secret: made.signing_secret ?? "" }
         }),
-        service(storage, keys(oldKey), told.layer)
+        service(storage, keys(oldKey), webhooks.layer)
       )
-      yield* Effect.provide(Effect.andThen(start(server), runDue), service(storage, keys(newKey, oldKey), told.layer))
-      const { headers, body } = told.sent[0]?.request ?? assert.fail("nothing was sent")
+      yield* Effect.provide(
+        Effect.andThen(start(server), runDue),
+        service(storage, keys(newKey, oldKey), webhooks.layer)
+      )
+      const { headers, body } = webhooks.sent[0]?.request ?? assert.fail("nothing was sent")
       const received = { secrets: [secret], headers, body, now_seconds: beginning / 1_000 }
       assert.isTrue((yield* Effect.promise(() => verifyWebhook(received))).ok)
       // The delivery waits for a host that has the key.
       const without = Effect.andThen(start(server), Effect.flip(runDue))
-      yield* Effect.provide(without, service(storage, keys(newKey), told.layer))
-      assert.lengthOf(told.sent, 1)
+      yield* Effect.provide(without, service(storage, keys(newKey), webhooks.layer))
+      assert.lengthOf(webhooks.sent, 1)
       yield* TestClock.adjust("1 minute")
-      yield* Effect.provide(runDue, service(storage, keys(newKey, oldKey), told.layer))
-      assert.lengthOf(told.sent, 2)
+      yield* Effect.provide(runDue, service(storage, keys(newKey, oldKey), webhooks.layer))
+      assert.lengthOf(webhooks.sent, 2)
     }).pipe(Effect.provide(MemoryStorage.layer))
   )
 })

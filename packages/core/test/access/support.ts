@@ -21,14 +21,14 @@ export const caller = (digit: number, workspace = 0): Caller => ({
 /** The storage that the hosts share, which can be away, slow, and tells how often it was asked. */
 export const shared = Effect.gen(function* () {
   const storage = Context.get(yield* Layer.build(MemoryStorage.layer), Storage)
-  const state = { isAway: false, delay_ms: 0, told: [] as ReadonlyArray<Tally>[] }
+  const state = { isAway: false, delay_ms: 0, tallied: [] as ReadonlyArray<Tally>[] }
   const service: Storage["Service"] = {
     ...storage,
     addCounts: (now, tallies) =>
       Effect.gen(function* () {
         if (state.isAway) return yield* new StorageUnavailable({ retry_after_seconds: 1 })
         if (state.delay_ms > 0) yield* Effect.sleep(state.delay_ms)
-        state.told.push(tallies)
+        state.tallied.push(tallies)
         return yield* storage.addCounts(now, tallies)
       })
   }

@@ -18,8 +18,8 @@ import {
   reset,
   select,
   start,
-  story,
-  stranger
+  stranger,
+  testInWorld
 } from "../quoting/support.ts"
 import { agentTransport, request, requests } from "./support.ts"
 
@@ -44,13 +44,13 @@ const pages = Effect.fnUntraced(function* (filters: object, limit: number) {
 })
 
 /** Operation, status and code of what a list of the log gives. */
-const told = (filters: object = {}) =>
+const logged = (filters: object = {}) =>
   Effect.map(requests(filters), (page) =>
     page.requests.map(({ error_code, operation, status }) => [operation, status, error_code])
   )
 
 describe("the request log", () => {
-  story(
+  testInWorld(
     "holds every call of a valid key within a second, refused or not, newest first",
     Effect.gen(function* () {
       yield* start()
@@ -61,9 +61,9 @@ describe("the request log", () => {
       yield* refusal(list({}, { revision: "x" }))
       yield* select("zero_quotes", { idempotency_key: "once" })
       yield* refusal(select("quotes_ready", { idempotency_key: "once" }))
-      assert.deepStrictEqual(yield* told(), [])
+      assert.deepStrictEqual(yield* logged(), [])
       yield* pass(second)
-      assert.deepStrictEqual(yield* told(), [
+      assert.deepStrictEqual(yield* logged(), [
         ["list_api_requests", 200, null],
         ["select_scenario", 409, "conflict"],
         ["select_scenario", 200, null],
@@ -77,7 +77,7 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "says when a call came, how long it took, whose it was and what it was about; a single read leaves out the agent",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
@@ -108,7 +108,7 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "names a start's new request, and a quote's request, and nothing that does not have the form of an id",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -136,28 +136,28 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "has no entry for callers without a valid key",
     keyless(
       Effect.gen(function* () {
         yield* refusal(list({}, { key: "sandbox_server_wrong" }))
         yield* refusal(read("qreq_x", noKey))
         yield* pass(second)
-        assert.deepStrictEqual(yield* told(), [])
+        assert.deepStrictEqual(yield* logged(), [])
       })
     )
   )
 
-  story(
+  testInWorld(
     "logs an agent's call with the HTTP status and the error code of the envelope",
     Effect.gen(function* () {
       yield* refusal(read("qreq_x", { transport: agentTransport }))
       yield* pass(second)
-      assert.deepStrictEqual(yield* told(), [["get_quote_request", 200, "not_found"]])
+      assert.deepStrictEqual(yield* logged(), [["get_quote_request", 200, "not_found"]])
     })
   )
 
-  story(
+  testInWorld(
     "holds a request that matched no operation, if its key is valid",
     Effect.gen(function* () {
       const { keys } = yield* World
@@ -180,7 +180,7 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps at most 200 characters of a program's description, without characters that a storage cannot hold",
     Effect.gen(function* () {
       const transport = {
@@ -199,7 +199,7 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "removes secrets from a program's description of itself",
     Effect.gen(function* () {
       const transport = {
@@ -218,7 +218,7 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "uses real time, and survives a reset of the sandbox and jumps of its clock",
     Effect.gen(function* () {
       yield* list()
@@ -237,17 +237,17 @@ describe("the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "erases a call after 30 days of real time",
     Effect.gen(function* () {
       yield* list()
       yield* pass(30 * day * second)
       yield* advance(1)
       yield* pass(second)
-      assert.include(JSON.stringify(yield* told()), "list_quote_requests")
+      assert.include(JSON.stringify(yield* logged()), "list_quote_requests")
       yield* advance(1)
       yield* pass(second)
-      const names = (yield* told()).map(([name]) => name)
+      const names = (yield* logged()).map(([name]) => name)
       assert.deepStrictEqual(names, ["advance_time", "list_api_requests", "advance_time"])
     })
   )
@@ -263,24 +263,24 @@ describe("the list of the request log", () => {
     yield* pass(second)
   })
 
-  story(
+  testInWorld(
     "filters by status, code, operation and time, alone and together",
     Effect.gen(function* () {
       yield* some
       const readQuote = ["get_quote", 404, "not_found"]
       const readRequest = ["get_quote_request", 404, "not_found"]
-      assert.deepStrictEqual(yield* told({ status: 404 }), [readQuote, readRequest])
-      assert.deepStrictEqual(yield* told({ error_code: "not_found" }), [readQuote, readRequest])
-      assert.deepStrictEqual(yield* told({ operation: "get_quote" }), [readQuote])
-      assert.deepStrictEqual(yield* told({ status: 404, since: "2026-11-20T13:00:01+01:00" }), [readQuote])
-      assert.deepStrictEqual(yield* told({ since: "2026-11-20T12:00:02.001Z" }), [])
-      assert.deepStrictEqual(yield* told({ status: 200, operation: "get_quote" }), [])
-      assert.deepStrictEqual(yield* told({ operation: "status:404" }), [])
-      for (const error_code of codes) yield* told({ error_code })
+      assert.deepStrictEqual(yield* logged({ status: 404 }), [readQuote, readRequest])
+      assert.deepStrictEqual(yield* logged({ error_code: "not_found" }), [readQuote, readRequest])
+      assert.deepStrictEqual(yield* logged({ operation: "get_quote" }), [readQuote])
+      assert.deepStrictEqual(yield* logged({ status: 404, since: "2026-11-20T13:00:01+01:00" }), [readQuote])
+      assert.deepStrictEqual(yield* logged({ since: "2026-11-20T12:00:02.001Z" }), [])
+      assert.deepStrictEqual(yield* logged({ status: 200, operation: "get_quote" }), [])
+      assert.deepStrictEqual(yield* logged({ operation: "status:404" }), [])
+      for (const error_code of codes) yield* logged({ error_code })
     })
   )
 
-  story(
+  testInWorld(
     "reports a wrong filter",
     Effect.gen(function* () {
       const wrong = { status: 99, error_code: "gone", since: "2026-11-20T12:00:00", limit: 101, until: "x" }
@@ -288,7 +288,7 @@ describe("the list of the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "returns every call on exactly one page, although it logs its own reads",
     Effect.gen(function* () {
       for (let i = 0; i < 25; i++) yield* list()
@@ -304,7 +304,7 @@ describe("the list of the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "accepts a cursor only with the same filters and the same caller",
     Effect.gen(function* () {
       yield* some
@@ -326,7 +326,7 @@ describe("the list of the request log", () => {
     })
   )
 
-  story(
+  testInWorld(
     "shows an organization the calls of all its keys in one environment, and no others",
     Effect.gen(function* () {
       const { sandbox } = yield* stranger
@@ -334,7 +334,7 @@ describe("the list of the request log", () => {
       yield* list({}, { environment: "live" })
       yield* list({}, { key: sandbox })
       yield* pass(second)
-      assert.deepStrictEqual(yield* told(), [["list_quote_requests", 403, "forbidden"]])
+      assert.deepStrictEqual(yield* logged(), [["list_quote_requests", 403, "forbidden"]])
       const [entry] = (yield* requests({}, { environment: "live" })).requests
       assert.strictEqual(entry?.environment, "live")
       assert.strictEqual((yield* refusal(request(entry?.request_id ?? "")))._tag, "not_found")

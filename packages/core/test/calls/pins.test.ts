@@ -10,7 +10,7 @@ import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
-import { reset, start, story } from "../quoting/support.ts"
+import { reset, start, testInWorld } from "../quoting/support.ts"
 import { create, endpoints, sendTest, update } from "../webhooks/support.ts"
 import { newer, older, two } from "./inventedRevision.ts"
 import { release } from "./release.ts"
@@ -62,7 +62,7 @@ const tooLarge = Effect.fail(ApiError.make("request_too_large"))
 const broken = Effect.fail(ApiError.make("invalid_json"))
 
 describe("the pin of a workspace", () => {
-  story(
+  testInWorld(
     "is the current revision, stored by the first request without the header, and stays when a newer one is released",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask(), `ok ${older}`)
@@ -73,7 +73,7 @@ describe("the pin of a workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is not stored by a request that names a revision, or that always uses the newest",
     Effect.gen(function* () {
       assert.strictEqual(yield* next(ask({ revision: { header: older } })), `ok ${older}`)
@@ -93,18 +93,18 @@ describe("the pin of a workspace", () => {
     ["400 invalid_json", { body: broken }, `invalid_json ${newer}`],
     ["500", { body: Effect.die("a defect") }, `internal_error ${newer}`]
   ]
-  for (const [what, asking, told] of failing) {
-    story(
+  for (const [what, asking, expected] of failing) {
+    testInWorld(
       `is stored by a first request that fails with ${what}, whose refusal uses it`,
       Effect.gen(function* () {
-        assert.strictEqual(yield* ask(asking), told)
+        assert.strictEqual(yield* ask(asking), expected)
         assert.strictEqual(yield* stored(), newer)
       }),
       { served: two }
     )
   }
 
-  story(
+  testInWorld(
     "is stored by a first request over its limit",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 600 }), () => ask({ revision: { header: older } }), { discard: true })
@@ -121,17 +121,17 @@ describe("the pin of a workspace", () => {
     ["400 invalid_version, unserved", { revision: { header: "2020-01-01" } }, "invalid_version null"],
     ["413", { body: tooLarge }, "request_too_large null"]
   ]
-  for (const [what, asking, told] of early) {
-    story(
+  for (const [what, asking, expected] of early) {
+    testInWorld(
       `is not stored by a refusal with ${what}, which uses the current revision`,
       Effect.gen(function* () {
-        assert.strictEqual(yield* ask(asking), told)
+        assert.strictEqual(yield* ask(asking), expected)
         assert.isNull(yield* stored())
       })
     )
   }
 
-  story(
+  testInWorld(
     "survives a reset",
     Effect.gen(function* () {
       yield* ask()
@@ -141,7 +141,7 @@ describe("the pin of a workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is one, however many first requests reach hosts with different revisions at once",
     Effect.gen(function* () {
       const asked = yield* Effect.all(
@@ -152,7 +152,7 @@ describe("the pin of a workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "of live is that of the sandbox",
     Effect.gen(function* () {
       yield* ask()
@@ -161,7 +161,7 @@ describe("the pin of a workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "of live is the current revision if the sandbox has none, and does not follow it later",
     Effect.gen(function* () {
       assert.strictEqual(yield* ask({ environment: "live" }), `ok ${older}`)
@@ -170,7 +170,7 @@ describe("the pin of a workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "whose revision is gone is served with the oldest one that is left",
     Effect.gen(function* () {
       yield* ask()
@@ -190,7 +190,7 @@ describe("while storage fails", () => {
     commit: (change) => (outage.writes && change.writes.some(isPin) ? down : storage.commit(change))
   })
 
-  story(
+  testInWorld(
     "refuses with 503 in the current revision if the pin cannot be read, and pins nothing if it cannot be stored",
     Effect.gen(function* () {
       outage.reads = true
@@ -212,10 +212,10 @@ describe("while storage fails", () => {
 })
 
 describe("the first webhook event", () => {
-  const told = endpoints()
+  const webhooks = endpoints()
   const named = { revision: older }
 
-  story(
+  testInWorld(
     "stores the pin if no request did, and so does the first test event",
     Effect.gen(function* () {
       yield* create({ event_types: ["quote_request.queued"] }, named)
@@ -229,6 +229,6 @@ describe("the first webhook event", () => {
       yield* sendTest(other.id, live)
       assert.strictEqual(yield* stored("live"), older)
     }),
-    { webhooks: told.layer }
+    { webhooks: webhooks.layer }
   )
 })

@@ -6,7 +6,7 @@ import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
 import { StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as ApiError from "../../src/wire/ApiError.ts"
-import { advance, events, list, pass, read, refusal, select, start, story, work } from "../quoting/support.ts"
+import { advance, events, list, pass, read, refusal, select, start, testInWorld, work } from "../quoting/support.ts"
 
 /** Runs a body, and gives back what was noted of its calls. */
 const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
@@ -18,7 +18,7 @@ const noting = <A, E, R>(body: Effect.Effect<A, E, R>) => {
 }
 
 describe("a call", () => {
-  story(
+  testInWorld(
     "is checked in this order: caller, revision, authority, input",
     Effect.gen(function* () {
       const wrong = { revision: "2020-01-01", as: "widget" } as const
@@ -29,7 +29,7 @@ describe("a call", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is logged with a valid key, refused or not; a call with an invalid key belongs to nobody",
     Effect.gen(function* () {
       const notes = yield* noting(
@@ -57,7 +57,7 @@ describe("a call", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is logged with its duration, and not at all if its caller hung up",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -78,7 +78,7 @@ describe("a call", () => {
 
   let broken = false
   const logged: Array<string> = []
-  story(
+  testInWorld(
     "is answered as internal_error without details on a defect, which is logged with the request id",
     Effect.gen(function* () {
       broken = true
@@ -116,7 +116,7 @@ describe("a call", () => {
       (): Effect.Effect<A, E | StorageUnavailable, R> =>
         down ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 7 })) : effect
     )
-  story(
+  testInWorld(
     "is refused with service_unavailable while storage is unavailable, and work continues where it stopped",
     Effect.gen(function* () {
       yield* work
@@ -152,7 +152,7 @@ describe("a call", () => {
 
   let slow = false
   let selections = 0
-  story(
+  testInWorld(
     "is still running for its repeats, however long it takes, and runs once",
     Effect.gen(function* () {
       const once = { idempotency_key: "long" }
@@ -185,7 +185,7 @@ describe("a call", () => {
   )
 
   let dies = false
-  story(
+  testInWorld(
     "can be repeated half a minute after its host has died, and not before",
     Effect.gen(function* () {
       const once = { idempotency_key: "once" }

@@ -64,9 +64,9 @@ describe("an answer", () => {
   })
 
   it("of an older one has that revision's fields, in place; a still older one builds on it", () => {
-    const told = (date: string) => Revision.answer(of(date), "get_quote", quote)
-    assert.strictEqual(told(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
-    assert.strictEqual(told(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
+    const shown = (date: string) => Revision.answer(of(date), "get_quote", quote)
+    assert.strictEqual(shown(older), '{"id":"qt_1","proof":{"label":"x"},"price":null}')
+    assert.strictEqual(shown(oldest), '{"id":"qt_1","basis":{"label":"x"},"price":null}')
   })
 
   it("of an operation without differences is not changed", () => {
@@ -118,12 +118,12 @@ describe("a refusal", () => {
       { path: "consent_receipt_id", message: "This field is required." },
       { path: "application.line", message: "This field is not known." }
     ])
-    const told = (date: string) => Revision.refusal(of(date), "start_quote_request", refused)
-    const paths = (date: string) => told(date).field_errors?.map(({ path }) => path)
+    const shown = (date: string) => Revision.refusal(of(date), "start_quote_request", refused)
+    const paths = (date: string) => shown(date).field_errors?.map(({ path }) => path)
     assert.deepStrictEqual(paths(newer), ["consent_receipt_id", "application.line"])
     assert.deepStrictEqual(paths(older), ["paper", "application.line"])
     assert.deepStrictEqual(paths(oldest), ["sheet", "application.line"])
-    const { message, retry_action, revision, status } = told(oldest)
+    const { message, retry_action, revision, status } = shown(oldest)
     assert.deepStrictEqual([message, retry_action, status], [refused.message, refused.retry_action, 422])
     assert.strictEqual(revision, oldest)
   })

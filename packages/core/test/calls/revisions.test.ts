@@ -9,8 +9,8 @@ import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
-import { advance, pathsOf, runDue, startOf, story } from "../quoting/support.ts"
-import { bodyOf, tale, url } from "../webhooks/support.ts"
+import { advance, pathsOf, runDue, startOf, testInWorld } from "../quoting/support.ts"
+import { bodyOf, testWebhooks, url } from "../webhooks/support.ts"
 import { newer, older, olderRevision, two } from "./inventedRevision.ts"
 import { release } from "./release.ts"
 
@@ -50,7 +50,7 @@ const start = (revision: AskedRevision, body: object) => ask(operations.startQuo
 const names = (fields: object): ReadonlyArray<string> => Object.keys(fields)
 
 describe("a call in an older revision", () => {
-  story(
+  testInWorld(
     "takes its own input and answers with its own fields; everything else is the same",
     Effect.gen(function* () {
       const started = yield* start(inOlder, olderStart())
@@ -70,7 +70,7 @@ describe("a call in an older revision", () => {
     both
   )
 
-  story(
+  testInWorld(
     "uses the pinned revision if it names none, and the newest if the host says so",
     Effect.gen(function* () {
       const list = (revision: AskedRevision) => ask(operations.listEvents, revision)
@@ -84,7 +84,7 @@ describe("a call in an older revision", () => {
     both
   )
 
-  story(
+  testInWorld(
     "does not know the fields of the newer one, and reports wrong fields with its own names",
     Effect.gen(function* () {
       const refused = (revision: AskedRevision, body: object) =>
@@ -99,7 +99,7 @@ describe("a call in an older revision", () => {
     both
   )
 
-  story(
+  testInWorld(
     "finds its revision in the capabilities",
     Effect.gen(function* () {
       const read = (revision: AskedRevision) => ask(operations.getCapabilities, revision, { body: { line: "pet" } })
@@ -111,7 +111,7 @@ describe("a call in an older revision", () => {
 })
 
 describe("a repeat", () => {
-  story(
+  testInWorld(
     "with the same request_key and input returns the same request, in the revision of the repeat",
     Effect.gen(function* () {
       const input = olderStart()
@@ -125,7 +125,7 @@ describe("a repeat", () => {
   )
 
   const subscribing = { body: { url, event_types: ["quote.created"] }, idempotency_key: "once" }
-  tale(
+  testWebhooks(
     "with the same Idempotency-Key returns the first answer, in the revision of the repeat, without its secret",
     () =>
       Effect.gen(function* () {
@@ -150,7 +150,7 @@ describe("a repeat after the release of a newer revision", () => {
   const before = release([{ date: older, differences: [] }])
   const after = release(two)
 
-  story(
+  testInWorld(
     "returns the first answer unchanged, whatever revision it names",
     Effect.gen(function* () {
       const body = { scenario: "zero_quotes" }
@@ -163,7 +163,7 @@ describe("a repeat after the release of a newer revision", () => {
     })
   )
 
-  story(
+  testInWorld(
     "with the same request_key returns the same request",
     Effect.gen(function* () {
       const input = olderStart()
@@ -186,7 +186,7 @@ describe("webhook bodies", () => {
     yield* (yield* Storage).commit(Change.make(id, { writes: [pin] }))
   })
 
-  tale(
+  testWebhooks(
     "are in the pinned revision, whatever revision calls name, also for tests and replays",
     ({ sent }) =>
       Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { RequestLogEnabled } from "../../src/calls/RequestLog.ts"
 import { listApiRequests } from "../../src/calls/RequestOperations.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { list, pass, refusal, story, world } from "../quoting/support.ts"
+import { list, pass, refusal, testInWorld, world } from "../quoting/support.ts"
 import { request, requests } from "./support.ts"
 
 const second = 1_000
@@ -24,7 +24,7 @@ const settled = pass(0)
 
 describe("a call's log entry", () => {
   const sizes: Array<number> = []
-  story(
+  testInWorld(
     "is written with others of its workspace, as soon as 500 wait, at most 500 in a change",
     Effect.gen(function* () {
       for (let i = 0; i < 499; i++) yield* list()
@@ -51,7 +51,7 @@ describe("a call's log entry", () => {
   )
 
   const slow = Latch.makeUnsafe()
-  story(
+  testInWorld(
     "delays no call: while one cannot be written, calls are answered and noted",
     Effect.gen(function* () {
       for (let i = 0; i < 3; i++) {
@@ -73,7 +73,7 @@ describe("a call's log entry", () => {
   )
 
   let down = false
-  story(
+  testInWorld(
     "waits while storage is unavailable, and is written later",
     Effect.gen(function* () {
       down = true
@@ -96,7 +96,7 @@ describe("a call's log entry", () => {
   )
 
   let forgetful = true
-  story(
+  testInWorld(
     "is written once, even if the outcome of a commit is unknown",
     Effect.gen(function* () {
       yield* list()
@@ -118,7 +118,7 @@ describe("a call's log entry", () => {
   )
 
   let broken = true
-  story(
+  testInWorld(
     "is dropped if storage refuses it, and does not block the next ones",
     Effect.gen(function* () {
       yield* list()

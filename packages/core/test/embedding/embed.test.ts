@@ -12,7 +12,7 @@ import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { startOf } from "../quoting/support.ts"
 
-/** The service with a sandbox, closed with the test. */
+/** A service with a sandbox, closed at the end of the test. */
 const embedded = (options: Partial<EmbedOptions> = {}) =>
   Effect.acquireRelease(
     Effect.sync(() => embed({ storage: MemoryStorage.layer, ...options })),
@@ -26,7 +26,7 @@ const clientOf = (quotewire: Embedded) =>
     return quotewire.client(key)
   })
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 const rejection = (promise: Promise<unknown>) => Effect.flip(Effect.tryPromise({ try: () => promise, catch: (e) => e }))
 
 const refusal = (promise: Promise<unknown>) =>
@@ -35,7 +35,7 @@ const refusal = (promise: Promise<unknown>) =>
     (error): ApiError => (error instanceof ApiError ? error : assert.fail(`rejected with ${String(error)}`))
   )
 
-/** What stands between the service and its storage. */
+/** The storage in memory, with some methods replaced. */
 const around = (change: (storage: Storage["Service"]) => Partial<Storage["Service"]>) =>
   Layer.effect(
     Storage,
@@ -174,7 +174,7 @@ describe("a call", () => {
   )
 })
 
-/** A service whose clock stands still, so that every call falls into one minute. */
+/** A service with a stopped clock, so that all calls fall into one minute. */
 const still = (options: Partial<EmbedOptions> = {}) =>
   Effect.flatMap(TestClock.make(), (clock) =>
     embedded({ storage: Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock)), work: false, ...options })
@@ -312,10 +312,10 @@ describe("closing", () => {
       const client = yield* clientOf(quotewire)
       const input = { url: "https://hooks.example.com/", event_types: ["quote.created"] } as const
       const hanging = refusal(client.create_event_subscription(input, { idempotency_key: "one" }))
-      const told = yield* Effect.forkChild(hanging)
+      const waiting = yield* Effect.forkChild(hanging)
       yield* Deferred.await(asked)
       yield* Effect.promise(() => quotewire.close())
-      assert.strictEqual((yield* Fiber.join(told)).code, "service_unavailable")
+      assert.strictEqual((yield* Fiber.join(waiting)).code, "service_unavailable")
     })
   )
 })

@@ -2,7 +2,19 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, events, feed, list, pass, pathsOf, read, refusal, reset, start, story } from "../quoting/support.ts"
+import {
+  advance,
+  events,
+  feed,
+  list,
+  pass,
+  pathsOf,
+  read,
+  refusal,
+  reset,
+  start,
+  testInWorld
+} from "../quoting/support.ts"
 
 const day = 86_400
 
@@ -28,7 +40,7 @@ const alterations = (text: string): ReadonlyArray<string> =>
   Array.from(text, (character, i) => text.slice(0, i) + (character === "Q" ? "R" : "Q") + text.slice(i + 1))
 
 describe("the list of quote requests", () => {
-  story(
+  testInWorld(
     "is newest first, ten on a page, and has every request on exactly one page",
     Effect.gen(function* () {
       const started: Array<string> = []
@@ -41,7 +53,7 @@ describe("the list of quote requests", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps its position while new requests come",
     Effect.gen(function* () {
       const older = [yield* start(), yield* start(), yield* start()].map(({ id }) => id).toReversed()
@@ -56,7 +68,7 @@ describe("the list of quote requests", () => {
     })
   )
 
-  story(
+  testInWorld(
     "filters by status, line and times, alone and together",
     Effect.gen(function* () {
       const pet = yield* start({ line: "pet", scenario: "zero_quotes" })
@@ -92,7 +104,7 @@ describe("the list of quote requests", () => {
     "2026-13-20T12:00:00Z",
     "2026-11-20 12:00:00Z"
   ]) {
-    story(
+    testInWorld(
       `takes only RFC 3339 times with an offset, and not "${wrong}"`,
       Effect.gen(function* () {
         const error = yield* refusal(list({ created_after: wrong, updated_since: wrong }))
@@ -101,7 +113,7 @@ describe("the list of quote requests", () => {
     )
   }
 
-  story(
+  testInWorld(
     "refuses a limit outside 1 to 100 and unknown statuses and lines, with the allowed ones",
     Effect.gen(function* () {
       for (const limit of [0, 101, 1.5]) assert.deepStrictEqual(pathsOf(yield* refusal(list({ limit }))), ["limit"])
@@ -112,7 +124,7 @@ describe("the list of quote requests", () => {
     })
   )
 
-  story(
+  testInWorld(
     "refuses a cursor that is altered, of another list, or used with other filters",
     Effect.gen(function* () {
       yield* start()
@@ -140,7 +152,7 @@ describe("the list of quote requests", () => {
 })
 
 describe("the feed", () => {
-  story(
+  testInWorld(
     "returns every event once in one order, whatever the page size, and a cursor on an empty page",
     Effect.gen(function* () {
       const empty = yield* events()
@@ -172,7 +184,7 @@ describe("the feed", () => {
     })
   )
 
-  story(
+  testInWorld(
     "names a resource and its version, and nothing else",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -189,7 +201,7 @@ describe("the feed", () => {
     })
   )
 
-  story(
+  testInWorld(
     "refuses a cursor that is altered anywhere",
     Effect.gen(function* () {
       yield* start()
@@ -200,7 +212,7 @@ describe("the feed", () => {
     })
   )
 
-  story(
+  testInWorld(
     "refuses a cursor from before a reset, even if nothing has happened since",
     Effect.gen(function* () {
       const start_of_all = (yield* events()).next_cursor
@@ -221,7 +233,7 @@ describe("the feed", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps events for 30 days: a cursor before an erased event has expired, one at the edge has not",
     Effect.gen(function* () {
       const beforeAll = (yield* events()).next_cursor
@@ -247,7 +259,7 @@ describe("the feed", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is swept in live, too",
     Effect.gen(function* () {
       const live = { environment: "live" } as const

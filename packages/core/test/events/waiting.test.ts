@@ -5,7 +5,7 @@ import type { Hint } from "../../src/storage/Change.ts"
 import { LongPolls, poll_ms } from "../../src/storage/LongPolls.ts"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { cancel, live, pass, pathsOf, read, refusal, reset, start, story, work } from "../quoting/support.ts"
+import { cancel, live, pass, pathsOf, read, refusal, reset, start, testInWorld, work } from "../quoting/support.ts"
 
 const waiting = Effect.flatMap(LongPolls, (longPolls) => longPolls.count)
 
@@ -42,7 +42,7 @@ const watched = {
 }
 
 describe("a read of a request in progress", () => {
-  story(
+  testInWorld(
     "is not woken by the reset of another workspace, but if hints may have been lost",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
@@ -63,7 +63,7 @@ describe("a read of a request in progress", () => {
     watched
   )
 
-  story(
+  testInWorld(
     "waits for a change, and answers at once when it comes",
     Effect.gen(function* () {
       yield* work
@@ -79,7 +79,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "answers after 20 seconds, or after wait_seconds, with the current state",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -97,7 +97,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "does not wait with wait_seconds 0",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -106,7 +106,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "answers at once if since_version is older, otherwise waits until the version is greater",
     Effect.gen(function* () {
       yield* work
@@ -127,7 +127,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "ends with a cancellation",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
@@ -138,7 +138,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "waits only while in progress: a request that has ended, or needs an action, is answered at once",
     Effect.gen(function* () {
       yield* work
@@ -150,7 +150,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "wakes a thousand readers with one change",
     Effect.gen(function* () {
       yield* work
@@ -164,7 +164,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is not woken by other requests",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -177,7 +177,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "leaves nothing behind when its caller hangs up",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -188,7 +188,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "looks again by itself, because hints can be lost",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -202,7 +202,7 @@ describe("a read of a request in progress", () => {
     { around: (storage) => ({ ...storage, watch: () => Effect.void }) }
   )
 
-  story(
+  testInWorld(
     "ends when the host is about to stop, and later reads do not wait",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -216,7 +216,7 @@ describe("a read of a request in progress", () => {
     })
   )
 
-  story(
+  testInWorld(
     "does not wait for a request that does not exist or that it may not read",
     Effect.gen(function* () {
       const { id, read_handle } = yield* start({}, { as: "platform" })
@@ -230,7 +230,7 @@ describe("a read of a request in progress", () => {
   )
 
   for (const input of [{ wait_seconds: 21 }, { wait_seconds: -1 }, { wait_seconds: 1.5 }, { since_version: -1 }]) {
-    story(
+    testInWorld(
       `refuses ${JSON.stringify(input)}`,
       Effect.gen(function* () {
         const { id } = yield* start()

@@ -6,7 +6,7 @@ import * as operations from "../../src/feedback/FeedbackOperations.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
-import { advance, keyless, noKey, pathsOf, refusal, reset, story, stranger, world } from "../quoting/support.ts"
+import { advance, keyless, noKey, pathsOf, refusal, reset, stranger, testInWorld, world } from "../quoting/support.ts"
 
 const report = {
   kind: "unclear_error",
@@ -37,7 +37,7 @@ const whole = {
 }
 
 describe("a report", () => {
-  story(
+  testInWorld(
     "is received, and read back without its text",
     Effect.gen(function* () {
       const received = yield* send(whole)
@@ -55,7 +55,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is accepted from every kind of caller, and readable by id in the same workspace",
     keyless(
       Effect.gen(function* () {
@@ -72,7 +72,7 @@ describe("a report", () => {
     )
   )
 
-  story(
+  testInWorld(
     "is refused with every wrong field: missing, too long, of another kind, too many, or unknown",
     Effect.gen(function* () {
       const error = yield* refusal(
@@ -100,7 +100,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is measured in characters, also outside the Basic Multilingual Plane, and read to its end",
     Effect.gen(function* () {
       const wide = "\u{1f600}"
@@ -111,7 +111,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is refused with the required type of each wrong field",
     Effect.gen(function* () {
       const error = yield* refusal(send({ summary: 1, tried: { request_ids: request_id } }))
@@ -122,7 +122,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is refused if any of its texts seems to hold a personal number, which is never repeated or stored",
     Effect.gen(function* () {
       const number = "123-45-6789"
@@ -146,7 +146,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "reports a personal number together with all other errors",
     Effect.gen(function* () {
       const error = yield* refusal(send({ kind: "praise", actual: "4242 4242 4242 4242" }))
@@ -154,7 +154,7 @@ describe("a report", () => {
     })
   )
 
-  story(
+  testInWorld(
     "survives a reset of the sandbox, for thirteen months",
     Effect.gen(function* () {
       const { feedback_id } = yield* send()
@@ -178,7 +178,7 @@ describe("a report", () => {
 })
 
 describe("operators", () => {
-  story(
+  testInWorld(
     "read reports with their texts, oldest first, page by page",
     Effect.gen(function* () {
       const feedback = yield* Feedback
@@ -198,7 +198,7 @@ describe("operators", () => {
     })
   )
 
-  story(
+  testInWorld(
     "decide about a report, with a note for its readers; a later decision replaces an earlier one",
     Effect.gen(function* () {
       const feedback = yield* Feedback

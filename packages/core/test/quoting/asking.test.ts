@@ -9,19 +9,19 @@ import {
   offers,
   polled,
   prompt,
+  type ScriptedCarrier,
   silent,
   slow,
-  type Told,
   unavailable
 } from "./carriers.ts"
-import { advance, beginning, feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+import { advance, beginning, feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
-const secondsOf = (told: Told) => told.asks.map(({ at }) => (at - beginning) / 1_000)
+const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 
 describe("asking a carrier", () => {
   {
     const never = silent("never", { idempotent: false, attempt_timeout_ms: 3_600_000 })
-    story(
+    testInWorld(
       "ends an attempt after 15 seconds, and the request without waiting for the deadline",
       Effect.gen(function* () {
         yield* work
@@ -38,7 +38,7 @@ describe("asking a carrier", () => {
 
   for (const reason of ["carrier_error", "timeout"] as const) {
     const once = carrier("flaky", (_, nth) => Effect.succeed(nth === 1 ? unavailable(reason) : offers()))
-    story(
+    testInWorld(
       `repeats an ask to an idempotent carrier after ${reason}, with the same idempotency key and after a pause`,
       Effect.gen(function* () {
         yield* work
@@ -60,7 +60,7 @@ describe("asking a carrier", () => {
 
   {
     const broken = prompt("broken", unavailable("carrier_error"))
-    story(
+    testInWorld(
       "asks a carrier at most twice",
       Effect.gen(function* () {
         yield* work
@@ -79,15 +79,15 @@ describe("asking a carrier", () => {
       ["rate_limited", unavailable("rate_limited")],
       ["maintenance", unavailable("maintenance")]
     ]
-    const told = others.map(([id, reply]) => prompt(id, reply))
+    const scripted = others.map(([id, reply]) => prompt(id, reply))
     const careful = prompt("careful", unavailable("carrier_error"), { idempotent: false })
-    story(
+    testInWorld(
       "does not repeat an ask after a decline or a refusal, or if the carrier cannot recognize a repeat",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(95_000)
-        for (const { asks } of [...told, careful]) assert.lengthOf(asks, 1)
+        for (const { asks } of [...scripted, careful]) assert.lengthOf(asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), [
           "declined declined prior_claims",
           "rate_limited no_answer rate_limited",
@@ -95,7 +95,7 @@ describe("asking a carrier", () => {
           "careful no_answer carrier_error"
         ])
       }),
-      carriers(...told, careful)
+      carriers(...scripted, careful)
     )
   }
 
@@ -105,7 +105,7 @@ describe("asking a carrier", () => {
       { kind: "unavailable", reason: "timeout", retry_after_ms: 86_000 },
       { typical_ms: 5_000 }
     )
-    story(
+    testInWorld(
       "starts no attempt when less than the carrier's typical time is left",
       Effect.gen(function* () {
         yield* work
@@ -121,7 +121,7 @@ describe("asking a carrier", () => {
   {
     const early = slow("early", 10_000)
     const never = polled("never", Number.POSITIVE_INFINITY)
-    story(
+    testInWorld(
       "ends open asks at the deadline after 90 seconds, and completes a request with an offer",
       Effect.gen(function* () {
         yield* work
@@ -143,7 +143,7 @@ describe("asking a carrier", () => {
       hedge_after_ms: 4_000
     })
     const careful = slow("careful", 14_000, offers(), { hedge_after_ms: 4_000, idempotent: false })
-    story(
+    testInWorld(
       "hedges an idempotent carrier that stalls with an identical ask, and no other",
       Effect.gen(function* () {
         yield* work
@@ -162,7 +162,7 @@ describe("asking a carrier", () => {
 
   {
     const stalls = slow("stalls", 14_000, offers(), { hedge_after_ms: 1_000, max_concurrent: 1 })
-    story(
+    testInWorld(
       "counts a hedge against the carrier's limits, too",
       Effect.gen(function* () {
         yield* work
@@ -176,17 +176,17 @@ describe("asking a carrier", () => {
 
   {
     const answers = slow("answers", 200)
-    story(
+    testInWorld(
       "ignores an answer after the request has ended",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(500)
         const before = yield* read(id, live)
-        const told = yield* feed(live)
+        const events = yield* feed(live)
         yield* pass(100_000)
         assert.deepStrictEqual(yield* read(id, live), before)
-        assert.deepStrictEqual(yield* feed(live), told)
+        assert.deepStrictEqual(yield* feed(live), events)
       }),
       carriers(answers)
     )
@@ -197,7 +197,7 @@ describe("a carrier's limits", () => {
   {
     const narrow = slow("narrow", 2_000, offers(), { max_concurrent: 2 })
     const quick = prompt("quick")
-    story(
+    testInWorld(
       "runs at most as many asks at once as the carrier allows, and delays no other carriers",
       Effect.gen(function* () {
         yield* work
@@ -217,7 +217,7 @@ describe("a carrier's limits", () => {
 
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 3 })
-    story(
+    testInWorld(
       "begins at most as many asks in a minute as the carrier allows",
       Effect.gen(function* () {
         yield* work
@@ -237,7 +237,7 @@ describe("a carrier's limits", () => {
   {
     const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
     let commits = 0
-    story(
+    testInWorld(
       "does not touch an ask that waits for the next minute",
       Effect.gen(function* () {
         yield* work
@@ -267,7 +267,7 @@ describe("a carrier's limits", () => {
   {
     const hangs = silent("hangs", { idempotent: false })
     const quick = prompt("quick")
-    story(
+    testInWorld(
       "is not blocked by a carrier that hangs, however many of its asks are open",
       Effect.gen(function* () {
         yield* work
@@ -284,7 +284,7 @@ describe("a carrier's limits", () => {
 
   {
     const hangs = silent("hangs", { rate_per_minute: 10_000, max_concurrent: 10_000 })
-    story(
+    testInWorld(
       "waits for at most 2,000 answers at once, and starts the other asks when some have ended",
       Effect.gen(function* () {
         yield* work
@@ -306,7 +306,7 @@ describe("a carrier's limits", () => {
   {
     const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
     const well = prompt("well")
-    story(
+    testInWorld(
       "opens the circuit for a minute when half of 20 asks were errors",
       Effect.gen(function* () {
         yield* work
@@ -329,7 +329,7 @@ describe("a carrier's limits", () => {
 
   {
     const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
-    story(
+    testInWorld(
       "keeps the circuit closed while fewer than half are errors",
       Effect.gen(function* () {
         yield* work
@@ -345,7 +345,7 @@ describe("a carrier's limits", () => {
 
   {
     const sick = prompt("sick", unavailable("maintenance"))
-    story(
+    testInWorld(
       "uses real time for the circuit, also in a sandbox whose clock is ahead",
       Effect.gen(function* () {
         yield* advance(3_600)
@@ -365,7 +365,7 @@ describe("a carrier's limits", () => {
 
   {
     const sick = prompt("sick", unavailable("maintenance"))
-    story(
+    testInWorld(
       "has a separate circuit for each line",
       Effect.gen(function* () {
         yield* work

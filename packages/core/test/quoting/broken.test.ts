@@ -1,15 +1,15 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
-import { type Character, carriers, offer, offers, prompt, type Told } from "./carriers.ts"
-import { live, outcomes, pass, read, start, story, work } from "./support.ts"
+import { type Character, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 /** A carrier whose adapter does what its type forbids. */
-const rogue = (id: string, ask: () => unknown, character: Character = {}): Told => {
-  const told = prompt(id, offers(), character)
+const rogue = (id: string, ask: () => unknown, character: Character = {}): ScriptedCarrier => {
+  const scripted = prompt(id, offers(), character)
   // What a JavaScript program can hand over, and the compiler would not let pass.
-  const adapter: CarrierAdapter = Object.assign({}, told.adapter, { ask })
-  return { ...told, adapter }
+  const adapter: CarrierAdapter = Object.assign({}, scripted.adapter, { ask })
+  return { ...scripted, adapter }
 }
 
 const garbage: ReadonlyArray<readonly [string, unknown]> = [
@@ -39,7 +39,7 @@ describe("an adapter that breaks its contract", () => {
   for (const [what, reply] of garbage) {
     const broken = rogue("broken", () => Effect.succeed(reply))
     const well = prompt("well")
-    story(
+    testInWorld(
       `answers ${what}: only this carrier's answer is unreadable`,
       Effect.gen(function* () {
         yield* work
@@ -67,7 +67,7 @@ describe("an adapter that breaks its contract", () => {
   for (const [what, ask] of wrecks) {
     const broken = rogue("broken", ask, { idempotent: false })
     const well = prompt("well")
-    story(
+    testInWorld(
       `${what}: only this carrier has an error`,
       Effect.gen(function* () {
         yield* work
@@ -89,7 +89,7 @@ describe("an adapter that breaks its contract", () => {
       },
       { max_concurrent: 1, idempotent: false }
     )
-    story(
+    testInWorld(
       "frees its place for the next ask",
       Effect.gen(function* () {
         yield* work

@@ -8,7 +8,7 @@ import type {
   CarrierReply
 } from "../../src/carriers/Carrier.ts"
 
-/* Carriers made for a test: they do what they are told, and remember what they were asked. */
+/* Scripted carriers: they answer by a script, and record what they were asked. */
 
 /** An offer that passes every check, with a premium to tell it by. */
 export const offer = (changes: Partial<CarrierOffer> = {}): CarrierOffer => ({
@@ -38,7 +38,7 @@ export const unavailable = (reason: "timeout" | "carrier_error" | "rate_limited"
 })
 
 /** A carrier and what it was asked, at which moment of real time. */
-export interface Told {
+export interface ScriptedCarrier {
   readonly adapter: CarrierAdapter
   readonly asks: ReadonlyArray<{ readonly at: number; readonly ask: CarrierAsk }>
 }
@@ -53,7 +53,7 @@ export const carrier = (
   id: string,
   answer: (ask: CarrierAsk, nth: number) => Effect.Effect<CarrierReply>,
   { rest = {}, ...character }: Character = {}
-): Told => {
+): ScriptedCarrier => {
   const asks: Array<{ readonly at: number; readonly ask: CarrierAsk }> = []
   const line: CarrierLine = {
     states: ["TX", "NY"],
@@ -84,21 +84,26 @@ export const carrier = (
 }
 
 /** A carrier that answers at once. */
-export const prompt = (id: string, reply: CarrierReply = offers(), character: Character = {}): Told =>
+export const prompt = (id: string, reply: CarrierReply = offers(), character: Character = {}): ScriptedCarrier =>
   carrier(id, () => Effect.succeed(reply), character)
 
 /** A carrier that takes its time. */
-export const slow = (id: string, millis: number, reply: CarrierReply = offers(), character: Character = {}): Told =>
-  carrier(id, () => Effect.delay(Effect.succeed(reply), millis), character)
+export const slow = (
+  id: string,
+  millis: number,
+  reply: CarrierReply = offers(),
+  character: Character = {}
+): ScriptedCarrier => carrier(id, () => Effect.delay(Effect.succeed(reply), millis), character)
 
 /** A carrier that never answers. */
-export const silent = (id: string, character: Character = {}): Told => carrier(id, () => Effect.never, character)
+export const silent = (id: string, character: Character = {}): ScriptedCarrier =>
+  carrier(id, () => Effect.never, character)
 
 /** A carrier that is polled: it accepts, and answers the poll of that number; what it was polled for is remembered. */
 export const polled = (id: string, nth: number, poll_after_ms = 4_000, reply: CarrierReply = offers()) => {
   const polls: Array<number> = []
   const pending: CarrierReply = { kind: "pending", ref: "the carrier's own", poll_after_ms }
-  const told = prompt(id, pending, {
+  const scripted = prompt(id, pending, {
     mode: "poll",
     idempotent: false,
     rest: {
@@ -109,7 +114,7 @@ export const polled = (id: string, nth: number, poll_after_ms = 4_000, reply: Ca
         })
     }
   })
-  return { ...told, polls }
+  return { ...scripted, polls }
 }
 
 /** A callback whose body says what it is: genuine unless its header says otherwise. */
@@ -123,7 +128,7 @@ export const readCallback: NonNullable<CarrierAdapter["callback"]> = ({ body, he
   Effect.sync(() => (headers.genuine === "yes" ? JSON.parse(new TextDecoder().decode(body)) : null))
 
 /** A carrier that calls back. */
-export const callingBack = (id: string, character: Character = {}): Told =>
+export const callingBack = (id: string, character: Character = {}): ScriptedCarrier =>
   prompt(
     id,
     { kind: "pending", ref: "the carrier's own", poll_after_ms: null },
@@ -131,4 +136,6 @@ export const callingBack = (id: string, character: Character = {}): Told =>
   )
 
 /** A world's settings, with these carriers and no others. */
-export const carriers = (...told: ReadonlyArray<Told>) => ({ carriers: told.map(({ adapter }) => adapter) })
+export const carriers = (...scripted: ReadonlyArray<ScriptedCarrier>) => ({
+  carriers: scripted.map(({ adapter }) => adapter)
+})

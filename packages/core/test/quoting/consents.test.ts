@@ -3,7 +3,19 @@ import { Effect } from "effect"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
-import { agreed, feed, keyless, list, noKey, pathsOf, refusal, start, startOf, startWith, story } from "./support.ts"
+import {
+  agreed,
+  feed,
+  keyless,
+  list,
+  noKey,
+  pathsOf,
+  refusal,
+  start,
+  startOf,
+  startWith,
+  testInWorld
+} from "./support.ts"
 
 interface Consent {
   readonly says: string
@@ -70,13 +82,13 @@ const consents: ReadonlyArray<Consent> = [
 const asksThePerson = (error: ApiError): void => {
   assert.strictEqual(error.retry_action, "none")
   assert.match(error.message, /ask the person/)
-  const told = JSON.stringify(error.field_errors)
-  assert.notMatch(told, /allowed_values|2026-|must be|true|required|letters|digits|send/i)
+  const text = JSON.stringify(error.field_errors)
+  assert.notMatch(text, /allowed_values|2026-|must be|true|required|letters|digits|send/i)
 }
 
 describe("the consents of a start", () => {
   for (const { line, paths, says, send } of consents) {
-    story(
+    testInWorld(
       says,
       Effect.gen(function* () {
         const input = JSON.parse(JSON.stringify({ ...startOf(line === undefined ? {} : { line }), ...send }))
@@ -92,7 +104,7 @@ describe("the consents of a start", () => {
     )
   }
 
-  story(
+  testInWorld(
     "are all accepted with a receipt each, and a receipt can be used again",
     Effect.gen(function* () {
       const all = {
@@ -107,7 +119,7 @@ describe("the consents of a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "without a key are the person's agreement instead of receipts, answered with the service's own receipt",
     keyless(
       Effect.gen(function* () {
@@ -149,7 +161,7 @@ describe("the consents of a start", () => {
     ]
   ]
   for (const [says, changes, paths] of withoutKey) {
-    story(
+    testInWorld(
       `without a key: ${says}`,
       keyless(
         Effect.gen(function* () {
@@ -175,7 +187,7 @@ describe("the consents of a start", () => {
     { consent_receipt_id: null }
   ]
   for (const sent of forms) {
-    story(
+    testInWorld(
       `ask for the person if their form is wrong: ${JSON.stringify(sent)}`,
       Effect.gen(function* () {
         asksThePerson(yield* refusal(startWith({ ...startOf(), ...sent })))
@@ -183,7 +195,7 @@ describe("the consents of a start", () => {
     )
   }
 
-  story(
+  testInWorld(
     "come first among thousands of wrong fields, and forbid to call again",
     keyless(
       Effect.gen(function* () {
@@ -198,7 +210,7 @@ describe("the consents of a start", () => {
     )
   )
 
-  story(
+  testInWorld(
     "are reported together with the other wrong fields",
     Effect.gen(function* () {
       const error = yield* refusal(startWith({ ...startOf(), consent_receipt_id: undefined, surprise: 1 }))

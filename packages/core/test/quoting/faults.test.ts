@@ -9,8 +9,8 @@ import { Carriers } from "../../src/quoting/asking/Carriers.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { minute_ms } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
-import { callbackOf, callingBack, carriers, offer, offers, prompt, type Told } from "./carriers.ts"
-import { type InWorld, list, live, outcomes, pass, read, refusal, runDue, start, story, work } from "./support.ts"
+import { callbackOf, callingBack, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
+import { type InWorld, list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
 /** A line of the log: its text, the cause as an operator reads it, and what it is about. */
 interface LogLine {
@@ -78,7 +78,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   ]
   for (const [how, ask, error] of failures) {
     const broken = prompt("broken", offers(), { needs, idempotent: false, rest: { ask } })
-    story(
+    testInWorld(
       `${how}, names carrier, request, error and place, and none of the facts in the message`,
       Effect.gen(function* () {
         let id = ""
@@ -100,7 +100,7 @@ describe("the log, when an adapter fails in `ask`,", () => {
   }
 
   const thrown = prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(ask.facts) } })
-  story(
+  testInWorld(
     "by throwing the facts themselves, only says that an object was thrown",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start(identified, live), pass(10)]))
@@ -115,7 +115,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   const throwing = () => {
     throw new RangeError("no")
   }
-  const elsewhere: ReadonlyArray<readonly [string, number, Told]> = [
+  const elsewhere: ReadonlyArray<readonly [string, number, ScriptedCarrier]> = [
     [
       "poll",
       3_000,
@@ -128,7 +128,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     ]
   ]
   for (const [where, millis, broken] of elsewhere) {
-    story(
+    testInWorld(
       `in \`${where}\`, names carrier, request, error and place`,
       Effect.gen(function* () {
         let id = ""
@@ -147,7 +147,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
     )
   }
 
-  story(
+  testInWorld(
     "in `callback`, names carrier, error and place",
     Effect.gen(function* () {
       const service = yield* Carriers
@@ -162,7 +162,7 @@ describe("the log, when an adapter fails elsewhere,", () => {
   const speaking = prompt("speaking", offers(), {
     rest: { ask: () => Effect.as(Effect.logInfo("the carrier's own words"), offers()) }
   })
-  story(
+  testInWorld(
     "names carrier and request on the adapter's own lines, too",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
@@ -212,7 +212,7 @@ describe("the log, when an answer is refused,", () => {
   for (const [what, answer, rule] of rules) {
     const broken = prompt("broken")
     Object.assign(broken.adapter, { ask: () => Effect.succeed(answer) })
-    story(
+    testInWorld(
       `for ${what}, names carrier, request and rule, once`,
       Effect.gen(function* () {
         let id = ""
@@ -243,7 +243,7 @@ describe("the log, when an answer is refused,", () => {
   ] as const) {
     const broken = prompt("broken", offers(offer({ refresh_after_ms: minute_ms })))
     Object.assign(broken.adapter, { refresh: () => Effect.succeed(found) })
-    story(
+    testInWorld(
       `to \`refresh\`, for ${what}`,
       Effect.gen(function* () {
         const lines = yield* logOf(Effect.all([work, start({}, live), pass(2 * minute_ms)]))
@@ -254,7 +254,7 @@ describe("the log, when an answer is refused,", () => {
   }
 
   const calls = callingBack("calls")
-  story(
+  testInWorld(
     "in a callback, names carrier and rule, and the request if it is known",
     Effect.gen(function* () {
       const service = yield* Carriers
@@ -279,7 +279,7 @@ describe("the log, when an answer is refused,", () => {
     carriers(calls)
   )
 
-  story(
+  testInWorld(
     "of which only the first ten offers are used, says so",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
@@ -296,7 +296,7 @@ describe("the log, when other code of a host fails,", () => {
   }
   const place = /EvalError: its message is left out\n +at .*faults\.test\.ts:\d+:\d+/
 
-  story(
+  testInWorld(
     "such as the hook OnFinishedCall, has a line, and the call is still answered",
     Effect.gen(function* () {
       const lines = yield* logOf(Effect.provideService(list(), OnFinishedCall, throwing))
@@ -314,7 +314,7 @@ describe("the log, when other code of a host fails,", () => {
     differences: [{ summary: "", inputs: { start_quote_request: { upgrade: throwing, path: (path) => path } } }]
   }
   const served: Served = [{ date: "2026-09-26", differences: [] }, older]
-  story(
+  testInWorld(
     "such as a revision, has a line without the input",
     Effect.gen(function* () {
       const lines = yield* logOf(refusal(start({}, { revision: older.date })))
@@ -338,7 +338,7 @@ describe("the log, when other code of a host fails,", () => {
         }))
     }))
   ).pipe(Layer.provideMerge(NodeCrypto.layer))
-  story(
+  testInWorld(
     "such as a TextCrypto, has a line without the text",
     Effect.gen(function* () {
       failing.encrypt = true
@@ -351,7 +351,7 @@ describe("the log, when other code of a host fails,", () => {
   )
 
   const sender = Layer.succeed(WebhookSender, { send: throwing, lookUp: () => Effect.succeed("public") })
-  story(
+  testInWorld(
     "such as a webhook sender, has a line that names the job",
     Effect.gen(function* () {
       yield* create({ url: "https://a.example/hooks?token=secret" })
@@ -366,7 +366,7 @@ describe("the log, when other code of a host fails,", () => {
   )
 
   const broken = { get: false }
-  story(
+  testInWorld(
     "such as a storage, has a line with the job and the cause",
     Effect.gen(function* () {
       yield* start({}, live)

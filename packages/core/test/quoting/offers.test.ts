@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierOffer, CoveredSubject } from "../../src/carriers/Carrier.ts"
 import { carriers, declined, offer, offers, prompt } from "./carriers.ts"
-import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 const money = (amount_minor: number) => ({ amount_minor, currency: "USD" }) as const
 const vehicle = (changes: Partial<CoveredSubject> = {}): CoveredSubject => ({
@@ -50,7 +50,7 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
 describe("an offer is checked before it is saved", () => {
   for (const [what, changes] of bad) {
     const broken = prompt("broken", offers(offer(), offer({ offer_ref: "offer-2", ...changes })))
-    story(
+    testInWorld(
       `${what}: no offer of this answer is shown, and the carrier gave no answer`,
       Effect.gen(function* () {
         yield* work
@@ -72,7 +72,7 @@ describe("an offer is checked before it is saved", () => {
   ]
   {
     const well = fine.map((changes, i) => prompt(`well-${i}`, offers(offer(changes))))
-    story(
+    testInWorld(
       "passes with unknown, unusual or extreme values",
       Effect.gen(function* () {
         yield* work
@@ -89,7 +89,7 @@ describe("an offer is checked before it is saved", () => {
 
   {
     const none = prompt("none", { kind: "offers", offers: [] })
-    story(
+    testInWorld(
       "is unreadable if an answer has none",
       Effect.gen(function* () {
         yield* work
@@ -125,7 +125,7 @@ describe("an offer is checked before it is saved", () => {
         })
       )
     )
-    story(
+    testInWorld(
       "has texts cut to length without markup and control characters, and times in UTC",
       Effect.gen(function* () {
         yield* work
@@ -152,7 +152,7 @@ describe("several offers of one carrier", () => {
       offers(...[3, 1, 2].map((n) => offer({ offer_ref: `offer-${n}`, product: `Tier ${n}` })))
     )
     const says = prompt("says", declined)
-    story(
+    testInWorld(
       "each becomes a quote, in one step of the request",
       Effect.gen(function* () {
         yield* work
@@ -180,7 +180,7 @@ describe("several offers of one carrier", () => {
 
   {
     const many = Array.from({ length: 40 }, (_, i) => prompt(`carrier-${i}`))
-    story(
+    testInWorld(
       "of forty carriers that answer at once are all recorded, one version after another",
       Effect.gen(function* () {
         yield* work

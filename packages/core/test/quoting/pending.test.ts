@@ -14,7 +14,7 @@ import {
   prompt,
   slow
 } from "./carriers.ts"
-import { beginning, feed, live, outcomes, pass, read, runDue, start, story, work } from "./support.ts"
+import { beginning, feed, live, outcomes, pass, read, runDue, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier that is polled", () => {
   for (const [asked_ms, waits_ms] of [
@@ -24,39 +24,39 @@ describe("a carrier that is polled", () => {
     [4_000, 4_000],
     [60_000, 10_000]
   ] as const) {
-    const told = polled("polled", 3, asked_ms)
-    story(
+    const scripted = polled("polled", 3, asked_ms)
+    testInWorld(
       `is polled after ${waits_ms / 1_000} seconds if it asks for ${asked_ms / 1_000}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(3 * waits_ms)
         assert.deepStrictEqual(
-          told.polls.map((at) => at - beginning),
+          scripted.polls.map((at) => at - beginning),
           [1, 2, 3].map((n) => n * waits_ms)
         )
-        assert.lengthOf(told.asks, 1)
+        assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
   {
-    const told = polled("polled", Number.POSITIVE_INFINITY, 10_000)
-    story(
+    const scripted = polled("polled", Number.POSITIVE_INFINITY, 10_000)
+    testInWorld(
       "is not polled after the request has ended",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(95_000)
-        const { length } = told.polls
+        const { length } = scripted.polls
         assert.isAtMost(length, 9)
         yield* pass(60_000)
-        assert.lengthOf(told.polls, length)
+        assert.lengthOf(scripted.polls, length)
         assert.deepStrictEqual(yield* outcomes(id), ["polled no_answer timeout"])
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
@@ -74,7 +74,7 @@ describe("a carrier that is polled", () => {
         }
       }
     )
-    story(
+    testInWorld(
       "may fail a poll: the ask is accepted, so the next poll counts",
       Effect.gen(function* () {
         yield* work
@@ -94,15 +94,15 @@ const hear = (carrier_id: string, ...[ref, reply, genuine]: Parameters<typeof ca
 
 describe("a carrier that calls back", () => {
   {
-    const told = callingBack("calls")
+    const scripted = callingBack("calls")
     const other = callingBack("other")
-    story(
+    testInWorld(
       "is accepted if its callback is genuine, and a repeat changes nothing",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(5_000)
-        const ref = told.asks[0]?.ask.idempotency_key ?? ""
+        const ref = scripted.asks[0]?.ask.idempotency_key ?? ""
         assert.isTrue(yield* hear("calls", ref, offers()))
         const before = yield* read(id, live)
         assert.deepStrictEqual(yield* outcomes(id), ["calls quoted", "other pending"])
@@ -112,21 +112,21 @@ describe("a carrier that calls back", () => {
         assert.isTrue(yield* hear("calls", ref, declined))
         assert.deepStrictEqual(yield* read(id, live), before)
       }),
-      carriers(told, other)
+      carriers(scripted, other)
     )
   }
 
   {
-    const told = callingBack("calls")
+    const scripted = callingBack("calls")
     const other = callingBack("other")
-    story(
+    testInWorld(
       "is refused if the callback is altered, names nothing known, or names another carrier's ask",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(10)
         const before = yield* read(id, live)
-        const ref = told.asks[0]?.ask.idempotency_key ?? ""
+        const ref = scripted.asks[0]?.ask.idempotency_key ?? ""
         const altered = ref.slice(0, 60) + (ref.charAt(60) === "A" ? "B" : "A") + ref.slice(61)
         assert.isFalse(yield* hear("calls", ref, offers(), false))
         assert.isFalse(yield* hear("calls", altered, offers()))
@@ -135,59 +135,59 @@ describe("a carrier that calls back", () => {
         assert.isFalse(yield* hear("nobody", ref, offers()))
         assert.deepStrictEqual(yield* read(id, live), before)
       }),
-      carriers(told, other)
+      carriers(scripted, other)
     )
   }
 
   {
-    const told = callingBack("calls")
-    story(
+    const scripted = callingBack("calls")
+    testInWorld(
       "is too late after the deadline, even if the request was not ended yet",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
         yield* pass(90_001)
-        assert.isTrue(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.isTrue(yield* hear("calls", scripted.asks[0]?.ask.idempotency_key ?? "", offers()))
         assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
         yield* runDue
         assert.deepStrictEqual(yield* outcomes(id), ["calls no_answer timeout"])
         const before = yield* feed(live)
-        assert.isTrue(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.isTrue(yield* hear("calls", scripted.asks[0]?.ask.idempotency_key ?? "", offers()))
         assert.deepStrictEqual(yield* feed(live), before)
         assert.deepStrictEqual((yield* read(id, live)).quotes, [])
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
   {
-    const told = callingBack("calls", {
+    const scripted = callingBack("calls", {
       rest: {
         callback: () => {
           throw new Error("no")
         }
       }
     })
-    story(
+    testInWorld(
       "is refused if its adapter cannot read the callback",
       Effect.gen(function* () {
         yield* start({}, live)
         yield* runDue
-        assert.isFalse(yield* hear("calls", told.asks[0]?.ask.idempotency_key ?? "", offers()))
+        assert.isFalse(yield* hear("calls", scripted.asks[0]?.ask.idempotency_key ?? "", offers()))
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
   {
-    const told = callingBack("calls")
+    const scripted = callingBack("calls")
     const others = Array.from({ length: 5 }, (_, i) => callingBack(`other-${i}`))
-    story(
+    testInWorld(
       "is recorded once, however many copies of its callback arrive at once",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* runDue
-        const all = [told, told, told, ...others, ...others]
+        const all = [scripted, scripted, scripted, ...others, ...others]
         yield* Effect.forEach(
           all,
           ({ adapter, asks }) => hear(adapter.carrier.id, asks[0]?.ask.idempotency_key ?? "", offers()),
@@ -202,7 +202,7 @@ describe("a carrier that calls back", () => {
           6
         )
       }),
-      carriers(told, ...others)
+      carriers(scripted, ...others)
     )
   }
 })
@@ -223,22 +223,22 @@ describe("an ask in doubt", () => {
     [false, 1, "in-doubt no_answer timeout"],
     [true, 2, "in-doubt quoted"]
   ] as const) {
-    const told = forgetful("in-doubt", idempotent)
-    story(
+    const scripted = forgetful("in-doubt", idempotent)
+    testInWorld(
       idempotent
         ? "is made again by the next host where the carrier can tell a repeat"
         : "is no answer, and never a second ask, where the carrier cannot tell a repeat",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
-        assert.lengthOf(told.asks, 1)
+        assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["in-doubt pending"])
         yield* runDue
-        assert.lengthOf(told.asks, asks)
+        assert.lengthOf(scripted.asks, asks)
         assert.deepStrictEqual(yield* outcomes(id), [outcome])
-        if (idempotent) assert.strictEqual(told.asks[0]?.ask.idempotency_key, told.asks[1]?.ask.idempotency_key)
+        if (idempotent) assert.strictEqual(scripted.asks[0]?.ask.idempotency_key, scripted.asks[1]?.ask.idempotency_key)
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
@@ -246,22 +246,22 @@ describe("an ask in doubt", () => {
     ["could not be read for", Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 }))],
     ["was handed back before it was made", Effect.never]
   ] as const) {
-    const told = prompt("careful", offers(), { idempotent: false })
+    const scripted = prompt("careful", offers(), { idempotent: false })
     let reads = 0
-    story(
+    testInWorld(
       `does not include one that ${what}: it is made later`,
       Effect.gen(function* () {
         reads = 0
         const { id } = yield* start({}, live)
         yield* workAndBreakOff
-        assert.lengthOf(told.asks, 0)
+        assert.lengthOf(scripted.asks, 0)
         assert.deepStrictEqual(yield* outcomes(id), ["careful pending"])
         yield* runDue
-        assert.lengthOf(told.asks, 1)
+        assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["careful quoted"])
       }),
       {
-        ...carriers(told),
+        ...carriers(scripted),
         around: (storage) => ({
           ...storage,
           // The facts are read to collect, and then to ask.
@@ -272,8 +272,8 @@ describe("an ask in doubt", () => {
   }
 
   {
-    const told = forgetful("gone", false)
-    story(
+    const scripted = forgetful("gone", false)
+    testInWorld(
       "is recorded before it is made, and not made again by another host after the first has died",
       Effect.gen(function* () {
         const { id } = yield* start({}, live)
@@ -282,19 +282,19 @@ describe("an ask in doubt", () => {
         assert.deepStrictEqual(yield* outcomes(id), ["gone pending"])
         yield* pass(30_000)
         yield* runDue
-        assert.lengthOf(told.asks, 1)
+        assert.lengthOf(scripted.asks, 1)
         assert.deepStrictEqual(yield* outcomes(id), ["gone no_answer timeout"])
       }),
       {
-        ...carriers(told),
+        ...carriers(scripted),
         around: (storage) => ({ ...storage, release: () => Effect.void })
       }
     )
   }
 
   {
-    const told = forgetful("stopped", false)
-    story(
+    const scripted = forgetful("stopped", false)
+    testInWorld(
       "is released by a host that stops in order, and waits for no lease",
       Effect.gen(function* () {
         const stop = yield* work
@@ -309,13 +309,13 @@ describe("an ask in doubt", () => {
           [["ask_carrier", 2]]
         )
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
   {
-    const told = slow("slow", 3_000, offers(), { idempotent: false })
-    story(
+    const scripted = slow("slow", 3_000, offers(), { idempotent: false })
+    testInWorld(
       "does not arise when a host stops in order: it waits five seconds for answers",
       Effect.gen(function* () {
         const stop = yield* work
@@ -324,7 +324,7 @@ describe("an ask in doubt", () => {
         yield* stop
         assert.deepStrictEqual(yield* outcomes(id), ["slow quoted"])
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 })

@@ -24,7 +24,7 @@ import {
   reset,
   runDue,
   start,
-  story,
+  testInWorld,
   work
 } from "./support.ts"
 
@@ -50,7 +50,7 @@ const stored = (id: string) =>
 
 describe("a quote", () => {
   for (const line of lineNames) {
-    story(
+    testInWorld(
       `${line}: reads as expired from the moment it expires, exactly as it will be stored`,
       Effect.gen(function* () {
         const { first } = yield* quoted({ line, scenario: "quote_expires_soon" })
@@ -71,14 +71,14 @@ describe("a quote", () => {
         yield* runDue
         assert.strictEqual(yield* stored(first.id), JSON.stringify(computed))
         assert.deepStrictEqual(yield* getQuote(first.id), computed)
-        const told = (yield* feed()).filter(({ type }) => type === "quote.expired")
-        assert.lengthOf(told, line === "pet" ? 0 : 1)
-        if (line !== "pet") assert.strictEqual(told[0]?.occurred_at, first.availability.expires_at)
+        const expired = (yield* feed()).filter(({ type }) => type === "quote.expired")
+        assert.lengthOf(expired, line === "pet" ? 0 : 1)
+        if (line !== "pet") assert.strictEqual(expired[0]?.occurred_at, first.availability.expires_at)
       })
     )
   }
 
-  story(
+  testInWorld(
     "keeps every version unchanged, forever",
     Effect.gen(function* () {
       const { first, id } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
@@ -105,7 +105,7 @@ describe("a quote", () => {
   )
 
   for (const version of [0, -1, 1.5]) {
-    story(
+    testInWorld(
       `has no version ${version}: that is invalid, not just not found`,
       Effect.gen(function* () {
         const { first } = yield* quoted()
@@ -115,7 +115,7 @@ describe("a quote", () => {
     )
   }
 
-  story(
+  testInWorld(
     "has version 2 after a price update at 600 seconds, with a 4.5 % higher premium and actions for that version",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "price_update" })
@@ -127,15 +127,15 @@ describe("a quote", () => {
       assert.strictEqual(second.price.premium?.amount_minor, Math.floor((before * 10_450 + 5_000) / 10_000))
       assert.strictEqual(second.evidence.source_time, "2026-11-20T12:10:00.000Z")
       for (const action of second.next_actions) assert.strictEqual(action.quote_version, "2")
-      const told = (yield* feed()).at(-1)
+      const newest = (yield* feed()).at(-1)
       assert.deepStrictEqual(
-        [told?.type, told?.resource],
+        [newest?.type, newest?.resource],
         ["quote.updated", { type: "quote", id: first.id, version: 2 }]
       )
     })
   )
 
-  story(
+  testInWorld(
     "is inactive after its carrier has withdrawn it, with only assistance left",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "renters", scenario: "quote_withdrawn" })
@@ -169,7 +169,7 @@ const seen = Effect.fnUntraced(function* (token: string) {
 const unknown = "404 This link is not known"
 
 describe("the link to a carrier", () => {
-  story(
+  testInWorld(
     "opens a sandbox page while the quote is active, and then says why it is dead",
     Effect.gen(function* () {
       const { first } = yield* quoted({ line: "personal_auto", scenario: "quote_expires_soon" })
@@ -182,7 +182,7 @@ describe("the link to a carrier", () => {
     })
   )
 
-  story(
+  testInWorld(
     "says that a withdrawn quote is no longer available",
     Effect.gen(function* () {
       const { first } = yield* quoted({ scenario: "quote_withdrawn" })
@@ -191,7 +191,7 @@ describe("the link to a carrier", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is unknown if it is altered anywhere, or made up",
     Effect.gen(function* () {
       const { first } = yield* quoted()
@@ -209,7 +209,7 @@ describe("the link to a carrier", () => {
 
   {
     const address = Deferred.makeUnsafe<string>()
-    story(
+    testInWorld(
       "is in no quote before the host knows its own address",
       Effect.gen(function* () {
         const { id } = yield* start()
@@ -230,8 +230,8 @@ describe("the link to a carrier", () => {
 
   {
     const handoff_url = "https://carrier.example/offers/1?token=x"
-    const told = prompt("told", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
-    story(
+    const scripted = prompt("prompt", offers(offer({ handoff_url }), offer({ offer_ref: "offer-2" })))
+    testInWorld(
       "redirects to the carrier in live, with no facts in our URL; an offer without a page has no link",
       Effect.gen(function* () {
         yield* work
@@ -256,7 +256,7 @@ describe("the link to a carrier", () => {
           ["request_assistance"]
         )
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 })
@@ -264,7 +264,7 @@ describe("the link to a carrier", () => {
 const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never>, character: Character = {}) => {
   const looks: Array<string> = []
   const times: Array<number> = []
-  const told = prompt("looks", offers(offer({ refresh_after_ms: 120_000 })), {
+  const scripted = prompt("looks", offers(offer({ refresh_after_ms: 120_000 })), {
     ...character,
     rest: {
       refresh: (_, offer_ref) =>
@@ -276,33 +276,33 @@ const refreshing = (found: (nth: number) => CarrierRefresh | Effect.Effect<never
         })
     }
   })
-  return { ...told, looks, times }
+  return { ...scripted, looks, times }
 }
 
 describe("a carrier whose offer is refreshed", () => {
   {
-    const told = refreshing((nth) => ({
+    const scripted = refreshing((nth) => ({
       kind: "offer",
       reason: "rechecked",
       offer: offer({ offer_ref: `look-${nth}`, ...(nth < 3 && { refresh_after_ms: 0 }) })
     }))
-    story(
+    testInWorld(
       "makes the next version of the same quote, at most once a minute",
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(119_000)
-        assert.deepStrictEqual(told.looks, [])
+        assert.deepStrictEqual(scripted.looks, [])
         yield* pass(600_000)
-        assert.deepStrictEqual(told.looks, ["offer-1", "look-1", "look-2"])
-        assert.deepStrictEqual(told.times, [120, 180, 240])
+        assert.deepStrictEqual(scripted.looks, ["offer-1", "look-1", "look-2"])
+        assert.deepStrictEqual(scripted.times, [120, 180, 240])
         const { quotes } = yield* read(id, live)
         assert.deepStrictEqual(
           quotes.map(({ status_details, version }) => [version, status_details.reason]),
           [[4, "rechecked"]]
         )
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 
@@ -312,14 +312,14 @@ describe("a carrier whose offer is refreshed", () => {
     ["dies", Effect.die("no")],
     ["never answers", Effect.never]
   ] as const) {
-    const told = refreshing(() => found)
-    story(
+    const scripted = refreshing(() => found)
+    testInWorld(
       `leaves the quote unchanged if it ${what}`,
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
         yield* pass(300_000)
-        assert.lengthOf(told.looks, 1)
+        assert.lengthOf(scripted.looks, 1)
         assert.strictEqual((yield* read(id, live)).quotes[0]?.version, 1)
         const storage = yield* Storage
         const later = 1e15
@@ -329,7 +329,7 @@ describe("a carrier whose offer is refreshed", () => {
           ["expire_quote"]
         )
       }),
-      carriers(told)
+      carriers(scripted)
     )
   }
 })

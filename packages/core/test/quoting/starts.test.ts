@@ -18,11 +18,11 @@ import {
   start,
   startOf,
   startWith,
-  story
+  testInWorld
 } from "./support.ts"
 
 describe("a request_key", () => {
-  story(
+  testInWorld(
     "returns the same request for the same input, as it is now",
     Effect.gen(function* () {
       const input = startOf({ line: "personal_auto" })
@@ -37,7 +37,7 @@ describe("a request_key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "returns its request even if the same facts would be refused by now",
     Effect.gen(function* () {
       const input = startOf({ application: { ...smallest.renters, effective_date: "2026-11-20" } })
@@ -49,7 +49,7 @@ describe("a request_key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "makes one request for fifty concurrent starts",
     Effect.gen(function* () {
       const input = startOf()
@@ -63,7 +63,7 @@ describe("a request_key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "refuses another input, even in one field",
     Effect.gen(function* () {
       const input = startOf({ line: "pet" })
@@ -85,7 +85,7 @@ describe("a request_key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "belongs to the workspace for server keys, and to the key for platform and widget keys",
     Effect.gen(function* () {
       const input = startOf()
@@ -105,7 +105,7 @@ describe("a request_key", () => {
     ["with a blank", "a b"],
     ["with a letter beyond ASCII", "schlüssel"]
   ]) {
-    story(
+    testInWorld(
       `is refused if it is ${what}`,
       Effect.gen(function* () {
         assert.deepStrictEqual(pathsOf(yield* refusal(start({ request_key }))), ["request_key"])
@@ -113,7 +113,7 @@ describe("a request_key", () => {
     )
   }
 
-  story(
+  testInWorld(
     "may have 200 visible characters",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "~".repeat(200) })
@@ -125,7 +125,7 @@ describe("a request_key", () => {
 describe("all wrong fields are reported at once", () => {
   const wrong = { ...smallest.personal_auto, garaging_address: { state: "TX", zip: "10001" } }
 
-  story(
+  testInWorld(
     "in consents, scenario and facts",
     Effect.gen(function* () {
       const error = yield* refusal(
@@ -143,7 +143,7 @@ describe("all wrong fields are reported at once", () => {
     })
   )
 
-  story(
+  testInWorld(
     "if some are wrong in form and others in meaning",
     Effect.gen(function* () {
       const error = yield* refusal(
@@ -172,7 +172,7 @@ describe("all wrong fields are reported at once", () => {
     })
   )
 
-  story(
+  testInWorld(
     "and no message repeats a refused value",
     Effect.gen(function* () {
       const error = yield* refusal(
@@ -184,8 +184,8 @@ describe("all wrong fields are reported at once", () => {
   )
 
   {
-    const told = prompt("told")
-    story(
+    const scripted = prompt("prompt")
+    testInWorld(
       "and missing facts are asked for only if nothing is wrong, before any carrier is asked",
       Effect.gen(function* () {
         const none = { line: "personal_auto", application: {} } as const
@@ -213,17 +213,17 @@ describe("all wrong fields are reported at once", () => {
         assert.strictEqual(consent._tag, "invalid_input")
         yield* runDue
         yield* pass(10)
-        assert.lengthOf(told.asks, 0)
+        assert.lengthOf(scripted.asks, 0)
         assert.lengthOf(yield* feed(), 0)
         assert.lengthOf((yield* list()).quote_requests, 0)
       }),
-      { carriers: [told.adapter] }
+      { carriers: [scripted.adapter] }
     )
   }
 })
 
 describe("the scenario of a start", () => {
-  story(
+  testInWorld(
     "must be one of its line, and those are listed",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "credit_disclosure" }))
@@ -235,7 +235,7 @@ describe("the scenario of a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is for the sandbox only",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "quotes_ready" }, { environment: "live" }))
@@ -243,7 +243,7 @@ describe("the scenario of a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "takes precedence over the active one, which takes precedence over the carriers' rules, unless the line cannot play it",
     Effect.gen(function* () {
       assert.isNull((yield* start()).scenario)
@@ -258,7 +258,7 @@ describe("the scenario of a start", () => {
   )
 
   for (const line of lineNames) {
-    story(
+    testInWorld(
       `needs_information, ${line}: lists every fact that a price needs, and starts nothing`,
       Effect.gen(function* () {
         const error = yield* refusal(start({ line, scenario: "needs_information" }))
@@ -270,7 +270,7 @@ describe("the scenario of a start", () => {
     )
   }
 
-  story(
+  testInWorld(
     "consent_refused: the consent is not valid, whatever was sent",
     Effect.gen(function* () {
       const error = yield* refusal(start({ scenario: "consent_refused" }))
@@ -281,7 +281,7 @@ describe("the scenario of a start", () => {
   )
 
   for (const code of ["rate_limited", "service_unavailable"] as const) {
-    story(
+    testInWorld(
       `${code}: refuses the first attempt of a request_key, and accepts one five seconds later`,
       Effect.gen(function* () {
         const input = startOf({ scenario: code })
@@ -303,7 +303,7 @@ describe("the scenario of a start", () => {
     )
   }
 
-  story(
+  testInWorld(
     "internal_error: fails every time, and creates nothing",
     Effect.gen(function* () {
       const input = startOf({ scenario: "internal_error" })
@@ -318,7 +318,7 @@ describe("the scenario of a start", () => {
 })
 
 describe("the pet line", () => {
-  story(
+  testInWorld(
     "has only events of quote requests, however many quotes there are",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "pet", scenario: "price_update" })

@@ -17,14 +17,14 @@ import type { ApiError } from "../../src/wire/ApiError.ts"
 import { PublicUrl } from "../../src/wire/PublicUrl.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 
-/** When every story of these tests begins. */
+/** When every one of these tests begins. */
 export const beginning = toMillis("2026-11-20T12:00:00.000Z")
 
 export { smallest }
 
 export type InWorld<A> = Effect.Effect<A, unknown, World | Services | Storage | Scope.Scope>
 
-interface StoryOptions extends WorldOptions {
+interface TestWorldOptions extends WorldOptions {
   /** What stands between the service and its storage. */
   readonly around?: (storage: Storage["Service"]) => Storage["Service"]
   /** Other revisions than those of this release. */
@@ -38,7 +38,7 @@ export const world = ({
   public_url,
   served,
   ...options
-}: StoryOptions = {}): Layer.Layer<World | Services | Storage> => {
+}: TestWorldOptions = {}): Layer.Layer<World | Services | Storage> => {
   const storage =
     around === undefined
       ? MemoryStorage.layer
@@ -49,8 +49,8 @@ export const world = ({
   return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }
 
-/** A sentence of the specification, and the story that shows it. */
-export const story = (name: string, body: InWorld<unknown>, options: StoryOptions = {}): void =>
+/** A test in a world of its own, on the test clock. Its name is a rule of the specification. */
+export const testInWorld = (name: string, body: InWorld<unknown>, options: TestWorldOptions = {}): void =>
   it.effect(name, () =>
     Effect.andThen(TestClock.setTime(beginning), Effect.provide(Effect.scoped(body), world(options)))
   )
@@ -150,7 +150,7 @@ export const feed = Effect.fnUntraced(function* (options?: CallOptions) {
 /** Runs all work that is due now. */
 export const runDue = Effect.flatMap(Runner, (runner) => runner.runDue())
 
-/** Starts a runner in the background, for as long as the story lasts; at its end, time passes for what it has to stop. */
+/** Starts a runner in the background, until the end of the test; then time passes until it has stopped. */
 export const work = Effect.gen(function* () {
   const runner = yield* Runner
   const scope = yield* Scope.make()

@@ -35,7 +35,7 @@ const collecting = (asked: number, notAsked = 0) =>
   )
 
 /** What comes of a request when its carriers answer in turn, and the deadline passes where `closes`. */
-const told = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
+const endOf = (outcomes: ReadonlyArray<Outcome>, closes: boolean, open = 0) => {
   let step: QuoteRequest.Step = collecting(outcomes.length + open)
   for (const [i, outcome] of outcomes.entries()) {
     step = QuoteRequest.answer(step.request, `c${i}`, outcome, 2_000) ?? assert.fail(`c${i} was not awaited`)
@@ -89,13 +89,13 @@ describe("the table of a quote request's transitions", () => {
   })
 
   it("a carrier quotes, not the last: quotes_arriving", () => {
-    assert.deepStrictEqual(told([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
+    assert.deepStrictEqual(endOf([quoted], false, 1), ["in_progress", "quotes_arriving", "quote_request.updated"])
   })
 
   it("a carrier declines or is silent, not the last: unchanged", () => {
     for (const outcome of [declined, silent]) {
-      assert.deepStrictEqual(told([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
-      assert.deepStrictEqual(told([quoted, outcome], false, 1), [
+      assert.deepStrictEqual(endOf([outcome], false, 1), ["in_progress", "collecting", "quote_request.updated"])
+      assert.deepStrictEqual(endOf([quoted, outcome], false, 1), [
         "in_progress",
         "quotes_arriving",
         "quote_request.updated"
@@ -105,10 +105,10 @@ describe("the table of a quote request's transitions", () => {
 
   it("a carrier asks a question: action_required, also after other answers and the deadline", () => {
     const row = ["action_required", "carrier_question", "quote_request.updated"]
-    assert.deepStrictEqual(told([question], false), row)
-    assert.deepStrictEqual(told([question, quoted], false), row)
-    assert.deepStrictEqual(told([quoted, question, declined], false), row)
-    assert.deepStrictEqual(told([question], true, 2), row)
+    assert.deepStrictEqual(endOf([question], false), row)
+    assert.deepStrictEqual(endOf([question, quoted], false), row)
+    assert.deepStrictEqual(endOf([quoted, question, declined], false), row)
+    assert.deepStrictEqual(endOf([question], true, 2), row)
   })
 
   it("a day without an answer: completed, action not taken", () => {
@@ -149,7 +149,7 @@ describe("the table of a quote request's transitions", () => {
   for (const [outcomes, closes, ...end] of rows) {
     const all = outcomes.map(({ outcome }) => outcome).join(", ") || "nothing"
     it(`the end after ${all}${closes ? ", then the deadline" : ""}: ${end[0]}, ${end[1]}`, () => {
-      assert.deepStrictEqual(told(outcomes, closes, closes ? 1 : 0), end)
+      assert.deepStrictEqual(endOf(outcomes, closes, closes ? 1 : 0), end)
     })
   }
 

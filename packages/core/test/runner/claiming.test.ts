@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger } from "effect"
 import type { ClaimQuery, Storage } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
-import { type InWorld, live, pass, read, runDue, start, story, work } from "../quoting/support.ts"
+import { type InWorld, live, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
 const carriers = [prompt("first").adapter, prompt("second").adapter]
 
@@ -29,15 +29,15 @@ const distant = {
 /** Begins what claims, breaks it off while the claim is on its way, and looks who does the work then. */
 const brokenOffInAClaim = Effect.fnUntraced(function* (begin: InWorld<Effect.Effect<unknown>>) {
   const { id } = yield* start({}, live)
-  const breakOff = yield* begin
+  const interrupted = yield* begin
   yield* pass(100)
-  yield* Effect.andThen(Effect.forkChild(breakOff), pass(300))
+  yield* Effect.andThen(Effect.forkChild(interrupted), pass(300))
   yield* Effect.andThen(Effect.forkChild(runDue), pass(2_000))
   assert.strictEqual(yield* reasonOf(id), "quotes_ready")
 })
 
 describe("a runner", () => {
-  story(
+  testInWorld(
     "continues after a claim that died, and logs it",
     Effect.gen(function* () {
       const logged: Array<unknown> = []
@@ -58,12 +58,12 @@ describe("a runner", () => {
     { ...refusals, carriers }
   )
 
-  story("that stops during a claim releases what it gets", brokenOffInAClaim(work), {
+  testInWorld("that stops during a claim releases what it gets", brokenOffInAClaim(work), {
     ...distant,
     carriers
   })
 
-  story(
+  testInWorld(
     "that is interrupted during a claim releases what it gets",
     brokenOffInAClaim(Effect.map(Effect.forkChild(runDue), Fiber.interrupt)),
     { ...distant, carriers }
@@ -71,7 +71,7 @@ describe("a runner", () => {
 
   {
     let claims = 0
-    story(
+    testInWorld(
       "claims once for what is due, and again after a hint",
       Effect.gen(function* () {
         yield* work
@@ -99,7 +99,7 @@ describe("a runner", () => {
 
   {
     const claims: Array<ClaimQuery> = []
-    story(
+    testInWorld(
       "claims only now and then for due work that it is not given, because another host has it",
       Effect.gen(function* () {
         yield* work

@@ -4,7 +4,7 @@ import { kinds } from "../../src/kinds.ts"
 import { Retention } from "../../src/runner/Retention.ts"
 import { type Erasure, Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, story } from "../quoting/support.ts"
+import { advance, feed, getQuote, list, pass, read, refusal, start, startOf, testInWorld } from "../quoting/support.ts"
 
 const day = 86_400
 
@@ -44,7 +44,7 @@ const counts = Effect.map(
 )
 
 describe("retention", () => {
-  story(
+  testInWorld(
     "erases facts 32 days after the start; the request and its quotes still read",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
@@ -59,7 +59,7 @@ describe("retention", () => {
     })
   )
 
-  story(
+  testInWorld(
     "does not erase facts while a question about them is open",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "action_required" })
@@ -69,7 +69,7 @@ describe("retention", () => {
     })
   )
 
-  story(
+  testInWorld(
     "erases a request with its quotes after thirteen months, and then its request_key starts a new one",
     Effect.gen(function* () {
       const input = startOf({ request_key: "mine" })
@@ -86,7 +86,7 @@ describe("retention", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps a constant amount of data after years of constant use",
     Effect.gen(function* () {
       const year = Effect.gen(function* () {
@@ -117,12 +117,12 @@ describe("retention", () => {
         quote: 0
       })
       assert.strictEqual(before.events, 0)
-      // The advances of the last thirteen months, which may be sent again: their answers and their goals.
+      // The advances of the last thirteen months, which may be sent again: their answers and their clock targets.
       assert.isAtMost(answer ?? 0, 4)
     })
   )
 
-  story(
+  testInWorld(
     "sweeps every workspace every hour, also if there is more than one batch",
     Effect.gen(function* () {
       const live = { environment: "live" } as const
@@ -140,7 +140,7 @@ describe("retention", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is done by one host at a time, for each workspace in one minute of the hour",
     Effect.gen(function* () {
       const { forever } = yield* Retention
@@ -153,7 +153,7 @@ describe("retention", () => {
     sweeps
   )
 
-  story(
+  testInWorld(
     "sweeps the other workspaces if one of them fails",
     Effect.gen(function* () {
       const { workspaces } = (yield* World).organization

@@ -6,7 +6,7 @@ import type { Change } from "../../src/storage/Change.ts"
 import type { Lease } from "../../src/storage/Job.ts"
 import { type ClaimQuery, type RecordKey, type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { prompt } from "../quoting/carriers.ts"
-import { advance, cancel, feed, pass, read, runDue, start, story, work } from "../quoting/support.ts"
+import { advance, cancel, feed, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
 const live = { environment: "live" } as const
 const carriers = [prompt("first").adapter, prompt("second").adapter]
@@ -71,7 +71,7 @@ const hurdled = {
 }
 
 describe("a job whose handler dies", () => {
-  story(
+  testInWorld(
     "is retried, and given up after five tries: only its request fails",
     Effect.gen(function* () {
       poison.tries = 0
@@ -91,16 +91,16 @@ describe("a job whose handler dies", () => {
         [quote_request.status, quote_request.status_details.reason, quote_request.version],
         ["failed", "internal_error", 2]
       )
-      const told = (yield* feed(live)).filter(({ resource }) => resource.id === bad.id)
+      const events = (yield* feed(live)).filter(({ resource }) => resource.id === bad.id)
       assert.deepStrictEqual(
-        told.map(({ type }) => type),
+        events.map(({ type }) => type),
         ["quote_request.queued", "quote_request.failed"]
       )
     }),
     { ...poisoned, carriers }
   )
 
-  story(
+  testInWorld(
     "blocks an advance of its sandbox until it is given up, and then the rest runs in order",
     Effect.gen(function* () {
       poison.tries = 0
@@ -128,7 +128,7 @@ describe("a job whose handler dies", () => {
 })
 
 describe("ordered jobs with the same due time", () => {
-  story(
+  testInWorld(
     "wait for the first of them if it has died, and none runs before it",
     Effect.gen(function* () {
       poison.tries = 0
@@ -154,7 +154,7 @@ describe("ordered jobs with the same due time", () => {
 })
 
 describe("a runner", () => {
-  story(
+  testInWorld(
     "runs what is due and what that creates, and says when more is due",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)
@@ -167,7 +167,7 @@ describe("a runner", () => {
     { carriers }
   )
 
-  story(
+  testInWorld(
     "does nothing twice if others join",
     Effect.gen(function* () {
       yield* Effect.all([work, work, work])
@@ -188,15 +188,15 @@ describe("a runner", () => {
           quote_request.quote_ids
         )
       }
-      const told = yield* feed()
-      const finals = told.filter(({ type }) => type === "quote_request.completed")
+      const events = yield* feed()
+      const finals = events.filter(({ type }) => type === "quote_request.completed")
       assert.lengthOf(finals, 30)
-      const names = told.map(({ resource, type }) => `${type} ${resource.id} ${resource.version}`)
+      const names = events.map(({ resource, type }) => `${type} ${resource.id} ${resource.version}`)
       assert.lengthOf(new Set(names), names.length)
     })
   )
 
-  story(
+  testInWorld(
     "of one workspace claims only during its turn, so that concurrent advances cost little more than one",
     Effect.gen(function* () {
       const claimsOf = Effect.fnUntraced(function* (advances: ReadonlyArray<number>) {
@@ -224,7 +224,7 @@ describe("a runner", () => {
     }
   )
 
-  story(
+  testInWorld(
     "takes over the jobs of a dead one when its lease has ended",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto" })
@@ -238,7 +238,7 @@ describe("a runner", () => {
     })
   )
 
-  story(
+  testInWorld(
     "that is interrupted releases its jobs, and another one continues at once",
     Effect.gen(function* () {
       hurdle.first = Effect.never
@@ -253,7 +253,7 @@ describe("a runner", () => {
     { ...hurdled, carriers }
   )
 
-  story(
+  testInWorld(
     "whose storage fails during a job continues when it is back, not when the lease ends",
     Effect.gen(function* () {
       hurdle.first = Effect.suspend(() => {
@@ -271,7 +271,7 @@ describe("a runner", () => {
     { ...hurdled, carriers }
   )
 
-  story(
+  testInWorld(
     "that can claim but not commit, as with a full disk, tries less and less often and gives up no job",
     Effect.gen(function* () {
       full.refused = 0
@@ -288,7 +288,7 @@ describe("a runner", () => {
     { ...filling, carriers }
   )
 
-  story(
+  testInWorld(
     "starts new work at once after a hint, and otherwise within a second",
     Effect.gen(function* () {
       yield* work
@@ -299,7 +299,7 @@ describe("a runner", () => {
     { carriers }
   )
 
-  story(
+  testInWorld(
     "finds work without any hint within a second",
     Effect.gen(function* () {
       yield* work
@@ -313,7 +313,7 @@ describe("a runner", () => {
     { carriers, around: (storage) => ({ ...storage, watch: () => Effect.void }) }
   )
 
-  story(
+  testInWorld(
     "claims nothing after it was stopped",
     Effect.gen(function* () {
       const stop = yield* work
@@ -327,7 +327,7 @@ describe("a runner", () => {
 })
 
 describe("a cancellation", () => {
-  story(
+  testInWorld(
     "of a queued request ends it, repeats the same answer, and nothing follows",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
@@ -348,7 +348,7 @@ describe("a cancellation", () => {
     })
   )
 
-  story(
+  testInWorld(
     "of a request whose work has begun changes nothing",
     Effect.gen(function* () {
       const { id } = yield* start()
@@ -360,7 +360,7 @@ describe("a cancellation", () => {
     })
   )
 
-  story(
+  testInWorld(
     "that races with the start of the work has one outcome, and one final event",
     Effect.gen(function* () {
       for (let i = 0; i < 20; i++) {

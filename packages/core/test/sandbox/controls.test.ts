@@ -20,7 +20,7 @@ import {
   reset,
   select,
   start,
-  story,
+  testInWorld,
   work
 } from "../quoting/support.ts"
 
@@ -44,7 +44,7 @@ const advanceWith = (idempotency_key: string | null, seconds = 60) =>
   })
 
 describe("a control with an Idempotency-Key", () => {
-  story(
+  testInWorld(
     "runs once: the same key and body return the first answer, byte for byte, and say so",
     Effect.gen(function* () {
       const first = yield* advanceWith(key)
@@ -57,7 +57,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "refuses another body, and does not use up the key for another control",
     Effect.gen(function* () {
       yield* advance(60, once)
@@ -68,7 +68,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is refused with wait while it is still running",
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: 50 }), () => start({ line: "personal_auto" }))
@@ -84,7 +84,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "runs to its end although its caller hangs up, and the repeat replays it",
     Effect.gen(function* () {
       yield* work
@@ -100,7 +100,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "needs a key of 1 to 255 visible ASCII characters",
     Effect.gen(function* () {
       for (const wrong of [null, "", " ", "a b", "ü", "k".repeat(256), "a\n"]) {
@@ -112,7 +112,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "stores nothing if it was refused: the key is free for another body",
     Effect.gen(function* () {
       assert.strictEqual((yield* refusal(select("no_such", once)))._tag, "invalid_input")
@@ -122,7 +122,7 @@ describe("a control with an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is remembered for a day of workspace time and longer",
     Effect.gen(function* () {
       yield* select("zero_quotes", once)
@@ -135,7 +135,7 @@ describe("a control with an Idempotency-Key", () => {
 })
 
 describe("reset", () => {
-  story(
+  testInWorld(
     "removes and counts all data, returns the clock to real time, and keeps keys and organization",
     Effect.gen(function* () {
       yield* select("quotes_ready")
@@ -170,7 +170,7 @@ describe("reset", () => {
     })
   )
 
-  story(
+  testInWorld(
     "keeps the answers of all keys, also its own, and frees every request_key",
     Effect.gen(function* () {
       const { id } = yield* start({ request_key: "mine" })
@@ -188,7 +188,7 @@ describe("reset", () => {
     })
   )
 
-  story(
+  testInWorld(
     "does not touch live",
     Effect.gen(function* () {
       const { id } = yield* start({}, { environment: "live" })
@@ -197,7 +197,7 @@ describe("reset", () => {
     })
   )
 
-  story(
+  testInWorld(
     "leaves nothing from before behind while a runner is at work",
     Effect.gen(function* () {
       yield* work
@@ -218,7 +218,7 @@ describe("reset", () => {
 })
 
 describe("the sandbox's scenarios", () => {
-  story(
+  testInWorld(
     "are listed with their lines, and an unknown one is refused with all names",
     Effect.gen(function* () {
       const { call } = yield* World

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import type { Storage } from "../../src/storage/Storage.ts"
-import { advance, anotherHost, beginning, read, start, story, world } from "../quoting/support.ts"
+import { advance, anotherHost, beginning, read, start, testInWorld, world } from "../quoting/support.ts"
 import { ending, play, service, startNth, subscribe } from "./crashes.ts"
 import * as Hosts from "./hosts.ts"
 
@@ -56,7 +56,7 @@ describe("an advance that was interrupted and never repeated", () => {
             assert.include([0, 60], outcome.advanced, `commit ${nth}`)
             assert.strictEqual(outcome.undelivered, 0, `commit ${nth}`)
             assert.lengthOf(
-              outcome.told.filter((line) => line.includes("quote_request.completed")),
+              outcome.events.filter((line) => line.includes("quote_request.completed")),
               2
             )
             isOver = outcome.isOver
@@ -107,7 +107,7 @@ const overtaken = {
   hasLooked: false,
   moved: Deferred.makeUnsafe<void>(),
   goesOn: Deferred.makeUnsafe<void>(),
-  /** How far the clock stood behind what was told, at the most. */
+  /** How far the clock stood behind what was events, at the most. */
   late_ms: 0
 }
 
@@ -139,7 +139,7 @@ const overtaking = (storage: Storage["Service"]): Storage["Service"] => {
 }
 
 describe("an advance that another host overtakes", () => {
-  story(
+  testInWorld(
     "skips nothing that is due: events happen when the clock is at their time",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()

@@ -49,7 +49,7 @@ export const service = Effect.fnUntraced(function* (
     const { workspace } = yield* ending(call(advance(1, { idempotency_key: "last" })))
     const arrived = new Set(endpoint.sent.map(({ request }) => request.headers["webhook-id"]))
     return {
-      told: events.map(({ occurred_at, resource, type }) => `${occurred_at} ${type} ${resource.version}`),
+      events: events.map(({ occurred_at, resource, type }) => `${occurred_at} ${type} ${resource.version}`),
       undelivered: events.filter(({ id }) => !arrived.has(id)).length,
       advanced: workspace.clock_offset_seconds - 1
     }
@@ -104,10 +104,10 @@ export const play = Effect.fnUntraced(function* (seed: number, open?: Hosts.Host
   const seconds = yield* ending(load(played, chance))
   isOver = true
   assert.isAbove(struck, 0)
-  const { advanced, told, undelivered } = yield* played.outcome
+  const { advanced, events, undelivered } = yield* played.outcome
   assert.deepStrictEqual({ advanced, undelivered }, { advanced: seconds, undelivered: 0 })
   assert.lengthOf(
-    told.filter((line) => line.includes("quote_request.completed")),
+    events.filter((line) => line.includes("quote_request.completed")),
     12
   )
 })

@@ -14,14 +14,14 @@ import {
   read,
   reset,
   start,
-  story,
+  testInWorld,
   work,
   world
 } from "../quoting/support.ts"
 
 const hour = 3_600
 
-/** Replaces each identifier by the number of its first appearance, so that two tellings of one story are equal. */
+/** Replaces each identifier by the number of its first appearance, so that two runs of the same steps are equal. */
 const anonymous = (value: unknown): unknown => {
   const seen = new Map<string, number>()
   return JSON.parse(
@@ -54,10 +54,10 @@ const everything = <E, R>(moves: Effect.Effect<unknown, E, R>) =>
     )
     const started = yield* Effect.forEach(inputs, (input) => start(input), { concurrency: "unbounded" })
     yield* moves
-    // What started first comes first in both tellings.
-    const told = yield* feed()
+    // The order of the starts is the same in both runs.
+    const events = yield* feed()
     const reads = yield* Effect.forEach(started, ({ id }) => read(id))
-    return anonymous([told, reads])
+    return anonymous([events, reads])
   })
 
 /** A telling of its own, in a world of its own that begins at the same moment. */
@@ -97,7 +97,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  story(
+  testInWorld(
     "gives every event its due time, in order",
     Effect.gen(function* () {
       yield* everything(advance(90_000))
@@ -107,7 +107,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  story(
+  testInWorld(
     "adds up two concurrent advances, and both answer when all is done",
     Effect.gen(function* () {
       const { id } = yield* start({ line: "personal_auto", scenario: "quotes_ready" })
@@ -118,7 +118,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  story(
+  testInWorld(
     "makes an advance wait for the work of another runner",
     Effect.gen(function* () {
       yield* work
@@ -130,7 +130,7 @@ describe("time in a sandbox", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is reported by an advance, and stays ahead of real time",
     Effect.gen(function* () {
       const first = yield* advance(90)
@@ -147,7 +147,7 @@ describe("time in a sandbox", () => {
   )
 
   for (const seconds of [0, -1, 0.5, 31_536_001]) {
-    story(
+    testInWorld(
       `refuses an advance of ${seconds} seconds`,
       Effect.gen(function* () {
         const error = yield* Effect.flip(advance(seconds))
@@ -156,7 +156,7 @@ describe("time in a sandbox", () => {
     )
   }
 
-  story(
+  testInWorld(
     "returns to real time with a reset during an advance",
     Effect.gen(function* () {
       yield* everything(Effect.void)
@@ -172,7 +172,7 @@ describe("time in a sandbox", () => {
 })
 
 describe("force_expiry", () => {
-  story(
+  testInWorld(
     "expires every active quote now, also those without an expiry, and no other",
     Effect.gen(function* () {
       const unknown = yield* start({ scenario: "expiry_unknown" })
@@ -187,9 +187,9 @@ describe("force_expiry", () => {
       assert.deepStrictEqual(yield* reasons(unknown.id), ["expired", "expired", "expired"])
       assert.deepStrictEqual(yield* reasons(withdrawn.id), ["withdrawn_by_carrier", "expired", "expired"])
       assert.deepStrictEqual(yield* reasons(pet.id), ["expired", "expired", "expired"])
-      const told = (yield* feed()).slice(before.length)
+      const events = (yield* feed()).slice(before.length)
       assert.deepStrictEqual(
-        told.map(({ occurred_at, type }) => `${type} ${occurred_at}`),
+        events.map(({ occurred_at, type }) => `${type} ${occurred_at}`),
         Array.from({ length: 5 }, () => "quote.expired 2026-11-20T12:10:00.000Z")
       )
       yield* forceExpiry()
@@ -198,7 +198,7 @@ describe("force_expiry", () => {
     })
   )
 
-  story(
+  testInWorld(
     "expires more quotes than fit on a page, also while they expire by themselves",
     Effect.gen(function* () {
       for (let i = 0; i < 60; i++) yield* start({ line: "renters", scenario: "quote_expires_soon" })

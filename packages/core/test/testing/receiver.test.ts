@@ -117,7 +117,7 @@ describe("a receiver", () => {
   it.effect("recognizes duplicates and late versions", () =>
     Effect.gen(function* () {
       const receiver = Receiver.make({ secrets: [first] })
-      const story: ReadonlyArray<readonly [id: string, resource: string, version: number]> = [
+      const deliveries: ReadonlyArray<readonly [id: string, resource: string, version: number]> = [
         ["evt_1", "qt_1", 1],
         ["evt_3", "qt_1", 3],
         ["evt_2", "qt_1", 2],
@@ -126,7 +126,8 @@ describe("a receiver", () => {
       ]
       // A forgery with a high version changes nothing.
       yield* send(receiver, { secrets: [foreign], id: "evt_8", resource: { id: "qt_2", version: 99 } })
-      for (const [id, resource, version] of story) yield* send(receiver, { id, resource: { id: resource, version } })
+      for (const [id, resource, version] of deliveries)
+        yield* send(receiver, { id, resource: { id: resource, version } })
       const genuine = receiver.arrivals().filter(({ verification }) => verification.ok)
       assert.deepStrictEqual(
         genuine.map(({ isDuplicate }) => isDuplicate),

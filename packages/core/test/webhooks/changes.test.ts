@@ -2,10 +2,10 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { verifyWebhook } from "../../src/index.ts"
 import { advance, pass, pathsOf, refusal, reset, runDue, start, stranger } from "../quoting/support.ts"
-import { create, disable, health, list, log, tale, update, url } from "./support.ts"
+import { create, disable, health, list, log, testWebhooks, update, url } from "./support.ts"
 
 describe("a change", () => {
-  tale(
+  testWebhooks(
     "accepts url, types or both, and shows no secret",
     () =>
       Effect.gen(function* () {
@@ -33,7 +33,7 @@ describe("a change", () => {
     { lookUp: (url) => (url.includes("private") ? "refused" : url.includes("later") ? "unavailable" : "public") }
   )
 
-  tale("is refused without a field, listing what can be changed", () =>
+  testWebhooks("is refused without a field, listing what can be changed", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const error = yield* refusal(update(id, {}))
@@ -41,7 +41,7 @@ describe("a change", () => {
     })
   )
 
-  tale("applies to the next events", (endpoints) =>
+  testWebhooks("applies to the next events", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create()
       yield* update(id, { url: `${url}/new` })
@@ -62,7 +62,7 @@ describe("a change", () => {
     })
   )
 
-  tale("of a disabled subscription is refused; disabling can be repeated", () =>
+  testWebhooks("of a disabled subscription is refused; disabling can be repeated", () =>
     Effect.gen(function* () {
       const made = yield* create()
       const disabled = yield* disable(made.id)
@@ -75,7 +75,7 @@ describe("a change", () => {
     })
   )
 
-  tale("is not found for another organization, and forbidden to widget and platform keys", () =>
+  testWebhooks("is not found for another organization, and forbidden to widget and platform keys", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { sandbox } = yield* stranger
@@ -93,7 +93,7 @@ describe("a change", () => {
     })
   )
 
-  tale("is never dated before the creation, even after a reset of the clock", () =>
+  testWebhooks("is never dated before the creation, even after a reset of the clock", () =>
     Effect.gen(function* () {
       yield* advance(86_400)
       const { id, created_at } = yield* create()
@@ -104,7 +104,7 @@ describe("a change", () => {
     })
   )
 
-  tale("survives a reset of the sandbox", () =>
+  testWebhooks("survives a reset of the sandbox", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(86_400)

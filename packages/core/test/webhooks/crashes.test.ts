@@ -2,7 +2,19 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { advance, feed, pass, refusal, reset, runDue, start, work } from "../quoting/support.ts"
-import { answered, create, deliveries, disable, health, log, only, replay, rotate, stored, tale } from "./support.ts"
+import {
+  answered,
+  create,
+  deliveries,
+  disable,
+  health,
+  log,
+  only,
+  replay,
+  rotate,
+  stored,
+  testWebhooks
+} from "./support.ts"
 
 const live = { environment: "live" } as const
 
@@ -10,7 +22,7 @@ const failing = { send: () => answered(500) }
 const start_waiting = start({ scenario: "waits_in_queue" })
 
 describe("a host that dies", () => {
-  tale(
+  testWebhooks(
     "between an attempt and its commit sends again when its lease has ended, with the same id and bytes",
     (endpoints) =>
       Effect.gen(function* () {
@@ -49,7 +61,7 @@ describe("a host that dies", () => {
   )
 
   const host = { isWell: false }
-  tale(
+  testWebhooks(
     "again and again leaves a failed delivery that can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
@@ -82,7 +94,7 @@ describe("a host that dies", () => {
 
 describe("a host that dies while it disables a subscription", () => {
   const host = { isDying: false }
-  tale(
+  testWebhooks(
     "leaves the rest to another one",
     (endpoints) =>
       Effect.gen(function* () {
@@ -113,7 +125,7 @@ describe("a host that dies while it disables a subscription", () => {
 
 describe("a conflict", () => {
   const conflicts = { left: 60 }
-  tale(
+  testWebhooks(
     "in committing an attempt never sends twice",
     (endpoints) =>
       Effect.gen(function* () {
@@ -140,7 +152,7 @@ describe("a conflict", () => {
     }
   )
 
-  tale(
+  testWebhooks(
     "among concurrent attempts of one subscription loses none",
     (endpoints) =>
       Effect.gen(function* () {
@@ -158,7 +170,7 @@ describe("a conflict", () => {
 })
 
 describe("a reset", () => {
-  tale(
+  testWebhooks(
     "removes and counts deliveries and pending attempts, and cursors still end",
     (endpoints) =>
       Effect.gen(function* () {
@@ -188,7 +200,7 @@ describe("a reset", () => {
     failing
   )
 
-  tale(
+  testWebhooks(
     "drops an unfinished create, and turns delivery on again",
     () =>
       Effect.gen(function* () {
@@ -211,7 +223,7 @@ describe("a reset", () => {
     { ...failing, lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
   )
 
-  tale(
+  testWebhooks(
     "during an attempt leaves nothing of it",
     () =>
       Effect.gen(function* () {
@@ -237,7 +249,7 @@ const pageOf = (id: string, limit: number, cursor?: string | null) =>
 
 describe("a conflict without end", () => {
   const conflict = { isEndless: false }
-  tale(
+  testWebhooks(
     "ends a reset with an internal error, and does not block it forever",
     () =>
       Effect.gen(function* () {

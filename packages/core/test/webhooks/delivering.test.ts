@@ -21,7 +21,7 @@ import {
   type Sent,
   silence,
   stored,
-  tale
+  testWebhooks
 } from "./support.ts"
 
 const live = { environment: "live" } as const
@@ -35,7 +35,7 @@ const timesOf = (sent: ReadonlyArray<Sent>) => sent.map(({ at }) => at - beginni
 
 describe("an event", () => {
   const changes: Array<Change> = []
-  tale(
+  testWebhooks(
     "appears in the feed and in the delivery logs in one step, or in neither",
     () =>
       Effect.gen(function* () {
@@ -44,8 +44,8 @@ describe("an event", () => {
         yield* start({ line: "personal_auto" })
         yield* start({ line: "pet" })
         yield* advance(60)
-        const told = yield* feed()
-        const wanted = told.filter(({ type }) => everything.includes(type))
+        const events = yield* feed()
+        const wanted = events.filter(({ type }) => everything.includes(type))
         assert.isAbove(wanted.length, 5)
         assert.deepStrictEqual(
           (yield* log(wide.id)).map(({ event_id }) => event_id).toReversed(),
@@ -74,7 +74,7 @@ describe("an event", () => {
     }
   )
 
-  tale("is not delivered to subscriptions without its type, or to later ones", (endpoints) =>
+  testWebhooks("is not delivered to subscriptions without its type, or to later ones", (endpoints) =>
     Effect.gen(function* () {
       yield* start({ scenario: "waits_in_queue" })
       const { id } = yield* create()
@@ -91,7 +91,7 @@ describe("an event", () => {
 })
 
 describe("a delivery", () => {
-  tale("contains the event of the feed and its revision, signed, with both sets of headers", (endpoints) =>
+  testWebhooks("contains the event of the feed and its revision, signed, with both sets of headers", (endpoints) =>
     Effect.gen(function* () {
       const { id, signing_secret } = yield* create({ url: "https://hooks.acme.dev/a?b=c" })
       yield* start()
@@ -138,7 +138,7 @@ describe("a delivery", () => {
     })
   )
 
-  tale("is pending until its first attempt has ended", () =>
+  testWebhooks("is pending until its first attempt has ended", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start()
@@ -151,7 +151,7 @@ describe("a delivery", () => {
     ["live", 3_000],
     ["sandbox", 15_000]
   ] as const) {
-    tale(
+    testWebhooks(
       `${environment}: is retried after the waits of the schedule, counted from the end of the previous attempt, then failed`,
       (endpoints) =>
         Effect.gen(function* () {
@@ -208,7 +208,7 @@ describe("a delivery", () => {
     ["no answer in time", silence, false],
     ["no connection", { response_status_code: null, duration_ms: 3, failure: "connection_failed" }, false]
   ] as const) {
-    tale(
+    testWebhooks(
       `${what} ${succeeds ? "confirms" : "is a failure, whose code is on record"}`,
       () =>
         Effect.gen(function* () {
@@ -229,7 +229,7 @@ describe("a delivery", () => {
     )
   }
 
-  tale(
+  testWebhooks(
     "succeeds at a retry",
     (endpoints) =>
       Effect.gen(function* () {
@@ -254,7 +254,7 @@ describe("a delivery", () => {
     { send: (_, nth) => (nth < 3 ? answered(500) : confirmed) }
   )
 
-  tale("shows its twenty newest attempts", () =>
+  testWebhooks("shows its twenty newest attempts", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })
@@ -272,7 +272,7 @@ describe("a delivery", () => {
     })
   )
 
-  tale("has the host's real time in its timestamp, wherever the sandbox's clock is", (endpoints) =>
+  testWebhooks("has the host's real time in its timestamp, wherever the sandbox's clock is", (endpoints) =>
     Effect.gen(function* () {
       yield* create()
       yield* advance(1_000_000)
@@ -300,7 +300,7 @@ describe("an advance of a day", () => {
   }
 
   const lived = (steps: number) => {
-    const told = endpoints({ send: unsteady() })
+    const webhooks = endpoints({ send: unsteady() })
     return Effect.gen(function* () {
       yield* TestClock.setTime(beginning)
       const { id } = yield* create({ event_types: types })
@@ -317,7 +317,7 @@ describe("an advance of a day", () => {
       }
       const all = (yield* log(id)).map(({ event_id: _, ...rest }) => rest)
       return { all, health: { ...(yield* health(id)), subscription_id: "" } }
-    }).pipe(Effect.scoped, Effect.provide(world({ webhooks: told.layer })))
+    }).pipe(Effect.scoped, Effect.provide(world({ webhooks: webhooks.layer })))
   }
 
   it.effect("leaves the same delivery log as many small steps", () =>
@@ -335,7 +335,7 @@ describe("an advance of a day", () => {
 })
 
 describe("the delivery log", () => {
-  tale("is newest first, in pages, and its cursors fit only itself", () =>
+  testWebhooks("is newest first, in pages, and its cursors fit only itself", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -370,7 +370,7 @@ describe("the delivery log", () => {
     })
   )
 
-  tale("goes back thirty days", () =>
+  testWebhooks("goes back thirty days", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })

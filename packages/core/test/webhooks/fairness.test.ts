@@ -15,7 +15,7 @@ import {
   replay,
   sendTest,
   silence,
-  tale,
+  testWebhooks,
   url
 } from "./support.ts"
 
@@ -24,7 +24,7 @@ const noConnection: SendOutcome = { response_status_code: null, duration_ms: 15_
 const isSlow = (address: string) => address.includes("slow")
 
 describe("a slow endpoint", () => {
-  tale(
+  testWebhooks(
     "gets at most sixteen attempts at a time, whatever waits for it",
     (endpoints) =>
       Effect.gen(function* () {
@@ -43,7 +43,7 @@ describe("a slow endpoint", () => {
     { send: () => answered(500), send_takes_ms: () => 14_000 }
   )
 
-  tale(
+  testWebhooks(
     "gets fresh events before the retries of older ones",
     (endpoints) =>
       Effect.gen(function* () {
@@ -66,7 +66,7 @@ describe("a slow endpoint", () => {
 
 describe("an endpoint that hangs", () => {
   const endpoint = { isUp: false }
-  tale(
+  testWebhooks(
     "is tried by three at a time once it is known to hang, and gets everything when it answers again",
     (endpoints) =>
       Effect.gen(function* () {
@@ -104,7 +104,7 @@ describe("an endpoint that hangs", () => {
 })
 
 describe("an attempt for which the host has no free connection", () => {
-  tale(
+  testWebhooks(
     "is postponed and not recorded, because it says nothing about the endpoint",
     (endpoints) =>
       Effect.gen(function* () {
@@ -129,7 +129,7 @@ describe("an attempt for which the host has no free connection", () => {
     { send: (_, nth) => (nth < 3 ? noConnection : confirmed) }
   )
 
-  tale(
+  testWebhooks(
     "is postponed at most a hundred times; then its delivery has failed, and can be replayed",
     (endpoints) =>
       Effect.gen(function* () {
@@ -151,7 +151,7 @@ describe("an attempt for which the host has no free connection", () => {
   )
 
   const host = { isFull: true }
-  tale(
+  testWebhooks(
     "is cancelled with its subscription, and a replay keeps its trigger",
     (endpoints) =>
       Effect.gen(function* () {
@@ -175,7 +175,7 @@ describe("an attempt for which the host has no free connection", () => {
 })
 
 describe("fresh events", () => {
-  tale(
+  testWebhooks(
     "go before retries that were due earlier",
     (endpoints) =>
       Effect.gen(function* () {
@@ -197,7 +197,7 @@ describe("fresh events", () => {
 })
 
 describe("half of all endpoints hanging", () => {
-  tale(
+  testWebhooks(
     "do not delay the others",
     (endpoints) =>
       Effect.gen(function* () {

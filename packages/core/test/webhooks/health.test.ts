@@ -1,25 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Outcome, shut_off_after_ms } from "../../src/webhooks/deliveries/Delivery.ts"
+import { type AttemptOutcome, shut_off_after_ms } from "../../src/webhooks/deliveries/Delivery.ts"
 import { attempted, isShutOff, type KeptHealth, unknown } from "../../src/webhooks/deliveries/EndpointHealth.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { toMillis } from "../../src/wire/Timestamp.ts"
 import { pass, refusal, runDue, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, disable, health, sendTest, silence, tale } from "./support.ts"
+import { answered, confirmed, create, disable, health, sendTest, silence, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const
 
 describe("the health of a subscription", () => {
-  tale(
+  testWebhooks(
     "follows its newest attempt, and says why",
     () =>
       Effect.gen(function* () {
         const { id } = yield* create({}, live)
-        const told = Effect.map(health(id, live), ({ reason, ...rest }) => {
+        const shown = Effect.map(health(id, live), ({ reason, ...rest }) => {
           assert.match(reason, /^[A-Z].*\.$/)
           return { ...rest, reason }
         })
-        assert.deepStrictEqual(yield* told, {
+        assert.deepStrictEqual(yield* shown, {
           subscription_id: id,
           state: "healthy",
           last_attempt: null,
@@ -35,7 +35,7 @@ describe("the health of a subscription", () => {
           yield* pass(1)
           yield* sendTest(id, live)
           yield* runDue
-          const now = yield* told
+          const now = yield* shown
           assert.strictEqual(now.state, state)
           assert.deepStrictEqual(
             [now.last_attempt?.status, now.last_attempt?.response_status_code],
@@ -47,7 +47,7 @@ describe("the health of a subscription", () => {
         assert.include(reasons[2] ?? "", "no HTTP answer")
         yield* disable(id, live)
         assert.deepStrictEqual(
-          [(yield* told).state, (yield* told).reason],
+          [(yield* shown).state, (yield* shown).reason],
           ["disabled", "The subscription is disabled."]
         )
         assert.strictEqual((yield* refusal(health("sub_x", live)))._tag, "not_found")
@@ -55,7 +55,7 @@ describe("the health of a subscription", () => {
     { send: (_, nth) => [confirmed, answered(500), silence][nth - 1] ?? confirmed }
   )
 
-  tale(
+  testWebhooks(
     "is that of the newest attempt, whichever ends last",
     () =>
       Effect.gen(function* () {
@@ -87,7 +87,7 @@ describe("the health of a subscription", () => {
       order.reduce<KeptHealth>(
         (health, index) => {
           const [at, confirms] = outcomes[index] ?? assert.fail("no outcome")
-          const outcome: Outcome = {
+          const outcome: AttemptOutcome = {
             attempted_at: at,
             ended_at: at,
             confirmed: confirms,

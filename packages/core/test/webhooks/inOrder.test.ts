@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { advance, feed, pass, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, log, tale } from "./support.ts"
+import { answered, confirmed, create, log, testWebhooks } from "./support.ts"
 
 const event_types = [
   "quote_request.queued",
@@ -16,7 +16,7 @@ const uneven = (nth: number): number => (nth % 2 === 0 ? 1 : 40)
 
 describe("what one advance of a sandbox's clock makes due", () => {
   const arrived: Array<string> = []
-  tale(
+  testWebhooks(
     "arrives in feed order, even if some POSTs take longer",
     () =>
       Effect.gen(function* () {
@@ -28,10 +28,10 @@ describe("what one advance of a sandbox's clock makes due", () => {
         yield* pass(100)
         yield* advance(60)
         yield* pass(5_000)
-        const told = (yield* feed()).map((event) => event.id)
-        assert.isAbove(told.length, 8)
-        assert.deepStrictEqual(arrived, told)
-        assert.lengthOf(yield* log(id), told.length)
+        const ids = (yield* feed()).map((event) => event.id)
+        assert.isAbove(ids.length, 8)
+        assert.deepStrictEqual(arrived, ids)
+        assert.lengthOf(yield* log(id), ids.length)
       }),
     {
       send_takes_ms: uneven,
@@ -43,7 +43,7 @@ describe("what one advance of a sandbox's clock makes due", () => {
   )
 
   const attempts: Array<string> = []
-  tale(
+  testWebhooks(
     "arrives in due order, retries among new events",
     () =>
       Effect.gen(function* () {

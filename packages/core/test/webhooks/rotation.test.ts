@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { verifyWebhook } from "../../src/index.ts"
 import { advance, pass, pathsOf, refusal, reset, runDue, start } from "../quoting/support.ts"
-import { create, disable, list, rotate, type Sent, stored, tale } from "./support.ts"
+import { create, disable, list, rotate, type Sent, stored, testWebhooks } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })
 const secretOf = ({ signing_secret }: { readonly signing_secret: string | null }): string =>
@@ -22,7 +22,7 @@ const signers = Effect.fnUntraced(function* ({ request: { headers, body } }: Sen
 })
 
 describe("a rotation", () => {
-  tale("returns the new secret once, and both sign for a day of workspace time", (endpoints) =>
+  testWebhooks("returns the new secret once, and both sign for a day of workspace time", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const rotated = yield* rotate(made.id, key("one"))
@@ -51,7 +51,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale("after another one leaves every secret its full day", (endpoints) =>
+  testWebhooks("after another one leaves every secret its full day", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create()
       const secrets = [made, yield* rotate(made.id), yield* rotate(made.id)].map(secretOf)
@@ -61,7 +61,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale("is refused if ten secrets sign, until the oldest has expired", () =>
+  testWebhooks("is refused if ten secrets sign, until the oldest has expired", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       for (let nth = 1; nth < 10; nth++) yield* rotate(id)
@@ -72,7 +72,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale("of a disabled subscription is refused", () =>
+  testWebhooks("of a disabled subscription is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* disable(id)
@@ -81,7 +81,7 @@ describe("a rotation", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "during another one has to wait",
     () =>
       Effect.gen(function* () {
@@ -101,7 +101,7 @@ describe("a rotation", () => {
     { look_up_takes_ms: () => 3_000 }
   )
 
-  tale("leaves one secret after a reset, even if the older one had a day left", () =>
+  testWebhooks("leaves one secret after a reset, even if the older one had a day left", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* advance(2 * 86_400)
@@ -114,7 +114,7 @@ describe("a rotation", () => {
 })
 
 describe("an unfinished rotation", () => {
-  tale(
+  testWebhooks(
     "blocks others for ten minutes, signs nothing, and is finished with its own key and the same secret",
     (endpoints) =>
       Effect.gen(function* () {
@@ -139,7 +139,7 @@ describe("an unfinished rotation", () => {
     { lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
   )
 
-  tale(
+  testWebhooks(
     "ends after ten minutes, and another one can begin",
     () =>
       Effect.gen(function* () {
@@ -158,7 +158,7 @@ describe("an unfinished rotation", () => {
     { lookUp: (_, nth) => (nth === 2 ? "unavailable" : "public") }
   )
 
-  tale(
+  testWebhooks(
     "is dropped if the host is not public any more",
     () =>
       Effect.gen(function* () {
@@ -170,7 +170,7 @@ describe("an unfinished rotation", () => {
     { lookUp: (_, nth) => (nth === 2 ? "refused" : "public") }
   )
 
-  tale(
+  testWebhooks(
     "does not block rotations after a reset of the clock",
     () =>
       Effect.gen(function* () {
@@ -189,7 +189,7 @@ describe("an unfinished rotation", () => {
 describe("a lost answer", () => {
   // The host dies when the call has done its work, and before its answer is kept.
   const dying = { armed: false }
-  const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof tale>[3]>["around"]>>[0]) => ({
+  const around = (storage: Parameters<NonNullable<NonNullable<Parameters<typeof testWebhooks>[3]>["around"]>>[0]) => ({
     ...storage,
     commit: (change: Parameters<typeof storage.commit>[0]) =>
       dying.armed && change.writes.some(({ body }) => body.includes('"state":"done"'))
@@ -197,7 +197,7 @@ describe("a lost answer", () => {
         : storage.commit(change)
   })
 
-  tale(
+  testWebhooks(
     "is returned with the same secret when the call is sent again",
     (endpoints) =>
       Effect.gen(function* () {

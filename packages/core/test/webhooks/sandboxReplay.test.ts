@@ -11,7 +11,7 @@ import {
   replay,
   replayEvents,
   type Sent,
-  tale,
+  testWebhooks,
   update,
   url
 } from "./support.ts"
@@ -19,8 +19,8 @@ import {
 const types = ["quote_request.queued", "quote_request.updated", "quote_request.completed", "quote.created"]
 const idsOf = (sent: ReadonlyArray<Sent>) => sent.map(({ request }) => request.headers["webhook-id"])
 
-/** A story of some events, all of them delivered. */
-const told = Effect.gen(function* () {
+/** Some events, all of them delivered. */
+const deliveredEvents = Effect.gen(function* () {
   const { id } = yield* create({ event_types: types })
   yield* start({ line: "renters", scenario: "quotes_ready" })
   yield* advance(60)
@@ -40,9 +40,9 @@ describe("a replay of the sandbox's events", () => {
     gap: (ids: ReadonlyArray<string>) => ids.slice(1)
   }
   for (const [scenario, order] of Object.entries(orders)) {
-    tale(`${scenario}: sends them in its order, with the original bytes`, (endpoints) =>
+    testWebhooks(`${scenario}: sends them in its order, with the original bytes`, (endpoints) =>
       Effect.gen(function* () {
-        const { id, ids } = yield* told
+        const { id, ids } = yield* deliveredEvents
         const first = new Map(
           endpoints.sent.splice(0).map(({ request }) => [request.headers["webhook-id"], request.body])
         )
@@ -76,9 +76,9 @@ describe("a replay of the sandbox's events", () => {
     )
   }
 
-  tale("delayed: sends them fifteen minutes of workspace time later", (endpoints) =>
+  testWebhooks("delayed: sends them fifteen minutes of workspace time later", (endpoints) =>
     Effect.gen(function* () {
-      const { ids } = yield* told
+      const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
       const { replay } = yield* replayEvents({ scenario: "delayed" })
       assert.deepStrictEqual([replay?.deliveries, replay?.recovery], [ids.length, dropStale])
@@ -92,9 +92,9 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("is as_recorded by default, and refuses unknown modes", (endpoints) =>
+  testWebhooks("is as_recorded by default, and refuses unknown modes", (endpoints) =>
     Effect.gen(function* () {
-      const { ids } = yield* told
+      const { ids } = yield* deliveredEvents
       endpoints.sent.length = 0
       assert.strictEqual((yield* replayEvents()).replay?.scenarioCode, "as_recorded")
       yield* runDue
@@ -112,9 +112,9 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("sends each receiving subscription the event types that it wants", (endpoints) =>
+  testWebhooks("sends each receiving subscription the event types that it wants", (endpoints) =>
     Effect.gen(function* () {
-      const { ids } = yield* told
+      const { ids } = yield* deliveredEvents
       const gone = yield* create({ event_types: types, url: `${url}/gone` })
       yield* disable(gone.id)
       const narrow = yield* create({ event_types: ["quote.created"], url: `${url}/narrow` })
@@ -126,7 +126,7 @@ describe("a replay of the sandbox's events", () => {
       assert.deepStrictEqual(idsOf(to(url)), ids)
       assert.deepStrictEqual(idsOf(to(`${url}/narrow`)), quotes)
       assert.lengthOf(endpoints.sent, ids.length + quotes.length)
-      // What was never handed over to it before is in its log now.
+      // An event that was never queued for it before is in its log now.
       for (const { status, attempts } of yield* log(narrow.id)) {
         assert.deepStrictEqual([status, attempts[0]?.trigger], ["succeeded", "manual"])
       }
@@ -134,7 +134,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "retries events that were never delivered before on the schedule, and leaves the others as they are",
     (endpoints) =>
       Effect.gen(function* () {
@@ -165,11 +165,11 @@ describe("a replay of the sandbox's events", () => {
     { send: (_, nth) => (nth === 2 ? confirmed : answered(500)) }
   )
 
-  tale(
+  testWebhooks(
     "arrives one by one, however long an endpoint takes",
     (endpoints) =>
       Effect.gen(function* () {
-        const { id, ids } = yield* told
+        const { id, ids } = yield* deliveredEvents
         yield* update(id, { url: `${url}/slow` })
         endpoints.sent.length = 0
         yield* work
@@ -185,7 +185,7 @@ describe("a replay of the sandbox's events", () => {
     { send_takes_ms: (nth, { url }) => (url.endsWith("slow") ? 900 + nth : 0) }
   )
 
-  tale("does not count against the replays of an event", () =>
+  testWebhooks("does not count against the replays of an event", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start({ scenario: "waits_in_queue" })
@@ -197,7 +197,7 @@ describe("a replay of the sandbox's events", () => {
     })
   )
 
-  tale("of no events, or to no subscription, makes no deliveries", (endpoints) =>
+  testWebhooks("of no events, or to no subscription, makes no deliveries", (endpoints) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* replayEvents()).replay?.deliveries, 0)
       yield* start({ scenario: "waits_in_queue" })

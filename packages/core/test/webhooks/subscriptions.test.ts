@@ -3,13 +3,13 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { types } from "../../src/events/Event.ts"
 import { advance, events, pass, pathsOf, refusal, runDue, start, stranger } from "../quoting/support.ts"
-import { create, disable, health, kept, list, log, stored, tale, update, url } from "./support.ts"
+import { create, disable, health, kept, list, log, stored, testWebhooks, update, url } from "./support.ts"
 
 const key = (idempotency_key: string) => ({ idempotency_key })
 const choosable = types.filter((type) => type !== "webhook.test")
 
 describe("creating a subscription", () => {
-  tale("returns it completely, with its secret", (endpoints) =>
+  testWebhooks("returns it completely, with its secret", (endpoints) =>
     Effect.gen(function* () {
       const made = yield* create({ event_types: ["quote.created", "quote.expired"] })
       assert.match(made.id, /^sub_[0-9a-z]{26}$/)
@@ -30,14 +30,14 @@ describe("creating a subscription", () => {
     })
   )
 
-  tale("gives every subscription a secret of its own", () =>
+  testWebhooks("gives every subscription a secret of its own", () =>
     Effect.gen(function* () {
       const secrets = [yield* create(), yield* create(), yield* create()].map((made) => made.signing_secret)
       assert.lengthOf(new Set(secrets), 3)
     })
   )
 
-  tale("accepts every type except the test event, also those that do not fire yet", () =>
+  testWebhooks("accepts every type except the test event, also those that do not fire yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* create({ event_types: choosable })).event_types, choosable)
       assert.include(choosable, "quote_request.incomplete")
@@ -45,7 +45,7 @@ describe("creating a subscription", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "refuses wrong types at their entries, together with errors in the url",
     () =>
       Effect.gen(function* () {
@@ -73,7 +73,7 @@ describe("creating a subscription", () => {
     { lookUp: (url) => (url.startsWith("https:") ? "public" : "refused") }
   )
 
-  tale(
+  testWebhooks(
     "reports wrong values together with wrong forms, and the key",
     (endpoints) =>
       Effect.gen(function* () {
@@ -108,7 +108,7 @@ describe("creating a subscription", () => {
     }
   )
 
-  tale("needs an Idempotency-Key", () =>
+  testWebhooks("needs an Idempotency-Key", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(pathsOf(yield* refusal(create({}, key("not ascii é")))), ["Idempotency-Key"])
     })
@@ -116,7 +116,7 @@ describe("creating a subscription", () => {
 })
 
 describe("a url", () => {
-  tale("is stored, shown and used in its normalized form", (endpoints) =>
+  testWebhooks("is stored, shown and used in its normalized form", (endpoints) =>
     Effect.gen(function* () {
       const text = "HTTPS://B\u00fccher.Acme.dev.:443/Hook?x=%7e"
       const plain = "https://xn--bcher-kva.acme.dev/Hook?x=%7e"
@@ -134,7 +134,7 @@ describe("a url", () => {
 })
 
 describe("a host that is not public", () => {
-  tale(
+  testWebhooks(
     "is refused at url, and leaves nothing visible",
     (endpoints) =>
       Effect.gen(function* () {
@@ -157,7 +157,7 @@ describe("a host that is not public", () => {
 })
 
 describe("a host that cannot be looked up for now", () => {
-  tale(
+  testWebhooks(
     "is 503 with Retry-After; the same key finishes with the same secret",
     () =>
       Effect.gen(function* () {
@@ -195,7 +195,7 @@ describe("a host that cannot be looked up for now", () => {
   )
 
   for (const environment of ["sandbox", "live"] as const) {
-    tale(
+    testWebhooks(
       `${environment}: drops the create after ten minutes, and its key cannot be used any more`,
       () =>
         Effect.gen(function* () {
@@ -221,7 +221,7 @@ describe("a host that cannot be looked up for now", () => {
 })
 
 describe("a create that is sent again", () => {
-  tale("returns the first answer without the secret, which is nowhere in storage", () =>
+  testWebhooks("returns the first answer without the secret, which is nowhere in storage", () =>
     Effect.gen(function* () {
       const made = yield* create({}, key("one"))
       const again = yield* create({}, key("one"))
@@ -237,7 +237,7 @@ describe("a create that is sent again", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "has to wait while the first is still running",
     () =>
       Effect.gen(function* () {
@@ -253,7 +253,7 @@ describe("a create that is sent again", () => {
 })
 
 describe("at most ten are active", () => {
-  tale("refuses the eleventh for good; disabling one makes room", () =>
+  testWebhooks("refuses the eleventh for good; disabling one makes room", () =>
     Effect.gen(function* () {
       const made = yield* Effect.forEach(Array.from({ length: 10 }), () => create())
       const error = yield* refusal(create({}, key("eleventh")))
@@ -268,7 +268,7 @@ describe("at most ten are active", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "among many concurrent creates",
     () =>
       Effect.gen(function* () {
@@ -291,7 +291,7 @@ describe("at most ten are active", () => {
     }
   )
 
-  tale(
+  testWebhooks(
     "however many were disabled before",
     () =>
       Effect.gen(function* () {
@@ -314,7 +314,7 @@ describe("at most ten are active", () => {
 })
 
 describe("the list", () => {
-  tale("is newest first, ten on a page, with disabled ones and without secrets", () =>
+  testWebhooks("is newest first, ten on a page, with disabled ones and without secrets", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let i = 0; i < 13; i++) {
@@ -340,7 +340,7 @@ describe("the list", () => {
     })
   )
 
-  tale("refuses the cursor of another list, and of another organization", () =>
+  testWebhooks("refuses the cursor of another list, and of another organization", () =>
     Effect.gen(function* () {
       yield* create()
       yield* create()

@@ -7,7 +7,7 @@ import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
 import { type CallOptions, World } from "../../src/testing/World.ts"
 import * as Webhooks from "../../src/webhooks/WebhookOperations.ts"
 import { type LookUp, type SendOutcome, type WebhookRequest, WebhookSender } from "../../src/webhooks/WebhookSender.ts"
-import { type InWorld, story, type world } from "../quoting/support.ts"
+import { type InWorld, testInWorld, type world } from "../quoting/support.ts"
 
 /** A POST that an endpoint has got, and when, in milliseconds of real time. */
 export interface Sent {
@@ -79,18 +79,18 @@ export const endpoints = (script: Script = {}) => {
 type Endpoints = ReturnType<typeof endpoints>
 type Options = Omit<NonNullable<Parameters<typeof world>[0]>, "webhooks">
 
-/** A story about webhooks; its body is given what the endpoints have got. */
-export const tale = (
+/** A test of webhooks in a world of its own. Its body gets the endpoints, with everything that they received. */
+export const testWebhooks = (
   name: string,
   body: (endpoints: Endpoints) => InWorld<unknown>,
   script: Script = {},
   options: Options = {}
 ): void => {
-  const told = endpoints(script)
-  story(
+  const webhooks = endpoints(script)
+  testInWorld(
     name,
-    Effect.suspend(() => body(told)),
-    { ...options, webhooks: told.layer }
+    Effect.suspend(() => body(webhooks)),
+    { ...options, webhooks: webhooks.layer }
   )
 }
 

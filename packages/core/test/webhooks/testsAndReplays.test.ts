@@ -16,7 +16,7 @@ import {
   replay,
   sendTest,
   stored,
-  tale,
+  testWebhooks,
   url
 } from "./support.ts"
 
@@ -26,7 +26,7 @@ const start_waiting = start({ scenario: "waits_in_queue" })
 const isDelivery = ({ kind }: { readonly kind: string }) => kind === "delivery"
 
 describe("a test event", () => {
-  tale("goes only to one subscription, signed like any other, and is not in the feed", (endpoints) =>
+  testWebhooks("goes only to one subscription, signed like any other, and is not in the feed", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create({ url: `${url}/one` })
       const other = yield* create({ url: `${url}/other` })
@@ -58,7 +58,7 @@ describe("a test event", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "is retried on the schedule, and its retries are scheduled attempts",
     () =>
       Effect.gen(function* () {
@@ -77,7 +77,7 @@ describe("a test event", () => {
     { send: (_, nth) => (nth === 1 ? answered(500) : confirmed) }
   )
 
-  tale("is the same one for the same key", (endpoints) =>
+  testWebhooks("is the same one for the same key", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -90,7 +90,7 @@ describe("a test event", () => {
     })
   )
 
-  tale("can be sent ten times a minute to a subscription; then the answer says when the next one can", () =>
+  testWebhooks("can be sent ten times a minute to a subscription; then the answer says when the next one can", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create()
@@ -113,7 +113,7 @@ describe("a test event", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "is refused if the host cannot be looked up or is not public any more; such calls do not count",
     () =>
       Effect.gen(function* () {
@@ -132,7 +132,7 @@ describe("a test event", () => {
 })
 
 describe("a replay", () => {
-  tale("sends the same bytes with the same id again at once, as a manual attempt", (endpoints) =>
+  testWebhooks("sends the same bytes with the same id again at once, as a manual attempt", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -159,7 +159,7 @@ describe("a replay", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "restarts the schedule of a failed delivery, and of one that is being retried",
     (endpoints) =>
       Effect.gen(function* () {
@@ -190,7 +190,7 @@ describe("a replay", () => {
     { send: () => answered(500) }
   )
 
-  tale("of an event that is not in this log is not found", () =>
+  testWebhooks("of an event that is not in this log is not found", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const other = yield* create({ event_types: ["quote.created"] })
@@ -210,7 +210,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("of a cancelled delivery, or by a disabled subscription, is refused", () =>
+  testWebhooks("of a cancelled delivery, or by a disabled subscription, is refused", () =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -222,7 +222,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("is limited to five a day for an event; failed calls do not count", (endpoints) =>
+  testWebhooks("is limited to five a day for an event; failed calls do not count", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       yield* start_waiting
@@ -250,7 +250,7 @@ describe("a replay", () => {
     })
   )
 
-  tale("of a test event is possible", (endpoints) =>
+  testWebhooks("of a test event is possible", (endpoints) =>
     Effect.gen(function* () {
       const { id } = yield* create()
       const { event } = yield* sendTest(id)
@@ -264,7 +264,7 @@ describe("a replay", () => {
 
 describe("tests and replays together", () => {
   const limits = { ...noLimits, tests_and_replays: { per_minute: 60, per_day: null } }
-  tale(
+  testWebhooks(
     "are limited to sixty a minute for an integration, in both environments together; the answer names the limit and its end",
     () =>
       Effect.gen(function* () {
@@ -300,7 +300,7 @@ describe("tests and replays together", () => {
   )
 
   const storage = { failing: false }
-  tale(
+  testWebhooks(
     "count only if they were queued",
     () =>
       Effect.gen(function* () {
@@ -329,7 +329,7 @@ describe("tests and replays together", () => {
 
 describe("a test or replay whose answer was lost", () => {
   const host = { isDying: false }
-  tale(
+  testWebhooks(
     "is queued once when it is sent again with its key",
     (endpoints) =>
       Effect.gen(function* () {

@@ -14,7 +14,7 @@ import {
   replay,
   sendTest,
   silence,
-  tale,
+  testWebhooks,
   update,
   url
 } from "./support.ts"
@@ -28,7 +28,7 @@ const failing = { send: () => answered(500) }
 const start_waiting = start({ scenario: "waits_in_queue" })
 
 describe("five days of failures", () => {
-  tale(
+  testWebhooks(
     "turn delivery off and cancel pending deliveries; a PATCH with the url turns it on",
     (endpoints) =>
       Effect.gen(function* () {
@@ -84,7 +84,7 @@ describe("five days of failures", () => {
     failing
   )
 
-  tale(
+  testWebhooks(
     "are cleared by a reset: delivery is on",
     () =>
       Effect.gen(function* () {
@@ -105,7 +105,7 @@ describe("five days of failures", () => {
     failing
   )
 
-  tale(
+  testWebhooks(
     "count from the first failure after the last success",
     () =>
       Effect.gen(function* () {
@@ -133,7 +133,7 @@ describe("five days of failures", () => {
   )
 
   const endpoint = { isUp: false }
-  tale(
+  testWebhooks(
     "include manual attempts; a successful test event restarts the count",
     (endpoints) =>
       Effect.gen(function* () {
@@ -163,7 +163,7 @@ describe("five days of failures", () => {
 
 describe("turning delivery off", () => {
   const worker = { isBehind: true }
-  tale(
+  testWebhooks(
     "cancels earlier deliveries, and none from after it was turned on again",
     () =>
       Effect.gen(function* () {
@@ -203,7 +203,7 @@ describe("turning delivery off", () => {
 })
 
 describe("a subscription that is disabled", () => {
-  tale(
+  testWebhooks(
     "gets nothing more: pending and retrying deliveries are cancelled at once",
     (endpoints) =>
       Effect.gen(function* () {
@@ -237,7 +237,7 @@ describe("a subscription that is disabled", () => {
   )
 
   for (const outcome of ["confirms", "fails"] as const) {
-    tale(
+    testWebhooks(
       `during an attempt that ${outcome}: it is recorded, and nothing follows`,
       (endpoints) =>
         Effect.gen(function* () {
@@ -266,7 +266,7 @@ describe("a subscription that is disabled", () => {
     )
   }
 
-  tale(
+  testWebhooks(
     "at the moment of an attempt's commit: nothing follows",
     (endpoints) =>
       Effect.gen(function* () {

@@ -11,7 +11,7 @@ import type * as Route from "./Route.ts"
 export interface Settings<R> {
   /** The operations of the core. */
   readonly operations: ReadonlyArray<Operation.Operation<string, unknown, unknown, R>>
-  /** Routes beside the operations: `Go.route`, `CarrierCallbacks.route`, the agent endpoint. */
+  /** Routes beside the operations: `Handoff.route`, `CarrierCallbacks.route`, the agent endpoint. */
   readonly routes?: ReadonlyArray<Route.Route<R>>
   /** Whether storage can be reached and its migrations are current; by default always. */
   readonly ready?: Effect.Effect<boolean | string, never, R>

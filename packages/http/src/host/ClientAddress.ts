@@ -49,10 +49,10 @@ export const of = (proxies: Proxies | null): ((request: Request) => string) =>
 const remoteOf = (request: Request): string => request.socket.remoteAddress ?? ""
 
 const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | ReadonlyArray<string> | undefined) => {
-  const told = value === undefined ? [] : String(value).split(",")
+  const reported = value === undefined ? [] : String(value).split(",")
   let client = remote
   for (let hop = 0; isTrusted(trusted, client, hop); hop++) {
-    const entry = told.pop()
+    const entry = reported.pop()
     const before = entry === undefined ? null : addressIn(header === "forwarded" ? forOf(entry) : entry)
     if (before === null) break
     client = before

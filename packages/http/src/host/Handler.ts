@@ -52,7 +52,7 @@ export interface Handler {
   /** Waits until every accepted request was answered. */
   readonly idle: Effect.Effect<void>
   /** Interrupts running requests and answers them with `service_unavailable`. Does not wait long for those that do not end. */
-  readonly breakOff: Effect.Effect<void>
+  readonly interruptAll: Effect.Effect<void>
 }
 
 /** The services of the routes, and those that log requests without a route. */
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Handler, never, Services<R> | Scope.Scope> {
   const context = yield* Effect.context<Services<R>>()
   // Closing the scope waits no longer for interrupted requests than `breakOff` does.
-  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => briefly(Scope.close(scope, Exit.void)))
+  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
   const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
   const [newest] = yield* ServedRevisions.ServedRevisions
   const backpressure = new Backpressure.Backpressure(settings)
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* <R>(
 })
 
 /** The end of this turn of the event loop: by then its requests have begun and its ready answers are written. */
-const turnEnds = Effect.callback<void>((resume) => {
+const endOfTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
@@ -83,7 +83,7 @@ const turnEnds = Effect.callback<void>((resume) => {
 const last_calls_ms = 250
 
 /** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues on its own. */
-const briefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
+const waitBriefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
     Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
   )
@@ -119,20 +119,20 @@ const makeUnsafe = <R>(
   }
 
   const sendTo = (exchange: Exchange, answer: Answer.Answer): void => {
-    const { headers, turn, request_id } = exchange
-    const { request, response } = turn
+    const { headers, pipelined, request_id } = exchange
+    const { request, response } = pipelined
     const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...headers }
-    const give = (bytes: number) => backpressure.give(turn, bytes)
+    const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
     try {
-      send(request, response, answer, extra, give)
+      send(request, response, answer, extra, offer)
     } catch (defect) {
       // Node refuses invalid headers before it has written anything.
-      send(request, response, failed(exchange, Cause.die(defect)), extra, give)
+      send(request, response, failed(exchange, Cause.die(defect)), extra, offer)
     }
   }
 
   const finish = atEndOfTurn(({ exchange, exit }: Finished): void => {
-    const { response } = exchange.turn
+    const { response } = exchange.pipelined
     // A middleware around the handler, such as one with a time-out, may have answered already.
     if (response.destroyed || response.headersSent) return
     const answer = Exit.isSuccess(exit) ? exit.value : failed(exchange, exit.cause)
@@ -141,26 +141,26 @@ const makeUnsafe = <R>(
   })
 
   const run = (exchange: Exchange, route: Pick<Route<Services<R>>, "name" | "handle">, incoming: Incoming): void => {
-    if (exchange.turn.response.destroyed) return
+    if (exchange.pipelined.response.destroyed) return
     const fiber = fork(handled(route, incoming))
     fiber.addObserver((exit) => finish({ exchange, exit }))
     if (fiber.pollUnsafe() !== undefined) return
     FiberSet.addUnsafe(running, fiber)
-    exchange.turn.onHangUp = () => fiber.interruptUnsafe()
+    exchange.pipelined.onHangUp = () => fiber.interruptUnsafe()
   }
 
   const answer = (
-    turn: Backpressure.Turn,
+    pipelined: Backpressure.PipelinedRequest,
     { path, query }: Target,
     { params, value: route }: Found<Services<R>>
   ): void => {
-    const { request } = turn
+    const { request } = pipelined
     const request_id = ids.request()
     // An answer in an older revision sets this header itself (api.md, Versioning 2).
     const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
     const headers = { ...version, ...cors.headers(request, route.cors) }
     const began_ms = onAnswered === undefined ? 0 : performance.now()
-    const exchange = { turn, request_id, headers, name: route.name, began_ms }
+    const exchange = { pipelined, request_id, headers, name: route.name, began_ms }
     const preflight = cors.preflight(request, path)
     if (preflight !== null) return void sendTo(exchange, preflight)
     const { docs_url } = settings
@@ -175,7 +175,7 @@ const makeUnsafe = <R>(
     const found = paths.find(request.method === "HEAD" ? "GET" : (request.method ?? ""), target.path)
     if (found === null && next !== undefined && cors.preflight(request, target.path) === null) return next()
     const match = found ?? NotFound.match(paths, target.path)
-    backpressure.admit(request, response, (turn) => answer(turn, target, match))
+    backpressure.admit(request, response, (pipelined) => answer(pipelined, target, match))
   }
 
   return {
@@ -189,14 +189,14 @@ const makeUnsafe = <R>(
     close: Effect.sync(() => {
       isClosing = true
     }),
-    idle: Effect.andThen(Effect.andThen(turnEnds, FiberSet.awaitEmpty(running)), turnEnds),
-    breakOff: Effect.andThen(briefly(FiberSet.clear(running)), turnEnds)
+    idle: Effect.andThen(Effect.andThen(endOfTurn, FiberSet.awaitEmpty(running)), endOfTurn),
+    interruptAll: Effect.andThen(waitBriefly(FiberSet.clear(running)), endOfTurn)
   }
 }
 
 /** One request and its pending answer. */
 interface Exchange {
-  readonly turn: Backpressure.Turn
+  readonly pipelined: Backpressure.PipelinedRequest
   readonly request_id: Ids.RequestId
   /** Headers of its answer, whoever gives it. */
   readonly headers: Readonly<Record<string, string>>

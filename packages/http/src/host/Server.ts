@@ -160,7 +160,7 @@ const stop = Effect.fnUntraced(function* (server: Http.Server, handler: Handler,
     yield* handler.idle
   })
   yield* within(settings.grace_ms ?? 8_000, finish)
-  yield* handler.breakOff
+  yield* handler.interruptAll
   server.closeIdleConnections()
   yield* within(last_writes_ms, Deferred.await(closed))
   server.closeAllConnections()

@@ -66,7 +66,7 @@ export const make = <R>(
   const refused: Reply = { status: 405, headers: { allow: "POST" }, text: endpoint.only_post }
   const refuse: Answers<R> = (request) => Effect.as(note(request, 405, "not_found"), refused)
   const methods: Readonly<Record<Method, Answers<R>>> = {
-    POST: poster(endpoint),
+    POST: postHandler(endpoint),
     GET: refuse,
     DELETE: refuse,
     OPTIONS: (request) => (request.origin === null ? refuse(request) : Effect.succeed(permitted))
@@ -78,7 +78,7 @@ export const make = <R>(
     const readable = origin === null ? none : Cors.readableBy(origin, exposed)
     return replied.pipe(
       Effect.flatMap((reply) => answerOf(reply, readable)),
-      Effect.tapError((error) => (isStranger(error) ? Effect.void : note(request, error.status, error._tag)))
+      Effect.tapError((error) => (isCountedAlready(error) ? Effect.void : note(request, error.status, error._tag)))
     )
   }
   return endpoint.paths.flatMap((path) =>
@@ -112,7 +112,7 @@ const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Reque
 }
 
 /** Identifies the caller, reads the body, and lets the endpoint answer it. */
-const poster = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
+const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* ({ credentials, incoming, request_id, transport }: Request) {
     const { docs_url, headers } = incoming
@@ -147,7 +147,8 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
 }
 
 /** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */
-const isStranger = ({ _tag }: ApiError.ApiError): boolean => _tag === "authentication_failed" || _tag === "rate_limited"
+const isCountedAlready = ({ _tag }: ApiError.ApiError): boolean =>
+  _tag === "authentication_failed" || _tag === "rate_limited"
 
 /** Logs a request that reached no message. Requests without a valid key are not logged. */
 const note = ({ credentials, request_id, transport }: Request, status: number, error_code: ApiError.ErrorCode) =>

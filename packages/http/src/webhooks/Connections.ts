@@ -3,8 +3,8 @@ import { Client } from "undici"
 import type { Dial } from "./Dial.ts"
 import { StatusLine } from "./StatusLine.ts"
 
-/** The destination of a connection. */
-export interface Place {
+/** The target of a connection. */
+export interface Target {
   readonly origin: string
   /** An address of the host that was checked. */
   readonly address: string
@@ -16,18 +16,18 @@ export interface Place {
 export interface Connection {
   readonly client: Client
   readonly address: string
-  readonly peer: Peer
+  readonly pool: OriginPool
   readonly statusLine: StatusLine
   /** Whether it has carried an answer. */
   isUsed: boolean
   isBusy: boolean
-  /** Whether it was given out while its origin was known to hang. */
-  isTrial: boolean
+  /** Whether its origin hung when it was given out. Restricted connections share half of the total. */
+  isRestricted: boolean
   socket: Socket | null
 }
 
 /** The connections of one origin. */
-interface Peer {
+interface OriginPool {
   readonly origin: string
   busy: number
   /** Idle connections, longest idle first. */
@@ -36,12 +36,12 @@ interface Peer {
 }
 
 interface Waiter {
-  readonly place: Place
+  readonly target: Target
   readonly use: (connection: Connection) => void
 }
 
 /** The state in which a POST leaves its connection: reusable, broken, or waiting for an answer until the deadline. */
-export type Left = "sound" | "broken" | "hung"
+export type ConnectionState = "reusable" | "broken" | "hung"
 
 /** The limits of connections. */
 export interface Bounds {
@@ -60,17 +60,17 @@ export interface Bounds {
 export class Connections {
   private readonly bounds: Bounds
   private readonly dial: Dial
-  private readonly peers = new Map<string, Peer>()
-  /** Peers that have a waiting request and room for another connection. */
-  private readonly ready = new Set<Peer>()
+  private readonly pools = new Map<string, OriginPool>()
+  /** Pools that have a waiting request and room for another connection. */
+  private readonly ready = new Set<OriginPool>()
   private readonly open = new Set<Connection>()
   /** Longest idle first. */
   private readonly idle = new Set<Connection>()
   /** Origins whose newest POST has hung. They share half of the connections, so that others always find one. */
   private readonly hanging = new Set<string>()
-  private trials = 0
-  /** Peers that wait for a connection of that half. */
-  private readonly held = new Set<Peer>()
+  private restricted = 0
+  /** Pools that wait for a connection of that half. */
+  private readonly waitingRestricted = new Set<OriginPool>()
   private isClosed = false
 
   constructor(bounds: Bounds, dial: Dial) {
@@ -84,32 +84,32 @@ export class Connections {
   }
 
   /** Gives out a connection, now or later. The returned function cancels the request. */
-  take(place: Place, use: (connection: Connection) => void): () => void {
-    const peer = this.peerOf(place.origin)
-    const waiter: Waiter = { place, use }
-    peer.waiting.add(waiter)
-    this.serve(peer)
+  take(target: Target, use: (connection: Connection) => void): () => void {
+    const pool = this.poolOf(target.origin)
+    const waiter: Waiter = { target, use }
+    pool.waiting.add(waiter)
+    this.serve(pool)
     return () => {
-      if (peer.waiting.delete(waiter)) this.tidy(peer)
+      if (pool.waiting.delete(waiter)) this.tidy(pool)
     }
   }
 
-  /** Returns a connection to the pool. One that is not sound is closed. */
-  giveBack(connection: Connection, left: Left): void {
-    const { peer } = connection
-    peer.busy--
+  /** Returns a connection to the pool. One that is not reusable is closed. */
+  release(connection: Connection, state: ConnectionState): void {
+    const { pool } = connection
+    pool.busy--
     connection.isBusy = false
-    if (connection.isTrial) this.endTrial()
-    this.learn(peer.origin, left)
-    if (left === "sound" && !this.isClosed && !connection.client.destroyed) {
+    if (connection.isRestricted) this.endRestricted()
+    this.learn(pool.origin, state)
+    if (state === "reusable" && !this.isClosed && !connection.client.destroyed) {
       connection.isUsed = true
-      peer.idle.push(connection)
+      pool.idle.push(connection)
       this.idle.add(connection)
     } else {
       this.drop(connection)
     }
-    this.serve(peer)
-    this.tidy(peer)
+    this.serve(pool)
+    this.tidy(pool)
   }
 
   /** Closes every connection, and aborts what runs on it. */
@@ -118,69 +118,69 @@ export class Connections {
     for (const connection of this.open) this.drop(connection)
   }
 
-  private peerOf(origin: string): Peer {
-    const known = this.peers.get(origin)
+  private poolOf(origin: string): OriginPool {
+    const known = this.pools.get(origin)
     if (known !== undefined) return known
-    const peer: Peer = { origin, busy: 0, idle: [], waiting: new Set() }
-    this.peers.set(origin, peer)
-    return peer
+    const pool: OriginPool = { origin, busy: 0, idle: [], waiting: new Set() }
+    this.pools.set(origin, pool)
+    return pool
   }
 
-  private endTrial(): void {
-    this.trials--
-    for (const peer of this.held) this.note(peer)
-    this.held.clear()
+  private endRestricted(): void {
+    this.restricted--
+    for (const pool of this.waitingRestricted) this.updateReady(pool)
+    this.waitingRestricted.clear()
   }
 
-  private learn(origin: string, left: Left): void {
+  private learn(origin: string, state: ConnectionState): void {
     this.hanging.delete(origin)
-    if (left !== "hung") return
+    if (state !== "hung") return
     const [oldest] = this.hanging.size < max_hanging ? [] : this.hanging
     if (oldest !== undefined) this.hanging.delete(oldest)
     this.hanging.add(origin)
   }
 
-  /** Serves waiting requests after something has changed for a peer. */
-  private serve(changed: Peer): void {
-    this.note(changed)
-    for (const peer of this.ready) {
+  /** Serves waiting requests after a pool has changed. */
+  private serve(changed: OriginPool): void {
+    this.updateReady(changed)
+    for (const pool of this.ready) {
       if (this.isClosed || this.open.size - this.idle.size >= this.bounds.total) return
-      const isTrial = this.hanging.has(peer.origin)
-      this.ready.delete(peer)
-      if (isTrial && this.trials >= this.bounds.total / 2) {
-        this.held.add(peer)
+      const isRestricted = this.hanging.has(pool.origin)
+      this.ready.delete(pool)
+      if (isRestricted && this.restricted >= this.bounds.total / 2) {
+        this.waitingRestricted.add(pool)
         continue
       }
-      const [waiter] = peer.waiting
+      const [waiter] = pool.waiting
       if (waiter === undefined) continue
-      peer.waiting.delete(waiter)
-      peer.busy++
-      const connection = this.find(peer, waiter.place) ?? this.make(peer, waiter.place)
+      pool.waiting.delete(waiter)
+      pool.busy++
+      const connection = this.find(pool, waiter.target) ?? this.make(pool, waiter.target)
       connection.isBusy = true
-      connection.isTrial = isTrial
-      if (isTrial) this.trials++
-      // If the peer has more requests, it goes to the end of the round.
-      this.note(peer)
+      connection.isRestricted = isRestricted
+      if (isRestricted) this.restricted++
+      // If the pool has more requests, it goes to the end of the round.
+      this.updateReady(pool)
       waiter.use(connection)
     }
   }
 
-  private note(peer: Peer): void {
-    if (peer.waiting.size > 0 && peer.busy < this.bounds.per_host) this.ready.add(peer)
+  private updateReady(pool: OriginPool): void {
+    if (pool.waiting.size > 0 && pool.busy < this.bounds.per_host) this.ready.add(pool)
   }
 
   /** The idle connection that was used last, because it is the most likely to be alive. */
-  private find(peer: Peer, place: Place): Connection | null {
-    const at = place.fresh ? -1 : peer.idle.findLastIndex(({ address }) => address === place.address)
-    const [connection] = at === -1 ? [] : peer.idle.splice(at, 1)
+  private find(pool: OriginPool, target: Target): Connection | null {
+    const at = target.fresh ? -1 : pool.idle.findLastIndex(({ address }) => address === target.address)
+    const [connection] = at === -1 ? [] : pool.idle.splice(at, 1)
     if (connection === undefined) return null
     this.idle.delete(connection)
     return connection
   }
 
-  private make(peer: Peer, { origin, address }: Place): Connection {
-    const [oldest] = peer.idle
-    if (oldest !== undefined && peer.busy + peer.idle.length > this.bounds.per_host) this.drop(oldest)
+  private make(pool: OriginPool, { origin, address }: Target): Connection {
+    const [oldest] = pool.idle
+    if (oldest !== undefined && pool.busy + pool.idle.length > this.bounds.per_host) this.drop(oldest)
     const [longest] = this.idle
     if (longest !== undefined && this.open.size >= this.bounds.total) this.drop(longest)
     const statusLine = new StatusLine()
@@ -201,11 +201,11 @@ export class Connections {
     const connection: Connection = {
       client,
       address,
-      peer,
+      pool,
       statusLine,
       isUsed: false,
       isBusy: false,
-      isTrial: false,
+      isRestricted: false,
       socket: null
     }
     client.on("disconnect", () => {
@@ -216,23 +216,23 @@ export class Connections {
   }
 
   private drop(connection: Connection): void {
-    const { client, peer, socket } = connection
+    const { client, pool, socket } = connection
     if (!this.open.delete(connection)) return
     this.idle.delete(connection)
-    const at = peer.idle.indexOf(connection)
-    if (at !== -1) peer.idle.splice(at, 1)
+    const at = pool.idle.indexOf(connection)
+    if (at !== -1) pool.idle.splice(at, 1)
     void client.destroy()
     // A client that is still connecting does not know its socket.
     socket?.destroy()
-    this.tidy(peer)
+    this.tidy(pool)
   }
 
-  private tidy(peer: Peer): void {
-    if (peer.busy === 0 && peer.idle.length === 0 && peer.waiting.size === 0) this.peers.delete(peer.origin)
+  private tidy(pool: OriginPool): void {
+    if (pool.busy === 0 && pool.idle.length === 0 && pool.waiting.size === 0) this.pools.delete(pool.origin)
   }
 }
 
-/** How many hanging origins are remembered. */
+/** The most hanging origins that are tracked. */
 const max_hanging = 10_000
 
 /** The largest headers of an answer. Larger ones break the connection. */

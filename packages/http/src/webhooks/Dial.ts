@@ -18,7 +18,7 @@ export type Connect = (address: string, port: number) => Socket
 /** Opens a TCP socket. */
 export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
 
-/** The TLS of webhooks: HTTP/1.1, with certificates verified whatever the environment says. */
+/** The TLS settings of webhooks: HTTP/1.1, with certificates always verified, even if the environment turns that off. */
 const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildConnector.connector =>
   buildConnector({
     allowH2: false,
@@ -31,16 +31,16 @@ const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildC
 /** How connections are made. */
 export interface Settings {
   readonly connect: Connect
-  /** Whether bytes may go to an address: asked of the socket itself, once it is connected. */
-  readonly isFit: (address: string) => boolean
+  /** Whether bytes may go to an address. Called with the remote address of the connected socket. */
+  readonly isAllowed: (address: string) => boolean
   /** Certificates to trust in place of the runtime's, in PEM. */
   readonly certificate_authorities?: ReadonlyArray<string> | undefined
 }
 
 /**
- * A connector for undici that always dials this address, whatever the host's name resolves to by now.
+ * A connector for undici that always dials this address, even if the host's name resolves to another one by now.
  *
- * `opened` is told of the socket at once, `ready` of the one that HTTP goes over, TLS included, before anything does.
+ * It calls `opened` with the socket at once, and `ready` with the socket that HTTP uses, after TLS, before the first byte.
  */
 export type Dial = (
   address: string,
@@ -48,8 +48,8 @@ export type Dial = (
   ready: (socket: Socket) => void
 ) => buildConnector.connector
 
-/** Dials addresses. The other side's address is judged when the socket is connected, before a byte is written. */
-export const make = ({ connect, isFit, certificate_authorities }: Settings): Dial => {
+/** Dials addresses. Checks the remote address of the connected socket before it writes a byte. */
+export const make = ({ connect, isAllowed, certificate_authorities }: Settings): Dial => {
   const secure = tls(certificate_authorities)
   return (address, opened, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
@@ -65,7 +65,7 @@ export const make = ({ connect, isFit, certificate_authorities }: Settings): Dia
     socket.on("error", (error) => fail("connection_failed", error))
     socket.once("close", () => fail("connection_failed"))
     socket.once("connect", () => {
-      if (socket.remoteAddress === undefined || !isFit(socket.remoteAddress)) return fail("refused_address")
+      if (socket.remoteAddress === undefined || !isAllowed(socket.remoteAddress)) return fail("refused_address")
       if (!isSecure) {
         isOver = true
         ready(socket)

@@ -28,15 +28,15 @@ export const make = (
   policy: WebhookAddress.Policy,
   limit_ms: number = default_limit_ms
 ): ((name: string) => Promise<Found>) => {
-  const asking = new Map<string, Promise<Found>>()
+  const pending = new Map<string, Promise<Found>>()
   return (name) => {
-    const joined = asking.get(name)
-    if (joined !== undefined) return joined
+    const shared = pending.get(name)
+    if (shared !== undefined) return shared
     const asked = ask(resolver, name, limit_ms).then((answers) => {
-      asking.delete(name)
+      pending.delete(name)
       return judge(answers, policy)
     })
-    asking.set(name, asked)
+    pending.set(name, asked)
     return asked
   }
 }
@@ -49,15 +49,15 @@ const ask = (resolver: Resolver, name: string, limit_ms: number): Promise<Readon
     const answers: [Answer, Answer] = [null, null]
     let missing = answers.length
     const timer = setTimeout(() => resolve(answers), limit_ms).unref()
-    const note = (family: 0 | 1) => (answer: Answer) => {
+    const settle = (family: 0 | 1) => (answer: Answer) => {
       answers[family] = answer
       if (--missing > 0) return
       clearTimeout(timer)
       resolve(answers)
     }
     // IPv4 first, because it reaches most hosts.
-    answerOf(() => resolver.resolve4(name)).then(note(0))
-    answerOf(() => resolver.resolve6(name)).then(note(1))
+    answerOf(() => resolver.resolve4(name)).then(settle(0))
+    answerOf(() => resolver.resolve6(name)).then(settle(1))
   })
 
 const answerOf = async (query: () => Promise<ReadonlyArray<string>>): Promise<Answer> => {
@@ -76,6 +76,6 @@ const judge = (answers: ReadonlyArray<Answer>, policy: WebhookAddress.Policy): F
   const addresses = answers.flatMap((answer) => answer ?? [])
   if (addresses.length === 0) return answers.includes(null) ? "unavailable" : "none"
   if (addresses.length > max_answers) return "refused"
-  const isFit = (address: string) => WebhookAddress.judgeAddress(address, policy) === "public"
-  return addresses.every(isFit) ? addresses : "refused"
+  const isPublic = (address: string) => WebhookAddress.judgeAddress(address, policy) === "public"
+  return addresses.every(isPublic) ? addresses : "refused"
 }

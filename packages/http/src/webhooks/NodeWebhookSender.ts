@@ -103,7 +103,7 @@ const makeConnections = (settings: Settings, policy: WebhookAddress.Policy) =>
     Effect.sync(() => {
       const dial = Dial.make({
         connect: settings.connect ?? Dial.tcp,
-        isFit: (address) => WebhookAddress.judgeAddress(address, policy) === "public",
+        isAllowed: (address) => WebhookAddress.judgeAddress(address, policy) === "public",
         certificate_authorities: settings.certificate_authorities
       })
       const bounds = {

@@ -1,11 +1,11 @@
 import type { WebhookSender } from "@quotewire/core"
 import { type Dispatcher, errors } from "undici"
-import type { Connection, Connections, Left } from "./Connections.ts"
+import type { Connection, ConnectionState, Connections } from "./Connections.ts"
 import type { Destination } from "./Destinations.ts"
 import { DialError } from "./Dial.ts"
 import type { Found } from "./HostLookUp.ts"
 
-/** How much of a body is read before the connection is closed, in bytes. */
+/** The most bytes of a body that are read. After that the connection is closed. */
 const max_body_bytes = 16 * 1_024
 /** The most interim answers, such as 103, before the final one. */
 const max_interim = 16
@@ -16,7 +16,7 @@ const max_wait_ms = 5_000
 /** How long one address may take to connect if there is another one to try, in milliseconds. */
 const connect_limit_ms = 4_000
 
-/** What one POST sends. */
+/** The content of a POST. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -36,8 +36,8 @@ export class Post {
   private deadline: NodeJS.Timeout | undefined
   private connecting: NodeJS.Timeout | undefined
   private addresses: ReadonlyArray<string> = []
-  /** The index of the address that is tried. */
-  private turn = 0
+  /** The index of the current address. */
+  private address_index = 0
   private hasConnected = false
   private hasRetried = false
   private connection: Connection | null = null
@@ -63,7 +63,7 @@ export class Post {
   cancel(): void {
     if (this.isOver) return
     this.isOver = true
-    this.letGo("broken")
+    this.releaseConnection("broken")
   }
 
   private start(addresses: Destination["addresses"]) {
@@ -84,7 +84,7 @@ export class Post {
   }
 
   private tryAddress(fresh: boolean) {
-    const address = this.addresses[this.turn]
+    const address = this.addresses[this.address_index]
     if (address === undefined) return this.finish("connection_failed")
     let hasStarted = false
     const leave = this.connections.take({ origin: this.origin, address, fresh }, (connection) => {
@@ -101,13 +101,13 @@ export class Post {
     connection.statusLine.begin(() => {
       if (this.connection === connection && !this.isOver) this.finish("too_large")
     })
-    if (this.turn + 1 < this.addresses.length) {
-      this.connecting = setTimeout(() => this.passOn("timeout"), connect_limit_ms)
+    if (this.address_index + 1 < this.addresses.length) {
+      this.connecting = setTimeout(() => this.tryNextAddress("timeout"), connect_limit_ms)
     }
     connection.client.dispatch(this.options, this.listener(connection))
   }
 
-  /** Restarts the deadline, because the endpoint gets its full time however long this host waited for a connection. */
+  /** Restarts the deadline: the endpoint gets its full time, even if this host waited long for a connection. */
   private connected() {
     this.hasConnected = true
     clearTimeout(this.deadline)
@@ -115,7 +115,7 @@ export class Post {
     this.deadline = setTimeout(() => this.finish("timeout", "hung"), this.deadline_ms)
   }
 
-  /** The handler of one try. Events after the try was given up are ignored. */
+  /** The handler of one try. It ignores events after the end of the try. */
   private listener(connection: Connection): Dispatcher.DispatchHandler {
     let hasBegun = false
     let received_bytes = 0
@@ -137,36 +137,36 @@ export class Post {
         // The status is known, so the rest of a long body is not read.
         if (received_bytes > max_body_bytes) then(() => this.finish(null))
       },
-      onResponseEnd: () => then(() => this.finish(null, "sound")),
+      onResponseEnd: () => then(() => this.finish(null, "reusable")),
       onResponseError: (_controller, error) => then(() => this.fail(connection, error, hasBegun))
     }
   }
 
   private fail(connection: Connection, error: Error, hasBegun: boolean) {
-    if (!hasBegun) return this.passOn(error instanceof DialError ? error.failure : "connection_failed")
+    if (!hasBegun) return this.tryNextAddress(error instanceof DialError ? error.failure : "connection_failed")
     const failure = this.status === null ? failureOf(error) : "bad_response"
     // If the endpoint has closed a kept connection meanwhile, that says nothing about the endpoint.
     const isStale = connection.isUsed && failure === "connection_failed" && !connection.statusLine.hasBegun
     if (!isStale || this.hasRetried) return this.finish(failure)
     this.hasRetried = true
-    this.putBack("broken")
+    this.endTry("broken")
     this.tryAddress(true)
   }
 
   /** Tries the next address, after one to which nothing was sent. */
-  private passOn(failure: WebhookSender.SendFailure) {
-    if (failure === "refused_address" || this.turn + 1 >= this.addresses.length) return this.finish(failure)
-    this.putBack("broken")
-    this.turn++
+  private tryNextAddress(failure: WebhookSender.SendFailure) {
+    if (failure === "refused_address" || this.address_index + 1 >= this.addresses.length) return this.finish(failure)
+    this.endTry("broken")
+    this.address_index++
     this.tryAddress(false)
   }
 
-  private finish(failure: WebhookSender.SendFailure | null, left: Left = "broken") {
+  private finish(failure: WebhookSender.SendFailure | null, state: ConnectionState = "broken") {
     if (this.isOver) return
     this.isOver = true
     const response_status_code = this.status ?? this.connection?.statusLine.status ?? null
     // Free the connection before the report, because a listener may send again at once.
-    this.letGo(left)
+    this.releaseConnection(state)
     this.report({
       response_status_code,
       duration_ms: Math.round(performance.now() - this.began_at),
@@ -174,17 +174,17 @@ export class Post {
     })
   }
 
-  private letGo(left: Left): void {
+  private releaseConnection(state: ConnectionState): void {
     clearTimeout(this.deadline)
     this.leaveQueue?.()
-    this.putBack(left)
+    this.endTry(state)
   }
 
-  private putBack(left: Left): void {
+  private endTry(state: ConnectionState): void {
     clearTimeout(this.connecting)
     const { connection } = this
     this.connection = null
-    if (connection !== null) this.connections.giveBack(connection, left)
+    if (connection !== null) this.connections.release(connection, state)
   }
 }
 

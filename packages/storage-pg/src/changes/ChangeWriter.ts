@@ -2,7 +2,7 @@ import { Batcher, type Change, type Storage } from "@quotewire/core"
 import { Effect, Exit, type Scope } from "effect"
 import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
-import { type Outcome, outcomesOf, parameters, statement } from "./commit.ts"
+import { type CommitResult, parameters, resultsOf, statement } from "./commit.ts"
 
 /** How many changes, and about how many bytes, one statement holds. */
 const max_batch = 200
@@ -46,18 +46,18 @@ export const make = (
   queues: number
 ): Effect.Effect<Storage.Storage["Service"]["commit"], never, Scope.Scope> => {
   const write = (batch: ReadonlyArray<Change.Change>) =>
-    Effect.map(database.write(statement, parameters(batch)), (rows) => outcomesOf(batch, rows))
+    Effect.map(database.write(statement, parameters(batch)), (rows) => resultsOf(batch, rows))
 
-  const writeOne = (change: Change.Change): Effect.Effect<Outcome, Storage.StorageUnavailable> =>
+  const writeOne = (change: Change.Change): Effect.Effect<CommitResult, Storage.StorageUnavailable> =>
     write([change]).pipe(
       Effect.map(([outcome]) => outcome ?? Exit.void),
       Effect.catchDefect((defect) => Effect.succeed(Exit.die(defect)))
     )
 
   /** Stops as soon as storage is lost. Otherwise each change would wait for it in turn. */
-  const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<Outcome>> =>
+  const writeOneByOne = (batch: ReadonlyArray<Change.Change>): Effect.Effect<ReadonlyArray<CommitResult>> =>
     Effect.suspend(() => {
-      let lost: Outcome | null = null
+      let lost: CommitResult | null = null
       return Effect.forEach(batch, (change) =>
         lost !== null
           ? Effect.succeed(lost)

@@ -6,7 +6,7 @@ import * as DatabaseFunction from "../rows/DatabaseFunction.ts"
 import { type ChangeRows, changeColumns, rowsOf } from "./changeRows.ts"
 
 /** The result of a change. */
-export type Outcome = Exit.Exit<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
+export type CommitResult = Exit.Exit<void, Storage.VersionConflict | Storage.LeaseLost | Storage.StorageUnavailable>
 
 const commit = DatabaseFunction.make("commit_1", {}, changeColumns)
 
@@ -26,7 +26,7 @@ const refusalColumns = {
 const refusals = rowsReader(rowSchema(refusalColumns))
 type Refusal = Columns.Row<typeof refusalColumns>
 
-const refusalOf = (rows: ChangeRows, { reason, place }: Refusal): Outcome => {
+const refusalOf = (rows: ChangeRows, { reason, place }: Refusal): CommitResult => {
   if (reason === "lease") {
     const { workspace, number, lease } = rowAt(rows.finishes, place)
     const { id: workspace_id } = rowAt(rows.workspaces, workspace)
@@ -44,13 +44,13 @@ const rowAt = <A>(rows: ReadonlyArray<A>, place: number): A => {
 }
 
 /** Reads the result of each change. */
-export const outcomesOf = (
+export const resultsOf = (
   changes: ReadonlyArray<Change.Change>,
   answer: ReadonlyArray<unknown>
-): ReadonlyArray<Outcome> => {
-  const outcomes = changes.map((): Outcome => Exit.void)
-  if (answer.length === 0) return outcomes
+): ReadonlyArray<CommitResult> => {
+  const results = changes.map((): CommitResult => Exit.void)
+  if (answer.length === 0) return results
   const rows = rowsOf(changes)
-  for (const refusal of refusals(answer)) outcomes[refusal.change - 1] = refusalOf(rows, refusal)
-  return outcomes
+  for (const refusal of refusals(answer)) results[refusal.change - 1] = refusalOf(rows, refusal)
+  return results
 }

@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* (
         fiber.interruptUnsafe()
       })
       fiber.addObserver((exit) => {
-        deadlines.keep(deadline)
+        deadlines.end(deadline)
         resume(answerOf(exit))
       })
       return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined

@@ -12,7 +12,7 @@ export interface Deadlines {
   /** Starts a deadline. When it is over, `expire` is called. `expire` must not throw. */
   readonly begin: (expire: () => void) => Deadline
   /** Ends a deadline, because the work ended in time. */
-  readonly keep: (deadline: Deadline) => void
+  readonly end: (deadline: Deadline) => void
 }
 
 /** Makes deadlines of equal length, so that the first to begin is the first to expire. */
@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function* (after_ms: number): Effect.fn.Re
       }
       return deadline
     },
-    keep: (deadline) => {
+    end: (deadline) => {
       open.delete(deadline)
     }
   }

@@ -13,7 +13,7 @@ const every_ms = 50
 const max_payload = 7_500
 const max_payloads = 8
 const longest_line = 200
-const max_told = 2_000
+const max_pending = 2_000
 
 const textArray = Columns.texts(Schema.Array(Schema.String))
 
@@ -31,7 +31,7 @@ const lineOf = (hint: Change.Hint): string => {
 const workspaceId = Schema.decodeUnknownOption(Ids.WorkspaceId)
 
 /** Reads an announcement of another host. Those of this host are ignored. */
-export const hear = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
+export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<Change.Hint> => {
   const [from, ...lines] = payload.split("\n")
   if (from === host) return []
   return lines.flatMap((line): ReadonlyArray<Change.Hint> => {
@@ -74,12 +74,12 @@ export const make = Effect.fnUntraced(function* (
   database: Database
 ): Effect.fn.Return<(hints: ReadonlyArray<Change.Hint>) => void, never, Scope.Scope> {
   const wake = yield* Queue.sliding<void>(1)
-  let told = new Set<string>()
+  let pending = new Set<string>()
 
   const announce = Effect.gen(function* () {
     yield* Queue.take(wake)
-    const lines = told
-    told = new Set()
+    const lines = pending
+    pending = new Set()
     // A hint that cannot be sent is lost. Whoever waits for it looks again after a while.
     yield* Effect.ignore(
       database.write("select pg_notify($1, payload) from unnest($2::text[]) payload", [
@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(inRealTime(Supervise.repeatForever("Announcing to other hosts", announce, every_ms)))
 
   return (hints) => {
-    if (told.size < max_told) for (const hint of hints) told.add(lineOf(hint))
+    if (pending.size < max_pending) for (const hint of hints) pending.add(lineOf(hint))
     if (hints.length > 0) Queue.offerUnsafe(wake, undefined)
   }
 })

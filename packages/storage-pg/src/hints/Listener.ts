@@ -3,7 +3,7 @@ import { type Change, Supervise } from "@quotewire/core"
 import { Effect, type Exit, Queue, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { inRealTime } from "../connection/inRealTime.ts"
-import { channel, hear } from "./Announcer.ts"
+import { channel, parseAnnouncement } from "./Announcer.ts"
 
 const reconnect_ms = 1_000
 /** How often the connection is checked. A silent one may be dead. */
@@ -41,15 +41,15 @@ export const listen = Effect.fnUntraced(function* (
   connection: PgConnection.Config,
   notify: (hints: ReadonlyArray<Change.Hint>) => Effect.Effect<void>
 ): Effect.fn.Return<void, SqlError, Scope.Scope> {
-  const hearAll = ({ notifications }: ListeningConnection) =>
-    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => notify(hear(host, payload))))
+  const forwardAll = ({ notifications }: ListeningConnection) =>
+    Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => notify(parseAnnouncement(host, payload))))
   const check = ({ session }: ListeningConnection) =>
     Effect.sleep(check_every_ms).pipe(
       Effect.andThen(Effect.timeout(session.query("select"), answer_ms)),
       Effect.forever
     )
   const untilLost = (connection: ListeningConnection) =>
-    Effect.ignore(Effect.raceFirst(hearAll(connection), check(connection)))
+    Effect.ignore(Effect.raceFirst(forwardAll(connection), check(connection)))
 
   const again = Effect.timeout(open(connection), answer_ms).pipe(
     Effect.flatMap((opened) => Effect.andThen(notify([{ about: "everything" }]), untilLost(opened))),

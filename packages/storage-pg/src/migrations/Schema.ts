@@ -32,7 +32,7 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration> = migr
 }
 
 /** Why this program cannot use a schema; null if it can. */
-export const obstacle = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
+export const incompatibility = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
     const message = `The database schema is at migration ${found}, and this program needs ${known}: migrate it first.`
     return new DatabaseRefused({ reason: "older_schema", message })

@@ -2,7 +2,7 @@ import { Ids, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
-import { obstacle, readStatus, statusStatement } from "../migrations/Schema.ts"
+import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"
 import { record_columns, records } from "../rows/records.ts"
 import { query } from "../sql/files.ts"
@@ -49,7 +49,7 @@ export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.
       ),
 
     ready: Effect.flatMap(database.read(statusStatement, []), (rows) =>
-      obstacle(readStatus(rows)) === null ? Effect.void : Effect.fail(unavailable)
+      incompatibility(readStatus(rows)) === null ? Effect.void : Effect.fail(unavailable)
     )
   }
   return reading

@@ -79,8 +79,8 @@ export const erasure: ReadonlyArray<Case> = [
       for (const expects of [[{ kind, id, version: 2 }], [none, { kind, id, version: 0 }], [{ ...none, version: 1 }]]) {
         const refused = yield* expectRefusal(storage.erase({ ...eraseHome, expects }), "VersionConflict")
         const changed = expects.at(-1)
-        const told = refused._tag === "VersionConflict" ? [refused.kind, refused.id] : []
-        expectSame("what has changed", told, [changed?.kind, changed?.id])
+        const conflict = refused._tag === "VersionConflict" ? [refused.kind, refused.id] : []
+        expectSame("what has changed", conflict, [changed?.kind, changed?.id])
       }
       expectSame("the request is there", yield* requests(storage), [id])
       expectSame("the events are there", (yield* storage.feed(Sample.feedOf())).events.length, 1)

@@ -104,10 +104,10 @@ export const feed: ReadonlyArray<Case> = [
         concurrency: "unbounded",
         discard: true
       })
-      const [stories] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
-      for (const seen of stories) {
+      const [feeds] = yield* Effect.all([readers, all], { concurrency: "unbounded" })
+      for (const seen of feeds) {
         expectSame("the numbers", numbers(seen), Sample.range(1, total))
-        expectSame("the story", seen, stories[0])
+        expectSame("the feed", seen, feeds[0])
         expectTrue(
           "events of one change are adjacent, in the order of the change",
           seen.every(({ id, body }, place) => id.endsWith("b") || seen[place + 1]?.body === body)

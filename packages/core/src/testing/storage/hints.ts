@@ -32,16 +32,16 @@ export const hints: ReadonlyArray<Case> = [
   rule(
     "gives hints of added and finished jobs, and of a moved clock",
     Effect.fnUntraced(function* (storage) {
-      const told = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
+      const expectHint = Effect.fnUntraced(function* (what: string, parts: Parameters<typeof Sample.change>[0]) {
         const ear = yield* listen(storage)
         yield* storage.commit(Sample.change(parts))
         yield* expectSoon(`a hint of ${what}`, () => ear.hasJobs(parts.workspace_id))
       }, Effect.scoped)
-      yield* told("a new job", { jobs: [Sample.job(10)] })
+      yield* expectHint("a new job", { jobs: [Sample.job(10)] })
       const { jobs } = yield* storage.claim(Sample.claimAt(10))
-      yield* told("a finished job", { finishes: jobs.map(Sample.leaseOf) })
-      yield* told("a clock", { clock_offset_ms: 5 })
-      yield* told("another workspace", { workspace_id: Sample.elsewhere, jobs: [Sample.job(10)] })
+      yield* expectHint("a finished job", { finishes: jobs.map(Sample.leaseOf) })
+      yield* expectHint("a clock", { clock_offset_ms: 5 })
+      yield* expectHint("another workspace", { workspace_id: Sample.elsewhere, jobs: [Sample.job(10)] })
     })
   ),
   rule(

@@ -6,12 +6,12 @@ import { attemptJob, cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 
 /** An attempt that has ended. */
-export interface Ended {
+export interface EndedAttempt {
   /** The step of the delivery's schedule; null for an attempt outside the schedule. */
   readonly schedule_step: number | null
   /** The delivery in its newest known version. */
   readonly delivery: Delivery.KeptDelivery
-  readonly outcome: Delivery.Outcome
+  readonly outcome: Delivery.AttemptOutcome
   /** When its job was started, in milliseconds of workspace time. */
   readonly now: number
 }
@@ -23,7 +23,7 @@ export interface Endpoint {
 }
 
 /** The changes that follow from a batch of attempts. */
-export interface Concluded extends Pick<Change, "writes" | "jobs"> {
+export interface AttemptChanges extends Pick<Change, "writes" | "jobs"> {
   /** The endpoint after these changes are stored. */
   readonly endpoint: Endpoint
 }
@@ -35,27 +35,30 @@ interface Step extends Endpoint {
 }
 
 /** Applies one attempt to the state after those before it (api.md, Webhook delivery 5 and 6). */
-const step = ({ subscription, health: before }: Endpoint, { schedule_step, delivery, outcome, now }: Ended): Step => {
+const step = (
+  { subscription, health: before }: Endpoint,
+  { schedule_step, delivery, outcome, now }: EndedAttempt
+): Step => {
   const { ended_at } = outcome
   const health = EndpointHealth.attempted(before, outcome)
   // After five days of failures delivery turns off, and all open deliveries are cancelled.
   const turnsOff =
     !outcome.confirmed && Subscription.receives(subscription) && EndpointHealth.isShutOff(health, outcome.attempted_at)
   const hangs = EndpointHealth.hangs(health)
-  const known = subscription.hangs === hangs ? subscription : Subscription.hanging(subscription, hangs)
-  const told = turnsOff ? Subscription.change(known, { delivery_enabled: false }, ended_at) : known
+  const known = subscription.hangs === hangs ? subscription : Subscription.withHangs(subscription, hangs)
+  const changed = turnsOff ? Subscription.change(known, { delivery_enabled: false }, ended_at) : known
   // An attempt outside the schedule, or one whose delivery was cancelled meanwhile, is only recorded.
   const isNext = Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
-  const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.noted(delivery, outcome)
+  const next = isNext ? Delivery.attempted(delivery, outcome) : Delivery.withAttempt(delivery, outcome)
   // If delivery was turned off, now or during the attempt, no attempt follows.
-  const isOver = Delivery.isOpen(next) && !Subscription.receives(told)
-  const last = isOver ? Delivery.ended(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, told, Math.max(now, ended_at))] : []
+  const isCancelled = Delivery.isOpen(next) && !Subscription.receives(changed)
+  const last = isCancelled ? Delivery.finished(next, "cancelled") : next
+  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, changed, Math.max(now, ended_at))] : []
   return {
-    subscription: told,
+    subscription: changed,
     health,
     delivery: last,
-    jobs: turnsOff ? [...retries, cancelJob(told.id, ended_at)] : retries
+    jobs: turnsOff ? [...retries, cancelJob(changed.id, ended_at)] : retries
   }
 }
 
@@ -65,7 +68,7 @@ const step = ({ subscription, health: before }: Endpoint, { schedule_step, deliv
  *
  * `stored` is the endpoint as stored; every written record has the next version.
  */
-export const conclude = (stored: Endpoint, attempts: ReadonlyArray<Ended>): Concluded => {
+export const applyAttempts = (stored: Endpoint, attempts: ReadonlyArray<EndedAttempt>): AttemptChanges => {
   let { subscription, health }: Endpoint = stored
   let at = 0
   const deliveries = new Map<string, { readonly last: Delivery.KeptDelivery; readonly record: StoredRecord }>()

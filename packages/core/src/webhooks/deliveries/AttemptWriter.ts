@@ -13,18 +13,18 @@ import * as AttemptRules from "./AttemptRules.ts"
 type StorageService = Storage["Service"]
 
 /** The result of an attempt, to be committed together with the end of its job. */
-export interface Outcome extends AttemptRules.Ended {
+export interface AttemptResult extends AttemptRules.EndedAttempt {
   readonly job: ClaimedJob
   readonly subscription_id: SubscriptionId
 }
 
 /** Commits the result of an attempt. Returns when it is stored. */
-export type Write = (outcome: Outcome) => Effect.Effect<void, Refused>
+export type Write = (result: AttemptResult) => Effect.Effect<void, Refused>
 
 type Refused = VersionConflict | LeaseLost | StorageUnavailable
 
 /** At most this many results share a change. */
-const max_together = 32
+const max_batch = 32
 /** Above the sum of an endpoint's lane limits, so it is never reached. */
 const max_waiting = 1_000
 /** As long as a lease. After it the job comes due again. */
@@ -39,40 +39,40 @@ const max_races = 20
  * conflict. If a caller gives up before its result is sent, the result is dropped and the job comes due again.
  */
 export const make = Effect.fnUntraced(function* (storage: StorageService): Effect.fn.Return<Write, never, Scope.Scope> {
-  const conclude = concluding(storage)
+  const commit = makeCommit(storage)
 
   /** Reads the delivery again and commits the result on top of it. */
-  const concludeAnew = Effect.fnUntraced(function* (outcome: Outcome) {
-    const { job, subscription_id, delivery } = outcome
+  const reloadAndCommit = Effect.fnUntraced(function* (result: AttemptResult) {
+    const { job, subscription_id, delivery } = result
     const found = yield* loadDelivery(storage, job.workspace_id, subscription_id, delivery.event_id)
-    if (found !== null) return yield* conclude([{ ...outcome, delivery: found }])
+    if (found !== null) return yield* commit([{ ...result, delivery: found }])
     // A reset has erased the delivery.
     yield* storage.commit(Change.make(job.workspace_id, { finishes: [job] }))
   })
 
   /** After a conflict only the commit is repeated. The request to the endpoint is never sent again. */
-  const writeOne = (outcome: Outcome): Effect.Effect<void, Refused> =>
-    Effect.catchTag(conclude([outcome]), "VersionConflict", () => retryOnConflict(concludeAnew(outcome)))
+  const writeOne = (result: AttemptResult): Effect.Effect<void, Refused> =>
+    Effect.catchTag(commit([result]), "VersionConflict", () => retryOnConflict(reloadAndCommit(result)))
 
   /** Commits a batch as one change. If that is refused, each result alone, so that one cannot fail the others. */
-  const send = Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>) {
-    if (outcomes.length > 1) {
-      const together = yield* Effect.exit(Effect.retry(conclude(outcomes), { times: max_races, while: isRace }))
-      if (!isRefused(together)) return outcomes.map(() => together)
+  const send = Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
+    if (results.length > 1) {
+      const written = yield* Effect.exit(Effect.retry(commit(results), { times: max_races, while: isRace }))
+      if (!isRefused(written)) return results.map(() => written)
     }
-    return yield* Effect.forEach(outcomes, (outcome) => Effect.exit(writeOne(outcome)))
+    return yield* Effect.forEach(results, (result) => Effect.exit(writeOne(result)))
   })
 
   const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
-  return yield* Batcher.make<Outcome, void, Refused>({
+  return yield* Batcher.make<AttemptResult, void, Refused>({
     ...{ send, unavailable, max_waiting, max_wait_ms },
-    max_batch: max_together,
-    queueOf: nameOf
+    max_batch,
+    queueOf: endpointKeyOf
   })
 })
 
 /** The key of the endpoint's queue. */
-const nameOf = ({ job, subscription_id }: Outcome): string => `${job.workspace_id} ${subscription_id}`
+const endpointKeyOf = ({ job, subscription_id }: AttemptResult): string => `${job.workspace_id} ${subscription_id}`
 
 /** Whether another process has written to the same endpoint at the same time. The results themselves are fine. */
 const isRace = (error: Refused): boolean => error._tag === "VersionConflict" && error.kind !== "delivery"
@@ -85,13 +85,13 @@ const isRefused = (written: Exit.Exit<void, Refused>): boolean =>
 interface Written {
   readonly endpoint: AttemptRules.Endpoint
   /** How many commits in a row no other process came between. */
-  readonly alone: number
+  readonly uncontended: number
 }
 
 /** After this many, the cached endpoint is used without reading. If others write too, cached versions would only conflict. */
-const enough_alone = 8
+const min_uncontended = 8
 
-const max_remembered = 10_000
+const max_cached = 10_000
 
 /**
  * Commits the results of one endpoint as one change.
@@ -100,10 +100,10 @@ const max_remembered = 10_000
  * writes to it. The version rule refuses what is outdated. In a sandbox the endpoint is read each time, because a reset
  * restarts the versions of its health.
  */
-const concluding = (storage: StorageService) => {
-  const remembered = new BoundedMap<string, Written>(max_remembered)
+const makeCommit = (storage: StorageService) => {
+  const cache = new BoundedMap<string, Written>(max_cached)
 
-  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: Outcome) {
+  const load = Effect.fnUntraced(function* ({ job: { workspace_id }, subscription_id: id }: AttemptResult) {
     const [subscription, health] = yield* Effect.all(
       [loadSubscription(storage, workspace_id, id), loadHealth(storage, workspace_id, id)],
       { concurrency: 2 }
@@ -112,22 +112,22 @@ const concluding = (storage: StorageService) => {
     return endpoint
   })
 
-  return Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>) {
-    const [first] = outcomes
+  return Effect.fnUntraced(function* (results: ReadonlyArray<AttemptResult>) {
+    const [first] = results
     if (first === undefined) return
-    const name = nameOf(first)
-    const last = remembered.get(name)
-    const before = last !== undefined && last.alone >= enough_alone ? last.endpoint : yield* load(first)
+    const name = endpointKeyOf(first)
+    const last = cache.get(name)
+    const before = last !== undefined && last.uncontended >= min_uncontended ? last.endpoint : yield* load(first)
     const { workspace_id } = first.job
-    const finishes = outcomes.map(({ job }) => job)
+    const finishes = results.map(({ job }) => job)
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
-    const { endpoint, writes, jobs } = AttemptRules.conclude(before, outcomes)
+    const { endpoint, writes, jobs } = AttemptRules.applyAttempts(before, results)
     const { id, version } = before.subscription
     const expects = [{ kind: EventSubscription.kind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
-    yield* Effect.onError(storage.commit(change), () => Effect.sync(() => remembered.delete(name)))
+    yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return
-    const alone = before.health.version === last?.endpoint.health.version ? last.alone + 1 : 1
-    remembered.set(name, { endpoint, alone })
+    const uncontended = before.health.version === last?.endpoint.health.version ? last.uncontended + 1 : 1
+    cache.set(name, { endpoint, uncontended })
   })
 }

@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
   return { attempt, abandon }
 })
 
-const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Delivery.Outcome => ({
+const outcomeOf = (sent: SendOutcome, at: number, trigger: Due["trigger"]): Delivery.AttemptOutcome => ({
   attempted_at: at,
   ended_at: at + sent.duration_ms,
   confirmed: isConfirmed(sent),
@@ -150,6 +150,6 @@ const abandoning = (storage: Storage["Service"]) =>
     const { subscription_id, event_id, schedule_step } = JobPayload.read(job, "deliver")
     const delivery = yield* loadDelivery(storage, job.workspace_id, subscription_id, event_id)
     const isNext = delivery !== null && Delivery.isOpen(delivery) && delivery.schedule_step === schedule_step
-    const writes = isNext ? [Delivery.toStored(Delivery.gaveUp(delivery), at)] : []
+    const writes = isNext ? [Delivery.toStored(Delivery.abandoned(delivery), at)] : []
     yield* storage.commit(Change.make(job.workspace_id, { writes, finishes: [job] }))
   })

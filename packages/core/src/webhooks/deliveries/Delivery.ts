@@ -85,7 +85,7 @@ export const kind = Kind.make({
 })
 
 /** A new delivery of an event to a subscription. */
-export const handOver = (options: {
+export const make = (options: {
   readonly subscription_id: SubscriptionId
   readonly event_id: string
   readonly event_type: string
@@ -112,7 +112,7 @@ export const handOver = (options: {
 export const isOpen = ({ status }: KeptDelivery): boolean => status === "pending" || status === "retrying"
 
 /** The result of an attempt. */
-export interface Outcome {
+export interface AttemptOutcome {
   readonly attempted_at: number
   /** When it ended. Waits for retries count from here. */
   readonly ended_at: number
@@ -126,7 +126,7 @@ export interface Outcome {
 }
 
 /** The delivery with the attempt recorded and nothing else changed. */
-export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
+export const withAttempt = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
   const attempt: Attempt = {
     attempted_at: fromMillis(outcome.attempted_at),
     status: outcome.confirmed ? "succeeded" : "failed",
@@ -142,11 +142,11 @@ export const noted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery =>
 }
 
 /** The delivery after an attempt: succeeded, to be retried, or failed. */
-export const attempted = (delivery: KeptDelivery, outcome: Outcome): KeptDelivery => {
-  const after = { ...noted(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
-  if (outcome.confirmed) return ended(after, "succeeded")
+export const attempted = (delivery: KeptDelivery, outcome: AttemptOutcome): KeptDelivery => {
+  const after = { ...withAttempt(delivery, outcome), schedule_step: delivery.schedule_step + 1 }
+  if (outcome.confirmed) return finished(after, "succeeded")
   const wait_ms = retries_after_ms[delivery.retries]
-  if (wait_ms === undefined) return ended(after, "failed")
+  if (wait_ms === undefined) return finished(after, "failed")
   return { ...after, status: "retrying", retries: delivery.retries + 1, next_attempt_at: outcome.ended_at + wait_ms }
 }
 
@@ -158,7 +158,7 @@ export const postponed = (delivery: KeptDelivery, until: number): KeptDelivery =
 })
 
 /** The delivery with a final status, in the same version. */
-export const ended = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
+export const finished = (delivery: KeptDelivery, status: "succeeded" | "failed" | "cancelled"): KeptDelivery => ({
   ...delivery,
   status,
   next_attempt_at: null
@@ -180,12 +180,12 @@ export const replayed = (delivery: KeptDelivery, at: number, real_now: number): 
 })
 
 /** The delivery after its cancellation. No attempt follows. */
-export const cancelled = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "cancelled")
+export const cancelled = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "cancelled")
 
-/** The delivery after its attempts could not be made. */
-export const gaveUp = (delivery: KeptDelivery): KeptDelivery => ended(overtaken(delivery), "failed")
+/** The delivery after its attempts were given up. */
+export const abandoned = (delivery: KeptDelivery): KeptDelivery => finished(withNextStep(delivery), "failed")
 
-const overtaken = (delivery: KeptDelivery): KeptDelivery => ({
+const withNextStep = (delivery: KeptDelivery): KeptDelivery => ({
   ...delivery,
   version: delivery.version + 1,
   schedule_step: delivery.schedule_step + 1

@@ -5,8 +5,8 @@ import { day_ms } from "../../wire/Timestamp.ts"
 import type { DeliveryInput, ReplayResult } from "../subscriptions/SubscriptionViews.ts"
 import * as Delivery from "./Delivery.ts"
 import * as DeliveryLog from "./DeliveryLog.ts"
-import * as HandedOver from "./HandedOver.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
+import * as StoredAnswers from "./StoredAnswers.ts"
 
 /** How many replays of an event are allowed in a day (api.md, Limits). */
 const max_replays = 5
@@ -19,8 +19,8 @@ export const make = Effect.gen(function* () {
   return Effect.fnUntraced(function* (call: Call, input: DeliveryInput) {
     const { now } = call.moment
     const { subscription, delivery } = yield* DeliveryLog.find(storage, call, input)
-    const once = HandedOver.replayId(subscription.id, delivery.event_id, call.idempotency_key)
-    const answered = yield* manual.answered(call, HandedOver.replays, once)
+    const answer_id = StoredAnswers.replayId(subscription.id, delivery.event_id, call.idempotency_key)
+    const answered = yield* manual.storedAnswer(call, StoredAnswers.replays, answer_id)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
     const real_now = yield* Clock.currentTimeMillis
@@ -31,7 +31,7 @@ export const make = Effect.gen(function* () {
     }
     const next = Delivery.replayed(delivery, now, real_now)
     const result: ReplayResult = { subscription_id: subscription.id, event_id: delivery.event_id }
-    const answer = { kind: HandedOver.replays, id: once, result }
-    return yield* manual.handOver(call, next, [Delivery.toStored(next, now)], answer)
+    const answer = { kind: StoredAnswers.replays, id: answer_id, result }
+    return yield* manual.enqueue(call, next, [Delivery.toStored(next, now)], answer)
   })
 })

@@ -4,7 +4,7 @@ import * as Kind from "../../storage/Kind.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 import { fromMillis, minute_ms, Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import type { KeptSubscription } from "../subscriptions/EventSubscription.ts"
-import { type Outcome, shut_off_after_ms } from "./Delivery.ts"
+import { type AttemptOutcome, shut_off_after_ms } from "./Delivery.ts"
 
 /** The health of a subscription, with the reason for it (api.md, Subscription health). */
 export const SubscriptionHealth = Schema.Struct({
@@ -52,7 +52,7 @@ export const unknown = (subscription_id: SubscriptionId): KeptHealth => ({
 })
 
 /** The health after an attempt. Attempts may end in a different order than they were made. */
-export const attempted = (health: KeptHealth, outcome: Outcome): KeptHealth => {
+export const attempted = (health: KeptHealth, outcome: AttemptOutcome): KeptHealth => {
   const { attempted_at: at, confirmed } = outcome
   const newest = health.last_attempt
   const attempted_at = fromMillis(at)
@@ -96,7 +96,7 @@ export const isShutOff = (health: KeptHealth, at: number): boolean =>
   health.failing_since !== null && at - health.failing_since >= shut_off_after_ms
 
 /** The health of an endpoint whose delivery is turned on again, without its earlier failures. */
-export const forgiven = (health: KeptHealth): KeptHealth => ({
+export const reset = (health: KeptHealth): KeptHealth => ({
   ...health,
   version: health.version + 1,
   failing_since: null

@@ -7,7 +7,7 @@ import { minute_ms } from "../../wire/Timestamp.ts"
 export const ReplayCode = Schema.Literals(["as_recorded", "duplicated", "reversed", "delayed", "gap"])
 export type ReplayCode = typeof ReplayCode.Type
 
-/** So many events are replayed at most: the newest. */
+/** At most this many events are replayed: the newest. */
 export const max_replayed = 1_000
 
 const at_most = `of more than ${max_replayed}, the newest.`
@@ -30,26 +30,26 @@ export const descriptions: {
   }
 }
 
-/** A replay: what it sends, and how far it is. */
+/** A replay: what it sends, and its progress. */
 export const EventReplay = Schema.Struct({
   id: ReplayId,
   /** The moment of the replay and that of its attempts, in milliseconds of workspace time. */
   at: Schema.Int,
   due_at: Schema.Int,
-  /** A reset voids it. */
+  /** A reset cancels it. */
   reset_count: Schema.Int,
   subscriptions: Schema.Array(SubscriptionId),
   /** The numbers of the first event that is sent and of the last. */
   first: Schema.Int,
   last: Schema.Int,
-  /** How many of its turns are over: each event of each subscription is one. */
+  /** How many of its steps are done: each event of each subscription is one. */
   turns: Schema.Int,
-  /** How many attempts were handed to delivery. */
+  /** How many attempts were queued. */
   deliveries: Schema.Int
 })
 export type EventReplay = typeof EventReplay.Type
 
-/** Replays in storage, under names that stand for their calls. */
+/** Replays in storage, by ids derived from their calls. */
 export const kind = Kind.make({
   name: "events_replay",
   schema: EventReplay,
@@ -57,11 +57,11 @@ export const kind = Kind.make({
   kept_for: { period: "quotes", clock: "workspace" }
 })
 
-/** When the attempts of a replay are due that is accepted now. */
+/** When the attempts of a replay accepted now are due. */
 export const dueAt = (code: ReplayCode, now: number): number => (code === "delayed" ? now + 15 * minute_ms : now)
 
 /** The numbers of the events that a replay sends, in the order of their attempts. */
-export const arranged = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {
+export const orderOf = (code: ReplayCode, { first, last }: EventReplay): ReadonlyArray<number> => {
   const numbers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
   switch (code) {
     case "duplicated":

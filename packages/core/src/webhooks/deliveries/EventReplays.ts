@@ -13,13 +13,13 @@ import { type KeptSubscription, receives } from "../subscriptions/EventSubscript
 import { activeSubscriptions, loadDelivery } from "../subscriptions/SubscriptionStore.ts"
 import * as Delivery from "./Delivery.ts"
 import { replayJob } from "./DeliveryJob.ts"
-import { arranged, dueAt, type EventReplay, kind, max_replayed, type ReplayCode } from "./EventReplay.ts"
+import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
 /**
  * Sends the recorded events of a sandbox again, to every subscription that wants them.
  *
- * Each attempt is stored together with how far the replay is: a repeat of the call continues where it was interrupted.
+ * Each attempt is stored together with the progress of the replay: a repeat of the call continues where it was interrupted.
  */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
   const sendAgain = yield* makeSendAgain
 
   /** Accepts a replay: decides once what it sends. */
-  const accept = ({ workspace_id, id }: Name, code: ReplayCode) =>
+  const accept = ({ workspace_id, id }: RecordKey, code: ReplayCode) =>
     acceptOnce({ storage, workspaces }, kind, { workspace_id, id }, ({ workspace, now }) =>
       Effect.gen(function* () {
         const events = yield* newestEvents(storage, workspace_id)
@@ -48,19 +48,22 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  /** Makes the next attempt of a replay; returns the replay if it is over, else null. */
-  const sendNext = Effect.fnUntraced(function* ({ workspace_id, id }: Name, turns: ReadonlyArray<Turn | null>) {
+  /** Queues the next attempt of a replay. Returns the replay if it has ended, else null. */
+  const sendNext = Effect.fnUntraced(function* (
+    { workspace_id, id }: RecordKey,
+    steps: ReadonlyArray<ReplayStep | null>
+  ) {
     const stored = yield* storage.get({ workspace_id, kind: kind.name, id })
     if (Option.isNone(stored)) return yield* Effect.die(new Error("A replay was erased before it was over"))
     const replay = kind.value(stored.value)
     const moment = yield* workspaces.moment(workspace_id)
-    const place = turns.findIndex((turn, place) => turn !== null && place >= replay.turns)
-    const turn = turns[place] ?? null
-    if (turn === null || moment.workspace.reset_count !== replay.reset_count) return replay
+    const place = steps.findIndex((step, place) => step !== null && place >= replay.turns)
+    const step = steps[place] ?? null
+    if (step === null || moment.workspace.reset_count !== replay.reset_count) return replay
     const { created_at, version } = stored.value
     const progress: EventReplay = { ...replay, turns: place + 1, deliveries: replay.deliveries + 1 }
     const record = kind.record(progress, { id, version: version + 1, created_at, updated_at: created_at })
-    const { writes, jobs } = yield* sendAgain(workspace_id, turn, replay)
+    const { writes, jobs } = yield* sendAgain(workspace_id, step, replay)
     yield* commit(
       storage,
       Change.make(workspace_id, { writes: [...writes, record], jobs, expects: expectationsOf(moment) })
@@ -69,29 +72,29 @@ export const make = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (workspace_id: WorkspaceId, code: ReplayCode, key: string | null) {
-    const name: Name = { workspace_id, id: `${code} ${key}` }
-    const turns = yield* turnsOf(storage, workspace_id, code, yield* accept(name, code))
+    const record: RecordKey = { workspace_id, id: `${code} ${key}` }
+    const steps = yield* stepsOf(storage, workspace_id, code, yield* accept(record, code))
     while (true) {
-      const ended = yield* retryOnConflict(sendNext(name, turns))
-      if (ended !== null) return ended
+      const finished = yield* retryOnConflict(sendNext(record, steps))
+      if (finished !== null) return finished
     }
   })
 })
 
 /** Names a replay in storage. */
-interface Name {
+interface RecordKey {
   readonly workspace_id: WorkspaceId
   readonly id: string
 }
 
 /** One event for one subscription. */
-interface Turn {
+interface ReplayStep {
   readonly subscription: KeptSubscription
   readonly event: Recorded
 }
 
-/** The turns of a replay, in their order; null in place of one that sends nothing. */
-const turnsOf = Effect.fnUntraced(function* (
+/** The steps of a replay, in their order; null for one that sends nothing. */
+const stepsOf = Effect.fnUntraced(function* (
   storage: Storage["Service"],
   workspace_id: WorkspaceId,
   code: ReplayCode,
@@ -100,9 +103,9 @@ const turnsOf = Effect.fnUntraced(function* (
   const page = yield* storage.feed({ workspace_id, after: replay.first - 1, limit: max_replayed })
   const events = new Map(page.events.map((event) => [event.number, recorded(event)]))
   const active = new Map((yield* activeSubscriptions(storage, workspace_id)).map((one) => [one.id, one]))
-  const numbers = arranged(code, replay)
+  const numbers = orderOf(code, replay)
   return replay.subscriptions.flatMap((id) =>
-    numbers.map((number): Turn | null => {
+    numbers.map((number): ReplayStep | null => {
       const subscription = active.get(id)
       const event = events.get(number)
       if (subscription === undefined || event === undefined || !receives(subscription)) return null
@@ -134,19 +137,19 @@ const newestEvents = Effect.fnUntraced(function* (storage: Storage["Service"], w
   }
 })
 
-/** Makes one more attempt of an event, whatever has become of its delivery; one that was never handed over is now. */
+/** Queues one more attempt of an event, in any state of its delivery. Without a delivery, it makes one. */
 const makeSendAgain = Effect.gen(function* () {
   const storage = yield* Storage
   const revisions = yield* Revisions
 
   return Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
-    { subscription: { id: subscription_id }, event }: Turn,
+    { subscription: { id: subscription_id }, event }: ReplayStep,
     { at, due_at }: EventReplay
   ) {
     const known = yield* loadDelivery(storage, workspace_id, subscription_id, event.id)
     if (known !== null) return { writes: [], jobs: [replayJob(known, null, due_at)] }
-    const first = Delivery.handOver({
+    const first = Delivery.make({
       subscription_id,
       event_id: event.id,
       event_type: event.type,

@@ -26,13 +26,13 @@ export const make = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
 
   /** The stored answer of an earlier call with the same key; null if there is none. */
-  const answered = <A>(call: Call, kind: Kind<string, A>, id: string) =>
+  const storedAnswer = <A>(call: Call, kind: Kind<string, A>, id: string) =>
     Effect.map(storage.get({ workspace_id: call.moment.workspace.id, kind: kind.name, id }), (stored) =>
       Option.isNone(stored) ? null : kind.json(stored.value)
     )
 
   /** Queues a test or a replay, and stores its answer with it in case the answer is lost. */
-  const handOver = <A>(
+  const enqueue = <A>(
     call: Call,
     delivery: Delivery.KeptDelivery,
     writes: ReadonlyArray<Change.StoredRecord>,
@@ -52,14 +52,14 @@ export const make = Effect.gen(function* () {
         retry_action: "none"
       })
     }
-    const looked = yield* sender.lookUp(subscription.url)
-    if (looked === "unavailable") {
+    const found = yield* sender.lookUp(subscription.url)
+    if (found === "unavailable") {
       return yield* ApiError.make("service_unavailable", {
         message: "The host of the subscription cannot be looked up now.",
         retry_after_seconds: 5
       })
     }
-    if (looked === "refused") {
+    if (found === "refused") {
       return yield* ApiError.make("conflict", {
         message: "The host of the subscription is not a public one any more; change its url.",
         retry_action: "none"
@@ -67,5 +67,5 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  return { answered, handOver, checkReceives }
+  return { storedAnswer, enqueue, checkReceives }
 })

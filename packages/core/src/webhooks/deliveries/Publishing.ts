@@ -26,56 +26,56 @@ type StorageService = Storage["Service"]
  * The recipients of a workspace are cached. Every change with events expects the cached version of the recipients, and
  * every change of a subscription raises it: a change that used an outdated cache of any process conflicts and is retried.
  */
-export const publishing = (
+export const withDeliveries = (
   storage: StorageService,
   revisions: Revisions["Service"],
   workspaces: Workspaces["Service"]
 ): StorageService => {
-  const remembered = new BoundedMap<WorkspaceId, Recipients.Recipients>(max_remembered)
+  const cache = new BoundedMap<WorkspaceId, Recipients.Recipients>(max_cached)
 
   const forget = (workspace_id: WorkspaceId): void => {
-    remembered.delete(workspace_id)
+    cache.delete(workspace_id)
   }
 
   const deliver = Effect.fnUntraced(function* (change: Change, { subscriptions, seen }: Recipients.Recipients) {
-    const resting = { ...change, expects: [...change.expects, seen] }
+    const expecting = { ...change, expects: [...change.expects, seen] }
     const wanted = change.events.flatMap((event) => wantedBy(event, subscriptions))
-    if (wanted.length === 0) return yield* storage.commit(resting)
+    if (wanted.length === 0) return yield* storage.commit(expecting)
     const revision = yield* revisions.pin(change.workspace_id)
-    const handed = wanted.flatMap((event) => handOver(event, revision))
+    const queued = wanted.flatMap((event) => enqueueFor(event, revision))
     const isSandbox = subscriptions.some(({ environment }) => environment === "sandbox")
-    const ahead_ms = isSandbox ? yield* aheadOf(workspaces, change.workspace_id) : 0
+    const ahead_ms = isSandbox ? yield* remainingAdvanceOf(workspaces, change.workspace_id) : 0
     yield* storage.commit({
-      ...resting,
-      writes: [...change.writes, ...handed.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
+      ...expecting,
+      writes: [...change.writes, ...queued.map(({ delivery }) => Delivery.toStored(delivery, delivery.created_at))],
       jobs: [
         ...change.jobs,
-        ...handed.map(({ delivery, subscription }) =>
+        ...queued.map(({ delivery, subscription }) =>
           attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
         )
       ]
     })
   })
 
-  const deliverAnew = (change: Change) =>
-    Effect.flatMap(Recipients.load(storage, change.workspace_id), (receivers) => {
-      remembered.set(change.workspace_id, receivers)
-      return deliver(change, receivers)
+  const reloadAndDeliver = (change: Change) =>
+    Effect.flatMap(Recipients.load(storage, change.workspace_id), (recipients) => {
+      cache.set(change.workspace_id, recipients)
+      return deliver(change, recipients)
     })
 
   const publish = (change: Change) =>
     Effect.suspend(() => {
-      const receivers = remembered.get(change.workspace_id)
-      const anew = Effect.suspend(() => deliverAnew(change))
-      return whereReceiversChange(receivers === undefined ? anew : deliver(change, receivers), anew)
+      const cached = cache.get(change.workspace_id)
+      const reload = Effect.suspend(() => reloadAndDeliver(change))
+      return retryOnRecipientsConflict(cached === undefined ? reload : deliver(change, cached), reload)
     })
 
   const commit = (change: Change) => (change.events.length === 0 ? storage.commit(change) : publish(change))
 
-  const tell = (change: Change, at: number) =>
+  const commitWithNewRecipients = (change: Change, at: number) =>
     Effect.suspend(() =>
-      Effect.flatMap(Recipients.changed(storage, change.workspace_id, at), (told) =>
-        commit({ ...change, writes: [...change.writes, told] })
+      Effect.flatMap(Recipients.nextVersion(storage, change.workspace_id, at), (record) =>
+        commit({ ...change, writes: [...change.writes, record] })
       )
     )
 
@@ -84,30 +84,34 @@ export const publishing = (
     commit: (change) => {
       const subscription = change.writes.find(({ kind }) => kind === EventSubscription.kind.name)
       if (subscription === undefined) return commit(change)
-      const telling = tell(change, subscription.updated_at)
-      const told = Recipients.isToldBy(change) ? commit(change) : whereReceiversChange(telling, telling)
-      return Effect.map(told, () => forget(change.workspace_id))
+      const committing = commitWithNewRecipients(change, subscription.updated_at)
+      const committed = Recipients.writesRecipients(change)
+        ? commit(change)
+        : retryOnRecipientsConflict(committing, committing)
+      return Effect.map(committed, () => forget(change.workspace_id))
     }
   }
 }
 
-const max_remembered = 10_000
+const max_cached = 10_000
 
 /** How often a commit is retried when the recipients have changed meanwhile, which is rare. */
 const max_retries = 20
 
 /** Runs `first`. If the recipients have changed meanwhile, runs `then` and retries it. */
-const whereReceiversChange = <A, E, R>(
+const retryOnRecipientsConflict = <A, E, R>(
   first: Effect.Effect<A, E | VersionConflict, R>,
   then: Effect.Effect<A, E | VersionConflict, R>
 ): Effect.Effect<A, E | VersionConflict, R> =>
-  Effect.catchIf(first, isOfReceivers, () => Effect.retry(then, { times: max_retries, while: isOfReceivers }))
+  Effect.catchIf(first, isRecipientsConflict, () =>
+    Effect.retry(then, { times: max_retries, while: isRecipientsConflict })
+  )
 
-const isOfReceivers = (error: unknown): error is VersionConflict =>
-  error instanceof VersionConflict && Recipients.haveChanged(error)
+const isRecipientsConflict = (error: unknown): error is VersionConflict =>
+  error instanceof VersionConflict && Recipients.isRecipientsConflict(error)
 
 /** How far a sandbox's clock has still to advance to its target, in milliseconds. */
-const aheadOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
+const remainingAdvanceOf = (workspaces: Workspaces["Service"], workspace_id: WorkspaceId) =>
   Effect.map(workspaces.moment(workspace_id), ({ workspace, now }) =>
     remainingAdvance(workspace, now - workspace.clock_offset_ms)
   )
@@ -128,19 +132,19 @@ const wantedBy = (stored: NewEvent, all: ReadonlyArray<EventSubscription.KeptSub
   return subscriptions.length === 0 ? [] : [{ stored, json, type, subscriptions }]
 }
 
-interface HandedOver {
+interface Queued {
   readonly delivery: Delivery.KeptDelivery
   readonly subscription: EventSubscription.KeptSubscription
 }
 
-const handOver = (
+const enqueueFor = (
   { stored, json, type, subscriptions }: Wanted,
   revision: Revision.Revision
-): ReadonlyArray<HandedOver> => {
+): ReadonlyArray<Queued> => {
   const payload = payloadOf(json, revision)
   return subscriptions.map((subscription) => ({
     subscription,
-    delivery: Delivery.handOver({
+    delivery: Delivery.make({
       subscription_id: subscription.id,
       event_id: stored.id,
       event_type: type,

@@ -10,8 +10,8 @@ import { findSubscription, loadHealth } from "../subscriptions/SubscriptionStore
 import type { TestEvent, TestResult } from "../subscriptions/SubscriptionViews.ts"
 import * as Delivery from "./Delivery.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
-import * as HandedOver from "./HandedOver.ts"
 import * as ManualDelivery from "./ManualDelivery.ts"
+import * as StoredAnswers from "./StoredAnswers.ts"
 
 /** How many tests of a subscription are allowed in a minute (api.md, Limits). */
 const max_tests = 10
@@ -26,8 +26,8 @@ export const make = Effect.gen(function* () {
   return Effect.fnUntraced(function* (call: Call, id: string) {
     const { workspace, now } = call.moment
     const subscription = yield* findSubscription(storage, workspace.id, id)
-    const once = HandedOver.testId(subscription.id, call.idempotency_key)
-    const answered = yield* manual.answered(call, HandedOver.tests, once)
+    const answer_id = StoredAnswers.testId(subscription.id, call.idempotency_key)
+    const answered = yield* manual.storedAnswer(call, StoredAnswers.tests, answer_id)
     if (answered !== null) return answered
     yield* manual.checkReceives(subscription)
     const kept = yield* loadHealth(storage, workspace.id, subscription.id)
@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
       environment: workspace.environment,
       subscription_id: subscription.id
     }
-    const delivery = Delivery.handOver({
+    const delivery = Delivery.make({
       subscription_id: subscription.id,
       event_id: event.id,
       event_type: event.type,
@@ -56,6 +56,6 @@ export const make = Effect.gen(function* () {
     const tested = EndpointHealth.tested(kept, real_now)
     const writes = [Delivery.toStored(delivery, now), EndpointHealth.toStored(tested, subscription, now)]
     const result: TestResult = { subscription_id: subscription.id, event }
-    return yield* manual.handOver(call, delivery, writes, { kind: HandedOver.tests, id: once, result })
+    return yield* manual.enqueue(call, delivery, writes, { kind: StoredAnswers.tests, id: answer_id, result })
   })
 })

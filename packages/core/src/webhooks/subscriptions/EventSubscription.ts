@@ -53,7 +53,7 @@ export const KeptSubscription = Schema.Struct({
   status: Schema.Literals(["unfinished", "active", "disabled", "dropped"]),
   event_types: Schema.Array(Schema.String),
   delivery_enabled: Schema.Boolean,
-  /** Whether its endpoint accepts attempts and lets them time out. Then only a few attempts at a time are sent. */
+  /** Whether its endpoint hangs: it accepts attempts and lets them time out. Then only a few run at a time. */
   hangs: Schema.Boolean,
   /** Newest first. */
   secrets: Schema.Array(KeptSecret),
@@ -66,7 +66,7 @@ export const KeptSubscription = Schema.Struct({
 })
 export type KeptSubscription = typeof KeptSubscription.Type
 
-/** Subscriptions in storage, by id. The active ones, and those that their owner sees, can be listed. */
+/** Subscriptions in storage, by id. Lists find the active ones, and those that their owner sees. */
 export const kind = Kind.make({
   name: "subscription",
   schema: KeptSubscription,
@@ -79,7 +79,7 @@ export const kind = Kind.make({
 })
 
 /** A new, unfinished subscription. It receives nothing until it is active. */
-export const begin = (options: {
+export const createUnfinished = (options: {
   readonly id: SubscriptionId
   readonly environment: Environment
   readonly url: string
@@ -117,8 +117,8 @@ export const change = (
 export const receives = (subscription: KeptSubscription): boolean =>
   subscription.status === "active" && subscription.delivery_enabled
 
-/** The next version after the endpoint begins or stops to hang. The owner sees no difference. */
-export const hanging = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
+/** The next version after the endpoint starts or stops hanging. The owner sees no difference. */
+export const withHangs = (subscription: KeptSubscription, hangs: boolean): KeptSubscription =>
   change(subscription, { hangs }, subscription.updated_at)
 
 /** At most this many secrets sign at once. A further rotation must wait until the oldest has expired. */
@@ -127,7 +127,7 @@ export const max_secrets = 10
 /** Finishes a rotation: its secret becomes the newest, and the older ones keep signing for their day. */
 export const rotated = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.rotation === null) return subscription
-  const older = livingSecrets(subscription, at).map(
+  const older = validSecrets(subscription, at).map(
     (secret): KeptSecret => ({ ...secret, expires_at: secret.expires_at ?? at + overlap_ms })
   )
   const { sealed, key } = subscription.rotation
@@ -135,17 +135,17 @@ export const rotated = (subscription: KeptSubscription, at: number): KeptSubscri
   return change(subscription, { secrets: [newest, ...older], rotation: null }, at)
 }
 
-/** The rotation that is under way at a moment. Only it can be finished, and no other can begin. */
+/** The rotation that is open at a moment. No other one can begin before it has finished or expired. */
 export const openRotation = ({ rotation }: KeptSubscription, at: number): KeptSubscription["rotation"] =>
   rotation !== null && at < rotation.until ? rotation : null
 
 /** The secrets that are valid at a moment, newest first. */
-export const livingSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
+export const validSecrets = (subscription: KeptSubscription, at: number): ReadonlyArray<KeptSecret> =>
   subscription.secrets.filter(({ expires_at }) => expires_at === null || at < expires_at)
 
 /**
- * A subscription after its sandbox was reset. The clock is back, so its pending deadlines have no meaning: an unfinished
- * subscription is dropped, a rotation and older secrets end, and delivery is on.
+ * A subscription after a reset of its sandbox. The clock is back at real time, so pending deadlines have no meaning: an
+ * unfinished subscription is dropped, a rotation and older secrets end, and delivery is on.
  */
 export const restarted = (subscription: KeptSubscription, at: number): KeptSubscription => {
   if (subscription.status === "unfinished") return change(subscription, { status: "dropped" }, at)
@@ -159,7 +159,7 @@ export const viewOf = (
   signing_secret: string | null,
   at: number
 ): EventSubscription => {
-  const older = livingSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
+  const older = validSecrets(subscription, at).find(({ expires_at }) => expires_at !== null)
   return {
     id: subscription.id,
     environment: subscription.environment,
@@ -179,7 +179,7 @@ export const viewOf = (
 const choosableTypes: ReadonlySet<string> = new Set(types.filter((type) => type !== "webhook.test"))
 const allowed_values = [...choosableTypes]
 
-/** Checks chosen event types: known, at least one, none twice; each problem at its entry. What is no text is passed over. */
+/** Checks chosen event types: known, at least one, none twice; each problem at its entry. Ignores other types. */
 export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {
   if (event_types.length === 0)
     return joinWrongFields([{ path: "event_types", message: "Must name at least one event type." }])
@@ -202,7 +202,7 @@ export const toStored = (subscription: KeptSubscription): StoredRecord => {
   return kind.record(subscription, { id, version, created_at, updated_at })
 }
 
-/** Stands in place of a parent, so that active subscriptions can be listed without reading the others. */
+/** The parent of active subscriptions, so that they can be listed without reading the others. */
 export const active_parent = "active"
 
 /** The status label of subscriptions that their owner sees. */

@@ -156,7 +156,7 @@ const makeChanges = Effect.gen(function* () {
       now
     )
     const health = yield* loadHealth(storage, workspace.id, subscription.id)
-    const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.forgiven(health), changed, now)] : []
+    const writes = turnsOn ? [EndpointHealth.toStored(EndpointHealth.reset(health), changed, now)] : []
     yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(changed), ...writes] }))
     return Json.encode(Subscription.viewOf(changed, null, now))
   })

@@ -23,15 +23,15 @@ export const load = Effect.fnUntraced(function* (storage: StorageService, worksp
   // Read the version first. If the subscriptions change while they are read, the version is already outdated.
   const version = yield* newest(storage, workspace_id)
   const active = yield* activeSubscriptions(storage, workspace_id)
-  const receivers: Recipients = {
+  const recipients: Recipients = {
     subscriptions: active.filter(receives),
     seen: { kind: kind.name, id: workspace_id, version }
   }
-  return receivers
+  return recipients
 })
 
-/** The record that a change of a subscription writes too. It makes every cached set of recipients outdated. */
-export const changed = (
+/** The record that every change of a subscription also writes. It invalidates every cache of the recipients. */
+export const nextVersion = (
   storage: StorageService,
   workspace_id: WorkspaceId,
   at: number
@@ -41,10 +41,11 @@ export const changed = (
   )
 
 /** Whether a change already writes the recipients' version. */
-export const isToldBy = ({ writes }: Change.Change): boolean => writes.some((record) => record.kind === kind.name)
+export const writesRecipients = ({ writes }: Change.Change): boolean =>
+  writes.some((record) => record.kind === kind.name)
 
 /** Whether a conflict means that the recipients have changed. */
-export const haveChanged = (conflict: VersionConflict): boolean => conflict.kind === kind.name
+export const isRecipientsConflict = (conflict: VersionConflict): boolean => conflict.kind === kind.name
 
 const newest = (storage: StorageService, workspace_id: WorkspaceId) =>
   Effect.map(

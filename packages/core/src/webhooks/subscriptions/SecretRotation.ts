@@ -9,7 +9,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
-import { shown } from "./SubscriptionCreation.ts"
+import { withSecret } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
@@ -25,24 +25,24 @@ export const make = Effect.gen(function* () {
     const key = call.idempotency_key
     if (subscription.status !== "active") return yield* Refusals.notActive
     // The first call finished, and only its answer was lost.
-    if (key !== null && subscription.secrets[0]?.key === key) return yield* shown(seal, subscription, now)
+    if (key !== null && subscription.secrets[0]?.key === key) return yield* withSecret(seal, subscription, now)
     const open = Subscription.openRotation(subscription, now)
     // Only the key that began the rotation can finish it. All others must wait.
     if (open !== null && open.key !== key) return yield* Refusals.rotating
     const known = yield* TwoStepCalls.load(storage, call, TwoStepCalls.rotationId(subscription.id, key))
     if (open === null && known.begun.subscription_id !== null) return yield* Refusals.tooLate
-    if (Subscription.livingSecrets(subscription, now).length >= Subscription.max_secrets)
-      return yield* Refusals.manySecrets
+    if (Subscription.validSecrets(subscription, now).length >= Subscription.max_secrets)
+      return yield* Refusals.tooManySecrets
     const { begun, beginning } =
       open === null ? yield* begin(call, subscription, known) : { begun: subscription, beginning: known }
-    const looked = yield* sender.lookUp(begun.url)
-    if (looked === "unavailable") return yield* Refusals.nameServerDown
-    const isRefused = looked === "refused"
+    const found = yield* sender.lookUp(begun.url)
+    if (found === "unavailable") return yield* Refusals.nameServerDown
+    const isRefused = found === "refused"
     const ended = isRefused ? Subscription.change(begun, { rotation: null }, now) : Subscription.rotated(begun, now)
-    const beside = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.undone(beginning), now)] : []
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...beside] }))
+    const extraWrites = isRefused ? [TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)] : []
+    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(ended), ...extraWrites] }))
     if (isRefused) return yield* ApiError.invalidInput([Refusals.wrongUrl])
-    return yield* shown(seal, ended, now)
+    return yield* withSecret(seal, ended, now)
   })
 })
 

@@ -41,7 +41,7 @@ export const open = Effect.fnUntraced(function* (
 ) {
   const purpose = purposeOf(subscription.id)
   const secrets: Array<string> = []
-  for (const { sealed } of Subscription.livingSecrets(subscription, at)) {
+  for (const { sealed } of Subscription.validSecrets(subscription, at)) {
     const name = `${purpose} ${sealed}`
     const known = opened.get(name)
     const secret = known ?? (yield* seal.open(purpose, sealed))

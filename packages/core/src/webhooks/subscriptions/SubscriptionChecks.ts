@@ -22,7 +22,7 @@ export const check = Effect.fnUntraced(function* (
   if (looked === "unavailable") return yield* Refusals.nameServerDown
 })
 
-/** Checks the other fields of an input some of whose fields were refused for their form. */
+/** Checks the remaining fields of an input that has fields of a wrong type. */
 export const validateRest = Effect.fnUntraced(function* (
   sender: Sender,
   input: unknown,
@@ -33,7 +33,7 @@ export const validateRest = Effect.fnUntraced(function* (
     ? input
     : {}
   const looked = typeof url === "string" && !paths.has("url") ? yield* sender.lookUp(url) : "public"
-  // What is no text was refused at its place already.
+  // Entries that are not text are refused already.
   const types = Array.isArray(event_types) ? Subscription.checkEventTypes(event_types) : []
   const wrong = joinWrongFields(looked === "refused" ? [Refusals.wrongUrl] : [], types)
   return { ...wrong, found: wrong.found.filter(({ path }) => !paths.has(path)) }

@@ -40,22 +40,22 @@ export const make = Effect.gen(function* () {
       subscription.url !== WebhookAddress.normalize(input.url) ||
       subscription.event_types.join() !== input.event_types.join()
     ) {
-      return yield* Refusals.usedOtherwise
+      return yield* Refusals.otherInput
     }
     // The first call finished, and only its answer was lost.
-    if (subscription.status === "active") return yield* shown(seal, subscription, now)
+    if (subscription.status === "active") return yield* withSecret(seal, subscription, now)
     if (subscription.status !== "unfinished" || now >= begun.until) return yield* Refusals.tooLate
     // Look up the caller's own text: normalization could hide the reason to refuse it.
-    const looked = yield* sender.lookUp(input.url)
-    if (looked === "unavailable") return yield* Refusals.nameServerDown
-    const finished = Subscription.change(subscription, { status: looked === "refused" ? "dropped" : "active" }, now)
-    const beside =
-      looked === "refused"
-        ? TwoStepCalls.toStored(TwoStepCalls.undone(beginning), now)
-        : yield* place(storage, workspace.id, now)
-    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), beside] }))
-    if (looked === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
-    return yield* shown(seal, finished, now)
+    const found = yield* sender.lookUp(input.url)
+    if (found === "unavailable") return yield* Refusals.nameServerDown
+    const finished = Subscription.change(subscription, { status: found === "refused" ? "dropped" : "active" }, now)
+    const extraWrite =
+      found === "refused"
+        ? TwoStepCalls.toStored(TwoStepCalls.released(beginning), now)
+        : yield* reservePlace(storage, workspace.id, now)
+    yield* commit(storage, Change.make(workspace.id, { writes: [Subscription.toStored(finished), extraWrite] }))
+    if (found === "refused") return yield* ApiError.invalidInput([Refusals.wrongUrl])
+    return yield* withSecret(seal, finished, now)
   })
 })
 
@@ -70,7 +70,7 @@ const makeBegin = Effect.gen(function* () {
     const { workspace, now } = call.moment
     yield* checkCap(storage, workspace.id)
     const id = ids.subscription()
-    const subscription = Subscription.begin({
+    const subscription = Subscription.createUnfinished({
       id,
       environment: workspace.environment,
       url: WebhookAddress.normalize(input.url),
@@ -92,7 +92,7 @@ const makeBegin = Effect.gen(function* () {
 })
 
 /** The answer that shows a subscription's secret. */
-export const shown = Effect.fnUntraced(function* (
+export const withSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
   subscription: Subscription.KeptSubscription,
   now: number
@@ -106,8 +106,8 @@ const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], works
 })
 
 /** Reserves a place among the active subscriptions. Two calls at once conflict, and one counts again. */
-const place = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
-  const taken = yield* Recipients.changed(storage, workspace_id, at)
+const reservePlace = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId, at: number) {
+  const taken = yield* Recipients.nextVersion(storage, workspace_id, at)
   yield* checkCap(storage, workspace_id)
   return taken
 })

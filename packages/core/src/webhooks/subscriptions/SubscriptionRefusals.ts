@@ -11,7 +11,7 @@ export const tooLate = Effect.fail(
 )
 
 /** The repeat of a create with another url or other event types. */
-export const usedOtherwise = Effect.fail(
+export const otherInput = Effect.fail(
   ApiError.make("conflict", {
     message: "This Idempotency-Key was used with another input.",
     retry_action: "use_new_request_key"
@@ -32,7 +32,7 @@ export const rotating = Effect.fail(
 )
 
 /** Too many older secrets still sign. */
-export const manySecrets = Effect.fail(
+export const tooManySecrets = Effect.fail(
   ApiError.make("conflict", {
     message: `There are ${Subscription.max_secrets} secrets that sign, which is the most; the oldest stops within a day.`,
     retry_action: "wait"

@@ -6,18 +6,18 @@ import type { Storage } from "../../storage/Storage.ts"
 import { SubscriptionId } from "../../wire/Ids.ts"
 
 /** A call that has made its first step, stored under its key. A repeat finishes the same work. */
-export const Begun = Schema.Struct({
+export const FirstStep = Schema.Struct({
   /** The subscription; null if the second step was refused, so that the key can be used again. */
   subscription_id: Schema.NullOr(SubscriptionId),
   /** Until when it may be finished, in milliseconds of workspace time. */
   until: Schema.Int
 })
-export type Begun = typeof Begun.Type
+export type FirstStep = typeof FirstStep.Type
 
 /** Two-step calls in storage. */
 export const kind = Kind.make({
   name: "two_step_call",
-  schema: Begun,
+  schema: FirstStep,
   survives_reset: true,
   kept_for: { period: "quotes", clock: "workspace" }
 })
@@ -32,10 +32,10 @@ export const rotationId = (id: SubscriptionId, key: string | null): string => `r
 export interface TwoStepCall {
   readonly id: string
   readonly version: number
-  readonly begun: Begun
+  readonly begun: FirstStep
 }
 
-const nothing: Begun = { subscription_id: null, until: 0 }
+const nothing: FirstStep = { subscription_id: null, until: 0 }
 
 /** Reads the state of a call by its id, which contains the call's key. */
 export const load = Effect.fnUntraced(function* (storage: Storage["Service"], call: Call, id: string) {
@@ -47,14 +47,14 @@ export const load = Effect.fnUntraced(function* (storage: Storage["Service"], ca
 })
 
 /** The call after its first step. */
-export const begin = (before: TwoStepCall, begun: Begun): TwoStepCall => ({
+export const begin = (before: TwoStepCall, begun: FirstStep): TwoStepCall => ({
   ...before,
   version: before.version + 1,
   begun
 })
 
 /** The call after its second step was refused: its key is free again. */
-export const undone = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
+export const released = (before: TwoStepCall): TwoStepCall => begin(before, nothing)
 
 /** The stored record. */
 export const toStored = ({ id, version, begun }: TwoStepCall, now: number): StoredRecord =>

@@ -128,7 +128,7 @@ begin
   );
 end $$;
 
--- Adds the changes of some rows to the refused changes.
+-- Adds the changes that some rows belong to to the refused changes.
 create function quotewire.refuse_1(refused integer[], rows_change integer[], places integer[]) returns integer[]
 language plpgsql as $$
 begin
@@ -249,7 +249,7 @@ begin
   );
 end $$;
 
--- Moves clocks, adds the new jobs, removes the finished ones and brings their lanes up to date, but for refused changes.
+-- Moves clocks, adds new jobs, removes finished ones and updates their lanes. Skips refused changes.
 create function quotewire.change_jobs_1(
   refused integer[], workspaces_id text[], last_jobs bigint[], offsets_ms bigint[], clocks_change integer[],
   clocks_workspace integer[], clocks_offset_ms bigint[], jobs_change integer[], jobs_workspace integer[],
@@ -281,8 +281,8 @@ begin
   end if;
 end $$;
 
--- Moves the clocks of workspaces, but for refused changes, and with them the jobs that wait without a lane; their lanes are
--- refreshed later. Answers for each workspace how far its clock is ahead now.
+-- Moves the clocks of workspaces, and with them the due times of jobs without a lane; lanes are refreshed later. Skips
+-- refused changes. Returns for each workspace how far its clock is ahead now.
 create function quotewire.move_clocks_1(
   refused integer[], workspaces_id text[], offsets_ms bigint[], clocks_change integer[], clocks_workspace integer[],
   clocks_offset_ms bigint[]
@@ -302,8 +302,8 @@ begin
   return offsets_ms;
 end $$;
 
--- Refreshes lanes whose jobs have changed, and removes those that are empty. Where changes were refused, their jobs have
--- come to nothing: then the lanes of all new jobs are refreshed.
+-- Refreshes lanes whose jobs have changed, and removes empty lanes. If changes were refused, their jobs were not added, so
+-- we refresh the lanes of all new jobs.
 create function quotewire.settle_lanes_1(
   lanes_workspace text[], lanes_name text[], refused integer[], workspaces_id text[], jobs_workspace integer[],
   jobs_lane text[]

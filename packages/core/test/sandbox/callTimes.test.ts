@@ -6,7 +6,18 @@ import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 import { RequestId } from "../../src/wire/Ids.ts"
 import * as Json from "../../src/wire/Json.ts"
-import { advance, pass, pathsOf, read, refusal, reset, start, startOf, startWith, story } from "../quoting/support.ts"
+import {
+  advance,
+  pass,
+  pathsOf,
+  read,
+  refusal,
+  reset,
+  start,
+  startOf,
+  startWith,
+  testInWorld
+} from "../quoting/support.ts"
 
 const year = 31_536_000
 
@@ -25,7 +36,7 @@ const slowStart = (after_ms: number) =>
   })
 
 describe("a call", () => {
-  story(
+  testInWorld(
     "happens when its body has arrived, at the workspace's time then",
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(slowStart(5_000))
@@ -42,7 +53,7 @@ describe("a call", () => {
 })
 
 describe("an Idempotency-Key", () => {
-  story(
+  testInWorld(
     "is remembered for a month of workspace time from the end of its call, even after an advance of a year",
     Effect.gen(function* () {
       const first = yield* advance(year, { idempotency_key: "long" })
@@ -51,7 +62,7 @@ describe("an Idempotency-Key", () => {
     })
   )
 
-  story(
+  testInWorld(
     "of a reset is remembered after later resets",
     Effect.gen(function* () {
       const first = yield* reset({ idempotency_key: "first" })
@@ -62,7 +73,7 @@ describe("an Idempotency-Key", () => {
 })
 
 describe("an operation without fields", () => {
-  story(
+  testInWorld(
     "refuses every field, whatever its name",
     Effect.gen(function* () {
       const { call } = yield* World
@@ -78,7 +89,7 @@ describe("an operation without fields", () => {
 })
 
 describe("a reset", () => {
-  story(
+  testInWorld(
     "wakes the reads that wait for removed requests",
     Effect.gen(function* () {
       const { id } = yield* start({ scenario: "waits_in_queue" })
@@ -91,7 +102,7 @@ describe("a reset", () => {
 })
 
 describe("wrong fields", () => {
-  story(
+  testInWorld(
     "are reported with a missing consent and a wrong Idempotency-Key, all at once",
     Effect.gen(function* () {
       const { call } = yield* World
@@ -102,7 +113,7 @@ describe("wrong fields", () => {
     })
   )
 
-  story(
+  testInWorld(
     "of a list include dates that do not exist",
     Effect.gen(function* () {
       const { call } = yield* World

@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Storage } from "../../src/storage/Storage.ts"
 import { anotherHost, feed, start } from "../quoting/support.ts"
-import { create, disable, log, only, tale, update } from "./support.ts"
+import { create, disable, log, only, testWebhooks, update } from "./support.ts"
 
 const other_url = "https://hooks.acme.dev/other"
 
@@ -44,7 +44,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
 })
 
 describe("an event", () => {
-  tale(
+  testWebhooks(
     "is delivered to a subscription that another host has created since this one cached the recipients",
     ({ layer }) =>
       Effect.gen(function* () {
@@ -56,7 +56,7 @@ describe("an event", () => {
       })
   )
 
-  tale("is not delivered to one that another host has disabled, or changed to other event types", ({ layer }) =>
+  testWebhooks("is not delivered to one that another host has disabled, or changed to other event types", ({ layer }) =>
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost({ webhooks: layer })
       const { id: disabled } = yield* create()
@@ -70,7 +70,7 @@ describe("an event", () => {
     })
   )
 
-  tale(
+  testWebhooks(
     "reads no recipients once they are cached, until they change",
     () =>
       Effect.gen(function* () {
@@ -91,7 +91,7 @@ describe("an event", () => {
     { around: readingOf }
   )
 
-  tale(
+  testWebhooks(
     "is committed at once if this host has changed the recipients itself",
     () =>
       Effect.gen(function* () {
@@ -109,7 +109,7 @@ describe("an event", () => {
     { around: watching }
   )
 
-  tale(
+  testWebhooks(
     "is delivered to its recipients however often they change meanwhile",
     ({ layer }) =>
       Effect.gen(function* () {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { Change } from "../../src/storage/Change.ts"
-import { conclude, type Ended, type Endpoint } from "../../src/webhooks/deliveries/AttemptRules.ts"
+import { applyAttempts, type EndedAttempt, type Endpoint } from "../../src/webhooks/deliveries/AttemptRules.ts"
 import * as Delivery from "../../src/webhooks/deliveries/Delivery.ts"
 import * as EndpointHealth from "../../src/webhooks/deliveries/EndpointHealth.ts"
 import * as Subscription from "../../src/webhooks/subscriptions/EventSubscription.ts"
@@ -12,7 +12,7 @@ const id = SubscriptionId.make("sub_00000000000000000000000001")
 const began = day_ms * 10_000
 
 const subscription = Subscription.change(
-  Subscription.begin({
+  Subscription.createUnfinished({
     id,
     environment: "live",
     url: "https://hooks.acme.dev/",
@@ -38,8 +38,8 @@ type Attempt = typeof Attempt.Type
 /** Attempts that have ended one after the other, now and then two of one delivery, some days apart. */
 const attempts = Arbitrary.array(Arbitrary.schema(Attempt))
 
-const handedOver = (place: number): Delivery.KeptDelivery =>
-  Delivery.handOver({
+const queued = (place: number): Delivery.KeptDelivery =>
+  Delivery.make({
     subscription_id: id,
     event_id: `evt_${`${place}`.padStart(26, "0")}`,
     event_type: "quote.created",
@@ -47,9 +47,12 @@ const handedOver = (place: number): Delivery.KeptDelivery =>
     at: began
   })
 
-const endedOf = ({ schedule_step, answer, hours, takes_ms }: Attempt, delivery: Delivery.KeptDelivery): Ended => {
+const endedOf = (
+  { schedule_step, answer, hours, takes_ms }: Attempt,
+  delivery: Delivery.KeptDelivery
+): EndedAttempt => {
   const attempted_at = began + hours * hour_ms
-  const outcome: Delivery.Outcome = {
+  const outcome: Delivery.AttemptOutcome = {
     attempted_at,
     ended_at: attempted_at + takes_ms,
     confirmed: answer === "confirmed",
@@ -73,10 +76,10 @@ const stored = (endpoint: Endpoint, deliveries: Deliveries, { writes }: Pick<Cha
     after.set(delivery.event_id, delivery)
   }
   const [health] = of("endpoint_health").map(EndpointHealth.kind.value)
-  const [told] = of("subscription").map(Subscription.kind.value)
+  const [written] = of("subscription").map(Subscription.kind.value)
   if (health !== undefined) assert.strictEqual(health.version, endpoint.health.version + 1)
-  if (told !== undefined) assert.strictEqual(told.version, endpoint.subscription.version + 1)
-  const reached: Endpoint = { subscription: told ?? endpoint.subscription, health: health ?? endpoint.health }
+  if (written !== undefined) assert.strictEqual(written.version, endpoint.subscription.version + 1)
+  const reached: Endpoint = { subscription: written ?? endpoint.subscription, health: health ?? endpoint.health }
   return { endpoint: reached, deliveries: after }
 }
 
@@ -86,8 +89,8 @@ const oneByOne = (all: ReadonlyArray<Attempt>) => {
   let now: ReturnType<typeof stored> = start
   const jobs: Array<Change["jobs"][number]> = []
   for (const attempt of all) {
-    const first = handedOver(attempt.delivery)
-    const change = conclude(now.endpoint, [endedOf(attempt, now.deliveries.get(first.event_id) ?? first)])
+    const first = queued(attempt.delivery)
+    const change = applyAttempts(now.endpoint, [endedOf(attempt, now.deliveries.get(first.event_id) ?? first)])
     now = stored(now.endpoint, now.deliveries, change)
     jobs.push(...change.jobs)
   }
@@ -95,15 +98,15 @@ const oneByOne = (all: ReadonlyArray<Attempt>) => {
 }
 
 const together = (all: ReadonlyArray<Attempt>) => {
-  const change = conclude(
+  const change = applyAttempts(
     start.endpoint,
-    all.map((attempt) => endedOf(attempt, handedOver(attempt.delivery)))
+    all.map((attempt) => endedOf(attempt, queued(attempt.delivery)))
   )
   return { ...stored(start.endpoint, start.deliveries, change), jobs: change.jobs }
 }
 
 /** All but the numbers of versions: together there are fewer of them. */
-const told = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
+const withoutVersions = ({ endpoint, deliveries, jobs }: ReturnType<typeof together>) => ({
   subscription: { ...endpoint.subscription, version: 0 },
   health: { ...endpoint.health, version: 0 },
   deliveries: [...deliveries.values()].map((delivery) => ({ ...delivery, version: 0 })),
@@ -115,7 +118,7 @@ describe("the attempts to one endpoint", () => {
     "have the same result together and one by one",
     [attempts],
     ([all]) => {
-      if (all.length > 0) assert.deepStrictEqual(told(together(all)), told(oneByOne(all)))
+      if (all.length > 0) assert.deepStrictEqual(withoutVersions(together(all)), withoutVersions(oneByOne(all)))
     },
     { arbitrary: { runs: 500, size: 40 } }
   )
@@ -123,9 +126,9 @@ describe("the attempts to one endpoint", () => {
   it("write each record once, also if one delivery was attempted twice", () => {
     const scheduled: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 0, takes_ms: 5 }
     const beside: Attempt = { ...scheduled, schedule_step: null, answer: "confirmed" }
-    const change = conclude(
+    const change = applyAttempts(
       start.endpoint,
-      [scheduled, beside].map((attempt) => endedOf(attempt, handedOver(1)))
+      [scheduled, beside].map((attempt) => endedOf(attempt, queued(1)))
     )
     assert.deepStrictEqual(
       change.writes.map(({ kind, version }) => [kind, version]),
@@ -144,7 +147,7 @@ describe("the attempts to one endpoint", () => {
 
   it("have the same result from records as from their texts", () => {
     const attempt: Attempt = { delivery: 1, schedule_step: 1, answer: "failed", hours: 1, takes_ms: 5 }
-    const [delivery, health] = conclude(start.endpoint, [endedOf(attempt, handedOver(1))]).writes
+    const [delivery, health] = applyAttempts(start.endpoint, [endedOf(attempt, queued(1))]).writes
     if (delivery === undefined || health === undefined) return assert.fail("Two records are written")
     const encoded = (record: Change["writes"][number]) => ({ ...record, body: record.body })
     assert.deepStrictEqual(Delivery.kind.value(encoded(delivery)), Delivery.kind.value(delivery))

@@ -10,12 +10,12 @@ const max_text = 64 * 1024
 /**
  * Normalizes arguments that programs send in a different form.
  *
- * - `null` for a known argument, or inside one that is an object, means that it was left out.
+ * - `null` for a known argument, or for a member of one that is an object, counts as omitted.
  * - An object may be sent as JSON text.
  * - A whole number may be sent as text.
  *
- * Everything else stays as it is, to be checked. Yes and no are never read from text: they can be somebody's consent.
- * The arguments are changed in place: there may be thousands, and a copy takes longer than all checks.
+ * Everything else stays unchanged and is checked later. Booleans are never parsed from text, because they can be somebody's
+ * consent. The arguments are changed in place: there may be thousands, and a copy takes longer than all checks.
  */
 export const read = (shapes: Shapes, args: Arguments): void => {
   for (const [name, shape] of Object.entries(shapes)) {
@@ -37,7 +37,7 @@ const readAs = (shape: object, value: unknown): unknown => {
 
 const wholeNumber = /^-?\d{1,15}$/
 
-/** The object in a JSON text; the text itself if it is not one. */
+/** Parses JSON text that holds an object. Returns other text unchanged. */
 const objectIn = (text: string): unknown => {
   if (text.length > max_text || !/^\s*\{/.test(text)) return text
   return Result.getOrElse(
@@ -46,10 +46,10 @@ const objectIn = (text: string): unknown => {
   )
 }
 
-/** The nesting that inputs may have. Deeper objects are refused when the input is checked. */
+/** The deepest nesting that inputs may have. The check of the input refuses deeper objects. */
 const max_depth = 32
 
-/** Removes the members of objects that are null. Items of a list stay: what would move up is another item. */
+/** Removes members of objects that are null. Items of lists stay, because removing one would renumber the others. */
 const removeNulls = (value: unknown, depth = 0): void => {
   if (depth > max_depth) return
   if (Array.isArray(value)) for (const item of value) removeNulls(item, depth + 1)

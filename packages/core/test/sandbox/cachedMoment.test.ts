@@ -18,7 +18,7 @@ import {
   select,
   smallest,
   start,
-  story
+  testInWorld
 } from "../quoting/support.ts"
 
 const day = 86_400
@@ -40,7 +40,7 @@ const counting = (storage: Storage["Service"]): Storage["Service"] => ({
 })
 
 describe("a start", () => {
-  story(
+  testInWorld(
     "happens at the time to which another host has moved the clock",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
@@ -53,7 +53,7 @@ describe("a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is checked with that time: a day that was today is over, and one that was too far ahead is not",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
@@ -71,7 +71,7 @@ describe("a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "plays the scenario that another host has selected, and none after a reset",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
@@ -87,7 +87,7 @@ describe("a start", () => {
     })
   )
 
-  story(
+  testInWorld(
     "reads nothing about its workspace unless that has changed",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
@@ -123,7 +123,7 @@ const racing = (storage: Storage["Service"]): Storage["Service"] => ({
 })
 
 describe("a start with repeated conflicts", () => {
-  story(
+  testInWorld(
     "uses the final state of the workspace, not one in between",
     Effect.gen(function* () {
       const elsewhere = yield* anotherHost()
@@ -143,7 +143,7 @@ describe("a start with repeated conflicts", () => {
 })
 
 describe("a live workspace", () => {
-  story(
+  testInWorld(
     "has the current time",
     Effect.gen(function* () {
       const { organization } = yield* World
@@ -155,7 +155,7 @@ describe("a live workspace", () => {
     })
   )
 
-  story(
+  testInWorld(
     "is read once",
     Effect.gen(function* () {
       const { id } = yield* start({}, live)

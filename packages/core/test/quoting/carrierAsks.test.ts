@@ -5,7 +5,7 @@ import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import type { LineName } from "../../src/lines/standard.ts"
 import { minute_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
-import { feed, live, outcomes, pass, read, start, story, work } from "./support.ts"
+import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 describe("a carrier's question", () => {
   {
@@ -14,7 +14,7 @@ describe("a carrier's question", () => {
       questions: [{ path: "application.vehicles.0.vin", label: "What is the <i>VIN</i>?", allowed_values: [] }]
     })
     const well = prompt("well", offers(), { typical_ms: 2_000 })
-    story(
+    testInWorld(
       "waits a day for an answer, and then the request ends",
       Effect.gen(function* () {
         yield* work
@@ -85,7 +85,7 @@ describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
     const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
     const general = prompt("general")
-    story(
+    testInWorld(
       `${line}: has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
       Effect.gen(function* () {
         yield* work
@@ -111,7 +111,7 @@ describe("a carrier's ask", () => {
           })
       }
     })
-    story(
+    testInWorld(
       "has the assumptions of the day of the start, also after midnight",
       Effect.gen(function* () {
         yield* TestClock.setTime(toMillis("2026-11-20T23:59:30.000Z"))
@@ -131,7 +131,7 @@ describe("a carrier's ask", () => {
   {
     const wants = prompt("wants", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
-    story(
+    testInWorld(
       "is not made if facts are missing, and the paths are listed",
       Effect.gen(function* () {
         yield* work
@@ -153,7 +153,7 @@ describe("a carrier's ask", () => {
     const uses = prompt("uses", offers(), { uses_credit: true, states: ["TX", "CA"] })
     const distant = prompt("distant", offers(), { states: ["AK"] })
     const near = prompt("near", offers(), { states: ["TX", "CA"] })
-    story(
+    testInWorld(
       "is not made without the disclosure if the carrier uses credit, and never outside its states",
       Effect.gen(function* () {
         yield* work
@@ -182,7 +182,7 @@ describe("a carrier's ask", () => {
 
   {
     const distant = prompt("distant", offers(), { states: ["AK"] })
-    story(
+    testInWorld(
       "cannot be made to anyone: the request fails at once, and says which were not asked and why",
       Effect.gen(function* () {
         yield* work

@@ -7,7 +7,7 @@ import * as Pipeline from "../../src/calls/Pipeline.ts"
 import * as Requests from "../../src/calls/RequestOperations.ts"
 import { World } from "../../src/testing/World.ts"
 import { Ids, RequestId } from "../../src/wire/Ids.ts"
-import { cancel, list, live, pass, refusal, story } from "../quoting/support.ts"
+import { cancel, list, live, pass, refusal, testInWorld } from "../quoting/support.ts"
 
 const standard = { limits: standardLimits }
 
@@ -24,7 +24,7 @@ const guessed = (nth: number): string => write("sandbox", "server", new Uint8Arr
 let lookUps = 0
 
 describe("the allowance", () => {
-  story(
+  testInWorld(
     "of refused keys spares storage: an address over it is refused without a look-up, whatever it calls",
     Effect.gen(function* () {
       let guesses = 0
@@ -71,7 +71,7 @@ describe("the allowance", () => {
     }
   )
 
-  story(
+  testInWorld(
     "of a key is also spent by requests that match no operation, and the log shows which were refused for it",
     Effect.gen(function* () {
       const { keys, call } = yield* World

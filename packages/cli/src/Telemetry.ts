@@ -22,14 +22,14 @@ export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" 
 }
 
 /** What a host must measure; empty if metrics are off. */
-export type Measuring = Pick<Handler.Settings, "onAnswered">
+export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
 
 /** Serves metrics if they are configured. Otherwise nothing is measured. */
 export const measure = Effect.fnUntraced(function* ({
   host,
   metrics_port
 }: Pick<HostSettings, "host" | "metrics_port">): Effect.fn.Return<
-  Measuring,
+  MetricsHooks,
   Http.CannotListen,
   Quotewire.Services | Scope.Scope
 > {

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { advance, type InWorld, pass, runDue, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, health, list, log, type Script, tale } from "./support.ts"
+import { answered, confirmed, create, health, list, log, type Script, testWebhooks } from "./support.ts"
 
 const hour_s = 3_600
 const day_s = 86_400
@@ -36,7 +36,7 @@ const week = Effect.fnUntraced(function* (pass: Days) {
   for (let requests = 0; requests < 3; requests++) yield* start({ scenario: "quotes_ready" })
   yield* pass(3)
   return {
-    // What is handed over while delivery is off is known only when the attempts have been made, that is later in a jump.
+    // The deliveries that are queued while delivery is off are known only after the attempts, which run later in a jump.
     log: (yield* log(id)).filter(({ attempts }) => attempts.length > 0).map(({ event_id: _, ...rest }) => rest),
     health: (yield* health(id)).state,
     delivery_enabled: (yield* list()).event_subscriptions[0]?.delivery_enabled
@@ -56,29 +56,29 @@ const patient = (type: string): Script => {
   }
 }
 
-const stories: { readonly [name: string]: () => Script } = {
+const scripts: { readonly [name: string]: () => Script } = {
   "fails for ever": () => ({ send: () => answered(500) }),
   "takes its time to fail": () => ({ send: () => answered(503, 9_000) }),
   "confirms some events in the end": () => patient("quote_request.completed"),
   "confirms what comes late": () => patient("quote.created")
 }
 
-for (const [name, script] of Object.entries(stories)) {
+for (const [name, script] of Object.entries(scripts)) {
   describe(`an endpoint that ${name}`, () => {
-    let told: unknown
-    tale(
+    let small_steps: unknown
+    testWebhooks(
       "gets deliveries in small steps",
       () =>
         Effect.gen(function* () {
-          told = yield* week(inSteps)
+          small_steps = yield* week(inSteps)
         }),
       script()
     )
-    tale(
+    testWebhooks(
       "gets the same deliveries in one jump",
       () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* week(inOneJump), told)
+          assert.deepStrictEqual(yield* week(inOneJump), small_steps)
         }),
       { ...script(), send_takes_ms: () => 3 }
     )

@@ -11,7 +11,7 @@ import { manualJob } from "../../src/webhooks/deliveries/DeliveryJob.ts"
 import * as Subscription from "../../src/webhooks/subscriptions/EventSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
 import { pass, start, work } from "../quoting/support.ts"
-import { answered, confirmed, create, health, kept, log, sendTest, tale } from "./support.ts"
+import { answered, confirmed, create, health, kept, log, sendTest, testWebhooks } from "./support.ts"
 
 const live = { environment: "live" } as const
 
@@ -36,7 +36,7 @@ const slowly = (seen: Array<number>, commitOf: (storage: StorageService, nth: nu
 
 describe("results of attempts of one endpoint that end at the same time", () => {
   const whole: Array<number> = []
-  tale(
+  testWebhooks(
     "are committed together while another commit runs, and alone at once",
     (endpoints) =>
       Effect.gen(function* () {
@@ -61,7 +61,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
   )
 
   const racing: Array<number> = []
-  tale(
+  testWebhooks(
     "stay together if another process has written to the endpoint meanwhile",
     (endpoints) =>
       Effect.gen(function* () {
@@ -83,7 +83,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
   )
 
   const conflicting: Array<number> = []
-  tale(
+  testWebhooks(
     "are committed one by one after a conflict, and none is lost or sent again",
     (endpoints) =>
       Effect.gen(function* () {
@@ -116,7 +116,7 @@ describe("results of attempts of one endpoint that end at the same time", () => 
   )
 
   const taken: Array<number> = []
-  tale(
+  testWebhooks(
     "are committed without the one whose job another host has taken over",
     (endpoints) =>
       Effect.gen(function* () {
@@ -152,7 +152,7 @@ describe("the endpoint of a result", () => {
     }
   })
 
-  tale(
+  testWebhooks(
     "is not read while nobody else writes to it, and read again after someone has",
     () =>
       Effect.gen(function* () {
@@ -180,7 +180,7 @@ describe("the endpoint of a result", () => {
     { around: counting }
   )
 
-  tale(
+  testWebhooks(
     "of a sandbox is read each time, because a reset restarts its health",
     () =>
       Effect.gen(function* () {
@@ -198,7 +198,7 @@ describe("the endpoint of a result", () => {
     { around: counting }
   )
 
-  tale(
+  testWebhooks(
     "is not the cached one if another host has disabled it during the attempt: no retry is left",
     () =>
       Effect.gen(function* () {
@@ -228,7 +228,7 @@ const workspace_id = WorkspaceId.make(`wks_${"1".padStart(26, "0")}`)
 const subscription_id = SubscriptionId.make(`sub_${"1".padStart(26, "0")}`)
 const eventOf = (place: number) => `evt_${`${place}`.padStart(26, "0")}`
 
-const subscription = Subscription.begin({
+const subscription = Subscription.createUnfinished({
   id: subscription_id,
   environment: "live",
   url: "https://hooks.acme.dev/",
@@ -237,7 +237,7 @@ const subscription = Subscription.begin({
   at: 0
 })
 
-const outcome: Delivery.Outcome = {
+const outcome: Delivery.AttemptOutcome = {
   attempted_at: 1,
   ended_at: 2,
   confirmed: true,
@@ -248,7 +248,7 @@ const outcome: Delivery.Outcome = {
 }
 
 const deliveryOf = (place: number) =>
-  Delivery.handOver({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
+  Delivery.make({ subscription_id, event_id: eventOf(place), event_type: "webhook.test", payload: "{}", at: 0 })
 
 /** Three attempts that are over: the first is being written to a storage whose commit waits for a gate, the others wait. */
 const three = Effect.gen(function* () {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Bridge, type JsonRpc, Pipe } from "@quotewire/mcp"
+import { Bridge, type JsonRpc, StdioServer } from "@quotewire/mcp"
 import { type Cause, Deferred, Effect, Fiber, Queue, Sink, Stdio, Stream } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -24,16 +24,20 @@ const program = Effect.gen(function* () {
 const line = (id: unknown, method = "echo", params = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
 
-/** Answers `echo` at once and `wait` when it is told to. */
+/** Answers `echo` at once, and `wait` when it is released. */
 const echoing = Effect.gen(function* () {
-  const told = yield* Deferred.make<void>()
+  const released = yield* Deferred.make<void>()
   const interrupted: Array<unknown> = []
   const answer = ({ id, method }: JsonRpc.Message) =>
-    (method === "wait" ? Deferred.await(told) : Effect.void).pipe(
+    (method === "wait" ? Deferred.await(released) : Effect.void).pipe(
       Effect.as(id === null ? null : JSON.stringify({ jsonrpc: "2.0", id, result: { method } })),
       Effect.onInterrupt(() => Effect.sync(() => interrupted.push(id)))
     )
-  return { settings: { answer, wake: Deferred.succeed(told, undefined).pipe(Effect.asVoid) }, told, interrupted }
+  return {
+    settings: { answer, wake: Deferred.succeed(released, undefined).pipe(Effect.asVoid) },
+    released,
+    interrupted
+  }
 })
 
 describe("a pipe", () => {
@@ -41,7 +45,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(`${line(1)}\n\r\n${line("zwei")}`)
       assert.deepStrictEqual([yield* read, yield* read].map(({ id }) => id).sort(), [1, "zwei"])
       const bytes = new TextEncoder().encode(line("drei ü 🚗"))
@@ -56,7 +60,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write, writeBytes } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write("{\n")
       assert.strictEqual((yield* read).error.code, -32700)
       yield* writeBytes(Uint8Array.of(0xff, 0x0a))
@@ -76,7 +80,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line(1).trim())
       yield* hangUp
       assert.strictEqual((yield* read).id, 1)
@@ -87,8 +91,8 @@ describe("a pipe", () => {
   it.effect("answers in the order in which calls end, and refuses a running id", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
-      const { settings, told } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const { settings, released } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line("slow", "wait") + line("fast") + line("slow", "wait"))
       const answers = [yield* read, yield* read]
       assert.deepStrictEqual(
@@ -98,7 +102,7 @@ describe("a pipe", () => {
           ["slow", -32600]
         ]
       )
-      yield* Deferred.succeed(told, undefined)
+      yield* Deferred.succeed(released, undefined)
       assert.deepStrictEqual((yield* read).result, { method: "wait" })
       yield* hangUp
       yield* Fiber.join(served)
@@ -109,7 +113,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(line(7, "wait") + line(8, "wait"))
       const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } }
       yield* write(`${JSON.stringify(cancel)}\n${line(9)}`)
@@ -126,7 +130,7 @@ describe("a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       const notify = (method: string, params: object) => `${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`
       yield* write(line(7, "wait") + notify("wait", {}) + notify("notifications/cancelled", { requestId: 7 }) + line(8))
       assert.strictEqual((yield* read).id, 8)
@@ -145,14 +149,14 @@ describe("a batch on a pipe", () => {
   it.effect("is answered in one list, in its order, when all of it is done", () =>
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
-      const { settings, told } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const { settings, released } = yield* echoing
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(initialize("2025-03-26"))
       assert.strictEqual((yield* read).id, "hello")
       const messages = [{ id: 1, method: "wait" }, { method: "echo" }, { id: 2 }, { id: 3, method: "echo" }]
       yield* write(batch(...messages, { id: 4, method: "initialize" }) + line(5))
       assert.strictEqual((yield* read).id, 5)
-      yield* Deferred.succeed(told, undefined)
+      yield* Deferred.succeed(released, undefined)
       const answers: ReadonlyArray<{ id: number; error?: { code: number } }> = yield* read
       assert.deepStrictEqual(
         answers.map(({ id, error }) => [id, error?.code ?? null]),
@@ -172,7 +176,7 @@ describe("a batch on a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { interrupted, settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       yield* write(batch({ method: "echo" }, { method: "echo" }))
       yield* write(batch({ id: 7, method: "wait" }, { id: 8, method: "echo" }))
       yield* write(batch({ method: "notifications/cancelled", params: { requestId: 7 } }))
@@ -190,7 +194,7 @@ describe("a batch on a pipe", () => {
     Effect.gen(function* () {
       const { hangUp, layer, read, write } = yield* program
       const { settings } = yield* echoing
-      const served = yield* Effect.forkChild(Effect.provide(Pipe.serve(settings), layer))
+      const served = yield* Effect.forkChild(Effect.provide(StdioServer.serve(settings), layer))
       for (const revision of ["2025-11-25", "2025-06-18", "2024-11-05"]) {
         yield* write(initialize(revision))
         assert.strictEqual((yield* read).id, "hello")

@@ -3,11 +3,11 @@ import * as JsonRpc from "./JsonRpc.ts"
 import * as Lines from "./Lines.ts"
 import * as Protocol from "./Protocol.ts"
 
-/** The service behind a pipe, in this process or on a host. */
+/** The service behind standard input and output, in this process or on a host. */
 export interface Settings<R> {
   /** Answers one message; null if it needs no answer. Interrupting it cancels the call. */
   readonly answer: (message: JsonRpc.Message, line: string) => Effect.Effect<string | null, never, R>
-  /** Lets waiting calls answer at once, because the program has closed its side. */
+  /** Releases waiting calls at once, because the program has closed standard input. */
   readonly wake: Effect.Effect<void, never, R>
 }
 
@@ -27,13 +27,13 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     Effect.gen(function* () {
       const stdio = yield* Stdio.Stdio
       const answers = yield* Queue.bounded<string, Cause.Done>(max_running)
-      const take = yield* taker(settings, (text) => Queue.offer(answers, `${text}\n`))
+      const runner = yield* makeRunner(settings, (text) => Queue.offer(answers, `${text}\n`))
       const split = Lines.splitter(max_line_bytes)
-      // Added, because the last line may end with the input instead of a newline.
+      // The last line may have no newline.
       const reading = Stream.concat(stdio.stdin, Stream.make(Lines.newline)).pipe(
-        Stream.runForEach((bytes) => Effect.forEach(split(bytes), take.line, { discard: true })),
+        Stream.runForEach((bytes) => Effect.forEach(split(bytes), runner.line, { discard: true })),
         Effect.andThen(settings.wake),
-        Effect.andThen(take.idle),
+        Effect.andThen(runner.idle),
         Effect.andThen(Queue.end(answers)),
         Effect.andThen(Effect.never)
       )
@@ -44,57 +44,57 @@ export const serve = <R>(settings: Settings<R>): Effect.Effect<void, never, R | 
     }).pipe(Effect.catchTag("PlatformError", (error) => Effect.logDebug("The pipe has broken", error)))
   )
 
-/** Starts the call of each line, and tells when none is running any more. */
-const taker = Effect.fnUntraced(function* <R>(
+/** Starts the call of each line, and reports when no call is running any more. */
+const makeRunner = Effect.fnUntraced(function* <R>(
   { answer }: Settings<R>,
   write: (text: string) => Effect.Effect<unknown>
 ) {
   const running = yield* FiberMap.make<string, unknown, never>()
-  const places = yield* Semaphore.make(max_running)
-  /** The revision that the handshake has agreed on, and null before it. */
+  const slots = yield* Semaphore.make(max_running)
+  /** The revision that the handshake agreed on; null before the handshake. */
   let revision: string | null = null
   let unnamed = 0
 
   const start = (key: string, work: Effect.Effect<unknown, never, R>) =>
-    Effect.andThen(places.take(1), FiberMap.run(running, key, Effect.ensuring(work, places.release(1))))
+    Effect.andThen(slots.take(1), FiberMap.run(running, key, Effect.ensuring(work, slots.release(1))))
 
-  /** Runs a message, and hands its answer on if it has one. Returns its fiber, or null if nothing runs. */
-  const take = Effect.fnUntraced(function* (
+  /** Runs a message and writes its answer, if any. Returns its fiber, or null if nothing runs. */
+  const run = Effect.fnUntraced(function* (
     message: JsonRpc.Message,
     line: string,
-    give: (text: string) => Effect.Effect<unknown>
+    reply: (text: string) => Effect.Effect<unknown>
   ) {
     const { id, method, params } = message
     if (method === "notifications/cancelled")
       return yield* Effect.as(FiberMap.remove(running, keyOf(params.requestId)), null)
     if (method === "initialize") revision = Protocol.negotiate(params.protocolVersion)
-    // Whoever takes a notification may hang, too, and must hold up no other line.
+    // A notification may hang, too, and must not hold up other lines.
     const key = id === null ? `notification ${++unnamed}` : keyOf(id)
     if (id !== null && (yield* FiberMap.has(running, key))) {
-      return yield* Effect.as(give(JsonRpc.failure({ id, error: inUse })), null)
+      return yield* Effect.as(reply(JsonRpc.failure({ id, error: inUse })), null)
     }
     return yield* start(
       key,
-      Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : give(text)))
+      Effect.flatMap(answer(message, line), (text) => (text === null ? Effect.void : reply(text)))
     )
   })
 
-  /** Runs the messages of a batch side by side, and answers them in one list, in their order. */
-  const takeBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
+  /** Runs the messages of a batch concurrently, and answers them in one list, in their order. */
+  const runBatch = Effect.fnUntraced(function* (batch: JsonRpc.Batch) {
     const texts = batch.map((): string | null => null)
     const fibers = yield* Effect.forEach(batch, (read, place) => {
-      const give = (text: string) =>
+      const reply = (text: string) =>
         Effect.sync(() => {
           texts[place] = text
         })
-      return Result.match(Result.flatMap(read, Protocol.inBatch), {
-        onSuccess: (message) => take(message, JsonRpc.textOf(message), give),
-        onFailure: (unreadable) => Effect.as(give(JsonRpc.failure(unreadable)), null)
+      return Result.match(Result.flatMap(read, Protocol.checkBatchMember), {
+        onSuccess: (message) => run(message, JsonRpc.textOf(message), reply),
+        onFailure: (unreadable) => Effect.as(reply(JsonRpc.failure(unreadable)), null)
       })
     })
     const answerAll = Effect.suspend(() => {
-      const given = texts.filter(Predicate.isNotNull)
-      return given.length === 0 ? Effect.void : write(`[${given.join(",")}]`)
+      const replies = texts.filter(Predicate.isNotNull)
+      return replies.length === 0 ? Effect.void : write(`[${replies.join(",")}]`)
     })
     const ended = Fiber.awaitAll(fibers.filter(Predicate.isNotNull))
     yield* start(`batch ${++unnamed}`, Effect.andThen(ended, answerAll))
@@ -103,8 +103,8 @@ const taker = Effect.fnUntraced(function* <R>(
   const line = Effect.fnUntraced(function* (text: Lines.Line) {
     const read = text === null ? Result.fail(unreadable) : JsonRpc.parse(text, Protocol.hasBatches(revision))
     if (Result.isFailure(read)) return yield* write(JsonRpc.failure(read.failure))
-    if ("method" in read.success) yield* take(read.success, text ?? "", write)
-    else yield* takeBatch(read.success)
+    if ("method" in read.success) yield* run(read.success, text ?? "", write)
+    else yield* runBatch(read.success)
   })
   return { line, idle: FiberMap.awaitEmpty(running) }
 })
