@@ -1,8 +1,8 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import * as NodeCrypto from "@effect/platform-node/NodeCrypto"
 import { TextCrypto } from "@quotewire/core"
 import { Effect, Layer } from "effect"
-import { Digest, Mac, type SecureRandom } from "effect/crypto"
+import { type Digest, Mac, type SecureRandom } from "effect/crypto"
 
 /**
  * AES-256-GCM and HMAC, synchronously: for the short texts that are sealed here a thread pool costs more than it saves, and
@@ -55,22 +55,20 @@ const decrypt = (key: KeyObject, purpose: string, sealed: string): string | null
   }
 }
 
-const nameOf = ({ name }: Pick<Digest.Algorithm, "name">): string => name.toLowerCase().replace("-", "")
+const keys = new WeakMap<Uint8Array, KeyObject>()
 
-/** Digests in one call, because the key of each request is hashed and a hash object for one text costs twice as much. */
-const digest: Digest.Digest["Service"] = {
-  digest: (algorithm, data) => Effect.sync(() => new Uint8Array(hash(nameOf(algorithm), data, "buffer"))),
-  digestHex: (algorithm, data) => Effect.sync(() => hash(nameOf(algorithm), data, "hex"))
+/** HMAC that makes the key object of a key once, because that takes several times as long as signing a short text. */
+const hmac = (hash: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array => {
+  const made = keys.get(key) ?? createSecretKey(key)
+  keys.set(key, made)
+  return new Uint8Array(createHmac(hash, made).update(data).digest())
 }
-
-const hmac = (name: Digest.Algorithm["name"], key: Uint8Array, data: Uint8Array): Uint8Array =>
-  new Uint8Array(createHmac(nameOf({ name }), key).update(data).digest())
 
 /** The cryptography of the core, implemented with `node:crypto`. */
 export const layer: Layer.Layer<Digest.Digest | Mac.Mac | SecureRandom.SecureRandom | TextCrypto.TextCrypto> =
   Layer.mergeAll(
     Layer.succeed(TextCrypto.TextCrypto, textCrypto),
-    Layer.succeed(Digest.Digest, digest),
+    NodeCrypto.layerDigest,
     Mac.layerWebCryptoWith({ hmac }).pipe(Layer.provide(NodeCrypto.layerSecureRandom)),
     NodeCrypto.layerSecureRandom
   )

@@ -1,7 +1,8 @@
-import { Clock, Effect, Random } from "effect"
+import { Clock, Duration, Effect, Exit, Random, type Scope } from "effect"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import { second_ms } from "../wire/Timestamp.ts"
+import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
@@ -18,8 +19,8 @@ export type Asked =
 
 /** Calls carriers, each within its own limits, so that a slow one delays no other. */
 export interface CarrierClient {
-  /** Whether the carrier's circuit is open at a moment of real time, in milliseconds. */
-  readonly isOpen: (carrier_id: string, line: string, real_now: number) => boolean
+  /** Whether the carrier's circuit is open now, in real time. */
+  readonly isOpen: (carrier_id: string, line: string) => Effect.Effect<boolean>
   /**
    * Asks once, within the carrier's time-out and the deadline; never waits for room. `begin` runs right before a real
    * carrier is asked, and returns whether the ask may be made.
@@ -63,8 +64,25 @@ const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
     orIfThrown(notNow)
   )
 
+/**
+ * Opens a circuit for a minute when half of the last 20 asks were errors. After that, one ask decides whether it closes or
+ * stays open for another minute.
+ */
+const makeBreaker = CircuitBreaker.make({
+  tripPolicy: CircuitBreaker.rate({ threshold: 0.5, size: 20 }),
+  openDuration: minute_ms
+}).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+
+const outcomeOf = (exit: Exit.Exit<CarrierReply>): CircuitBreaker.Outcome =>
+  Exit.isFailure(exit) || exit.value.kind === "unavailable" ? CircuitBreaker.failure() : CircuitBreaker.success
+
+/** Whether no ask may begin now: the circuit is open, or half open and its one ask is under way. */
+const refuses = (state: CircuitBreaker.State): boolean =>
+  state._tag === "Open" ? Duration.isPositive(state.retryAfter) : state._tag === "HalfOpen" && state.probing
+
 /** Makes the client of one process, with its circuit breakers. */
-export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
+export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen(function* () {
+  const breaker = yield* makeBreaker
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
@@ -78,6 +96,11 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
       () => Effect.sync(() => healths.set(key, CarrierHealth.afterEnd(healthOf(key))))
     )
   }
+
+  /** Counts the result of an ask for its circuit breaker. */
+  const counted = (key: string, asked: Effect.Effect<CarrierReply>) =>
+    // If the circuit has opened since the ask was queued, the ask is made all the same, but not counted.
+    Effect.catch(breaker.execute(asked, { key, classify: outcomeOf }), () => asked)
 
   const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
 
@@ -108,17 +131,14 @@ export const make: Effect.Effect<CarrierClient> = Effect.sync(() => {
         ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
         : askOnce(candidate, ask)
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
-      mayAsk ? callSafely(call, candidate, ask) : Effect.succeed(null)
+      mayAsk ? counted(key, callSafely(call, candidate, ask)) : Effect.succeed(null)
     )
     const reply = yield* withinLimits(candidate, ask, beginAndAsk)
-    if (reply === null) return { _tag: "in_doubt" }
-    const ended = yield* Clock.currentTimeMillis
-    healths.set(key, CarrierHealth.afterResult(healthOf(key), reply.kind === "unavailable", ended))
-    return { _tag: "replied", reply }
+    return reply === null ? { _tag: "in_doubt" } : { _tag: "replied", reply }
   })
 
   return {
-    isOpen: (carrier_id, line, real_now) => CarrierHealth.isOpen(healthOf(keyOf(carrier_id, line)), real_now),
+    isOpen: (carrier_id, line) => Effect.map(Effect.orDie(breaker.state(keyOf(carrier_id, line))), refuses),
     // A simulated carrier follows its script, so its replies say nothing about its health.
     ask: (candidate, ask, begin) =>
       candidate.adapter.simulation === undefined

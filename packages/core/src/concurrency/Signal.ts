@@ -1,4 +1,4 @@
-import { Deferred, Effect } from "effect"
+import { Effect, Latch } from "effect"
 
 /** A wake-up that is remembered until someone waits for it. */
 export interface Signal {
@@ -9,13 +9,13 @@ export interface Signal {
 
 /** Makes a signal that nobody has woken yet. */
 export const make = (): Signal => {
-  let deferred = Deferred.makeUnsafe<void>()
+  const woken = Latch.makeUnsafe()
   return {
-    wake: () => void Deferred.doneUnsafe(deferred, Effect.void),
+    wake: () => void woken.openUnsafe(),
     next: (at_most_ms) =>
-      Effect.map(Effect.timeoutOption(Deferred.await(deferred), at_most_ms), (woken) => {
-        if (woken._tag === "None") return false
-        deferred = Deferred.makeUnsafe()
+      Effect.map(Effect.timeoutOption(woken.await, at_most_ms), (awaited) => {
+        if (awaited._tag === "None") return false
+        woken.closeUnsafe()
         return true
       })
   }

@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
 import {
   carrier,
@@ -14,7 +13,7 @@ import {
   slow,
   unavailable
 } from "./carriers.ts"
-import { advance, beginning, feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
+import { beginning, feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
 const secondsOf = (carrier: ScriptedCarrier) => carrier.asks.map(({ at }) => (at - beginning) / 1_000)
 
@@ -300,87 +299,6 @@ describe("a carrier's limits", () => {
         )
       }),
       carriers(hangs)
-    )
-  }
-
-  {
-    const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
-    const well = prompt("well")
-    testInWorld(
-      "opens the circuit for a minute when half of 20 asks were errors",
-      Effect.gen(function* () {
-        yield* work
-        for (let i = 0; i < 20; i++) {
-          yield* start({}, live)
-          yield* pass(10)
-        }
-        assert.lengthOf(sick.asks, 20)
-        const during = yield* start({}, live)
-        yield* pass(59_000)
-        assert.deepStrictEqual(yield* outcomes(during.id), ["sick not_asked circuit_open", "well quoted"])
-        yield* pass(1_000)
-        const after = yield* start({}, live)
-        yield* pass(10)
-        assert.deepStrictEqual(yield* outcomes(after.id), ["sick quoted", "well quoted"])
-      }),
-      carriers(sick, well)
-    )
-  }
-
-  {
-    const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
-    testInWorld(
-      "keeps the circuit closed while fewer than half are errors",
-      Effect.gen(function* () {
-        yield* work
-        for (let i = 0; i < 45; i++) {
-          yield* start({}, live)
-          yield* pass(10)
-        }
-        assert.lengthOf(mostly.asks, 45)
-      }),
-      carriers(mostly)
-    )
-  }
-
-  {
-    const sick = prompt("sick", unavailable("maintenance"))
-    testInWorld(
-      "uses real time for the circuit, also in a sandbox whose clock is ahead",
-      Effect.gen(function* () {
-        yield* advance(3_600)
-        yield* work
-        for (let i = 0; i < 20; i++) {
-          yield* start()
-          yield* pass(1_010)
-        }
-        assert.lengthOf(sick.asks, 20)
-        const { id } = yield* start()
-        yield* pass(1_010)
-        assert.strictEqual((yield* read(id)).quote_request.carriers[0]?.reason, "circuit_open")
-      }),
-      carriers(sick)
-    )
-  }
-
-  {
-    const sick = prompt("sick", unavailable("maintenance"))
-    testInWorld(
-      "has a separate circuit for each line",
-      Effect.gen(function* () {
-        yield* work
-        for (let i = 0; i < 20; i++) {
-          yield* start({ line: "renters" }, live)
-          yield* pass(10)
-        }
-        const other = yield* start({ line: "pet" }, live)
-        yield* TestClock.adjust(10)
-        assert.deepStrictEqual(yield* outcomes(other.id), ["sick no_answer maintenance"])
-        const same = yield* start({ line: "renters" }, live)
-        yield* TestClock.adjust(10)
-        assert.strictEqual((yield* read(same.id, live)).quote_request.status_details.reason, "no_carrier_available")
-      }),
-      carriers(sick)
     )
   }
 })

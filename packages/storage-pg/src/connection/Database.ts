@@ -3,7 +3,6 @@ import type { Storage } from "@quotewire/core"
 import { Cause, Effect, Exit, FiberSet, type Redacted, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { wireTypes } from "../rows/wireTypes.ts"
-import * as Deadlines from "./Deadlines.ts"
 import { inRealTime } from "./inRealTime.ts"
 import { refused, unavailable } from "./StatementRefused.ts"
 
@@ -59,12 +58,11 @@ export const make = Effect.fnUntraced(function* (
   const reads = yield* PgPool.make({ ...connection, multiplex: true, maxConnections: options.read_connections ?? 2 })
   const writes = yield* PgPool.make({ ...connection, maxConnections: options.write_connections ?? 6 })
   const call_ms = (options.call_seconds ?? 10) * 1_000
-  const deadlines = yield* inRealTime(Deadlines.make(call_ms))
   const run = yield* inRealTime(FiberSet.makeRuntime())
 
   /**
-   * Runs a statement in its own fiber, so that nobody waits for its cancellation. It is cancelled when its time is over, and a
-   * read also when its caller is interrupted.
+   * Runs a statement in its own fiber, so that nobody waits for its cancellation. It is cancelled when its time is over, even
+   * if its caller is gone, and a read also when its caller is interrupted.
    */
   const send = (
     statement: Effect.Effect<PgConnection.Result, SqlError>,
@@ -72,13 +70,14 @@ export const make = Effect.fnUntraced(function* (
   ) =>
     Effect.callback<Rows, SqlError | Storage.StorageUnavailable>((resume) => {
       const fiber = run(statement)
-      const deadline = deadlines.begin(() => {
+      const expire = Effect.sync(() => {
         resume(Effect.fail(unavailable))
         run(giveUp)
         fiber.interruptUnsafe()
       })
+      const deadline = run(Effect.delay(expire, call_ms))
       fiber.addObserver((exit) => {
-        deadlines.end(deadline)
+        deadline.interruptUnsafe()
         resume(answerOf(exit))
       })
       return isRead ? Effect.sync(() => fiber.interruptUnsafe()) : undefined

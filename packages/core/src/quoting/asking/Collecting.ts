@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { CarrierAdapters } from "../../carriers/Carrier.ts"
 import type { CarrierClient } from "../../carriers/CarrierClient.ts"
 import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligibility.ts"
@@ -27,8 +27,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     if (opened === null) {
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
     }
-    const real_now = yield* Clock.currentTimeMillis
-    const isOpen = (carrier_id: string) => client.isOpen(carrier_id, request.line, real_now)
+    const isOpen = (carrier_id: string) => client.isOpen(carrier_id, request.line)
     yield* finish(job, yield* collection(opened, isOpen, at))
   })
 })
@@ -57,19 +56,21 @@ const makeCollection = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
-    isOpen: (carrier_id: string) => boolean,
+    isOpen: (carrier_id: string) => Effect.Effect<boolean>,
     at: number
   ) {
     const { request, assumed } = opened
     const deadline = at + QuoteRequest.collect_ms[request.environment]
-    const all = candidates(adapters, request.environment, request.line).map((candidate) => ({
-      candidate,
-      notAsked: reasonNotAsked(candidate, assumed, {
-        scenario: QuoteRequest.scenarioOf(request),
-        credit_disclosed: opened.credit_disclosed,
-        circuit_open: isOpen(candidate.adapter.carrier.id)
-      })
-    }))
+    const all = yield* Effect.forEach(candidates(adapters, request.environment, request.line), (candidate) =>
+      Effect.map(isOpen(candidate.adapter.carrier.id), (circuit_open) => ({
+        candidate,
+        notAsked: reasonNotAsked(candidate, assumed, {
+          scenario: QuoteRequest.scenarioOf(request),
+          credit_disclosed: opened.credit_disclosed,
+          circuit_open
+        })
+      }))
+    )
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
         ? QuoteRequest.asked(adapter.carrier, at)

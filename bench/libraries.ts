@@ -1,0 +1,233 @@
+/**
+ * Compares own modules with what Effect has for the same purpose: `node bench/libraries.ts`, after `npm run build`.
+ *
+ * The two take turns, first one and then the other. Each figure is the smallest of the rounds, because other load on the
+ * machine only ever adds to it; the ratio is the median of the ratios of each round.
+ */
+import * as EffectCrypto from "@effect/platform-node/NodeCrypto"
+import { Allowance, type Caller, Ids, TextCrypto } from "@quotewire/core"
+import { NodeCrypto } from "@quotewire/http"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Cache, Context, type Duration, Effect, Layer, ManagedRuntime } from "effect"
+import { Aead, Mac, SecureRandom } from "effect/crypto"
+import { FindMyWay } from "effect/http"
+import * as RateLimiter from "effect/persistence/RateLimiter"
+import { BoundedMap } from "../packages/core/src/concurrency/BoundedMap.ts"
+import { inBlocks } from "../packages/core/src/concurrency/RandomPool.ts"
+import * as Paths from "../packages/http/src/host/Paths.ts"
+import { median } from "./statistics.ts"
+
+const rounds = 20
+
+/** Does its work so often. */
+type Work = (times: number) => void | Promise<void>
+
+interface Pair {
+  readonly what: string
+  readonly own: Work
+  readonly effect: Work
+  readonly times: number
+}
+
+const microseconds = async (work: Work, times: number): Promise<number> => {
+  const before = performance.now()
+  await work(times)
+  return ((performance.now() - before) * 1_000) / times
+}
+
+const compare = async ({ what, own, effect, times }: Pair) => {
+  const all: Array<{ readonly own: number; readonly effect: number }> = []
+  for (let round = -2; round < rounds; round++) {
+    const first = await microseconds(round % 2 === 0 ? own : effect, times)
+    const second = await microseconds(round % 2 === 0 ? effect : own, times)
+    // The first two rounds warm up.
+    if (round >= 0) all.push(round % 2 === 0 ? { own: first, effect: second } : { own: second, effect: first })
+  }
+  return {
+    what,
+    "own, µs": Math.min(...all.map((round) => round.own)).toFixed(2),
+    "Effect, µs": Math.min(...all.map((round) => round.effect)).toFixed(2),
+    "own = 1": median(all.map((round) => round.effect / round.own)).toFixed(2)
+  }
+}
+
+const loop =
+  (once: (index: number) => unknown): Work =>
+  (times) => {
+    for (let index = 0; index < times; index++) once(index)
+  }
+
+/** Runs an effect so often, one after another, in one fiber. */
+const inFiber =
+  (once: Effect.Effect<unknown, unknown>): Work =>
+  (times) =>
+    Effect.runPromise(
+      Effect.gen(function* () {
+        for (let index = 0; index < times; index++) yield* once
+      })
+    )
+
+const routing = (): Pair => {
+  const paths = [
+    "/v1/quotes/{id}",
+    "/v1/quote-requests",
+    "/v1/quote-requests/{id}",
+    "/v1/quote-requests/{id}/cancel",
+    "/v1/event-subscriptions/{id}",
+    "/v1/event-subscriptions/{id}/deliveries/{event_id}",
+    "/v1/feedback/{id}",
+    "/v1/sandbox/time",
+    "/go/{token}"
+  ]
+  const asked = [
+    "/v1/quotes/quo_01JABCDEFGHJKMNPQRSTVWXYZ0",
+    "/v1/quote-requests",
+    "/v1/event-subscriptions/sub_01JABCDEFGHJKMNPQRSTVWXYZ0/deliveries/evt_01JABCDEFGHJKMNPQRSTVWXYZ0",
+    "/v1/quote-requests/qrq_01JABCDEFGHJKMNPQRSTVWXYZ0"
+  ]
+  const own = Paths.make(paths.map((path) => ({ method: "GET", path, value: path })))
+  const router = FindMyWay.make<string>({
+    caseSensitive: true,
+    ignoreDuplicateSlashes: false,
+    ignoreTrailingSlash: false,
+    maxParamLength: Number.MAX_SAFE_INTEGER
+  })
+  for (const path of paths) router.on("GET", `/${path.slice(1).replace(/\{(\w+)\}/g, ":$1")}`, path)
+  return {
+    what: "find a route",
+    own: loop((index) => own.find("GET", asked[index % asked.length] ?? "")),
+    effect: loop((index) => router.find("GET", asked[index % asked.length] ?? "")),
+    times: 20_000
+  }
+}
+
+const cryptography = async (): Promise<ReadonlyArray<Pair>> => {
+  const keys: TextCrypto.TextKeys = { aead: new Uint8Array(32).fill(1), mac: new Uint8Array(32).fill(2) }
+  const nonce = new Uint8Array(TextCrypto.nonce_bytes)
+  const text = JSON.stringify({ drivers: "x".repeat(600) })
+  const keyed = <E>(layer: Layer.Layer<TextCrypto.TextCrypto, E>) =>
+    Effect.runPromise(
+      Effect.provide(
+        Effect.flatMap(TextCrypto.TextCrypto, (crypto) => crypto.keyed(keys)),
+        layer
+      )
+    )
+  const own = await keyed(NodeCrypto.layer)
+  const effect = await keyed(
+    TextCrypto.TextCrypto.layer.pipe(
+      Layer.provide([Aead.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto)), EffectCrypto.layerMac])
+    )
+  )
+  const sealed = await Effect.runPromise(own.encrypt(nonce, "purpose", text))
+  const macOf = <E>(layer: Layer.Layer<Mac.Mac, E>) => Effect.runPromise(Effect.provide(Mac.Mac, layer))
+  const [ownMac, effectMac] = [await macOf(NodeCrypto.layer), await macOf(EffectCrypto.layerMac)]
+  const key = await Effect.runPromise(Mac.key(Mac.hmacSha256, keys.mac))
+  const body = new TextEncoder().encode(text)
+  return [
+    {
+      what: "sign a webhook (HMAC)",
+      own: inFiber(ownMac.sign(key, body)),
+      effect: inFiber(effectMac.sign(key, body)),
+      times: 1_000
+    },
+    {
+      what: "seal 600 bytes (AES-256-GCM)",
+      own: inFiber(own.encrypt(nonce, "purpose", text)),
+      effect: inFiber(effect.encrypt(nonce, "purpose", text)),
+      times: 500
+    },
+    {
+      what: "open them",
+      own: inFiber(own.decrypt("purpose", sealed)),
+      effect: inFiber(effect.decrypt("purpose", sealed)),
+      times: 500
+    },
+    {
+      what: "sign a handle (HMAC)",
+      own: inFiber(own.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
+      effect: inFiber(effect.sign("qrq_01JABCDEFGHJKMNPQRSTVWXYZ0 read handle")),
+      times: 2_000
+    }
+  ]
+}
+
+const randomness = async (): Promise<Pair> => {
+  const random = await Effect.runPromise(Effect.provide(SecureRandom.SecureRandom, SecureRandom.layerWebCrypto))
+  const draw = inBlocks(random)
+  return {
+    what: "16 random bytes",
+    own: loop(() => draw(16)),
+    effect: loop(() => Effect.runSync(random.randomBytes(16))),
+    times: 5_000
+  }
+}
+
+const remembering = async (): Promise<Pair> => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `wks_${index}`)
+  const map = new BoundedMap<string, string>(10_000)
+  for (const name of names) map.set(name, name)
+  const cache = await Effect.runPromise(
+    Cache.make({ capacity: 10_000, lookup: (name: string) => Effect.succeed(name) })
+  )
+  let turn = 0
+  const next = () => names[turn++ % names.length] ?? ""
+  return {
+    what: "read what is remembered",
+    own: inFiber(Effect.sync(() => map.get(next()))),
+    effect: inFiber(Effect.suspend(() => Cache.get(cache, next()))),
+    times: 5_000
+  }
+}
+
+const many = 1_000_000_000
+const unreached: Allowance.Limit = { per_minute: many, per_day: many }
+
+/** The four limits of a read with a key: a minute and a day, for the key and for the organization. */
+const limits = async (): Promise<Pair> => {
+  const reached = { start: unreached, read: unreached, other: unreached }
+  const runtime = ManagedRuntime.make(
+    Layer.merge(
+      Allowance.Allowance.layer.pipe(
+        Layer.provide(MemoryStorage.layer),
+        Layer.provide(
+          Layer.succeed(Allowance.AllowanceLimits, {
+            ...Allowance.standardLimits,
+            keys: { live: reached, sandbox: reached }
+          })
+        )
+      ),
+      RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory))
+    )
+  )
+  const context = await runtime.context()
+  const allowance = Context.get(context, Allowance.Allowance)
+  const limiter = Context.get(context, RateLimiter.RateLimiter)
+  const caller: Caller.Caller = {
+    kind: "server",
+    environment: "sandbox",
+    organization_id: Ids.OrganizationId.make(`org_${"0".repeat(26)}`),
+    workspace_id: Ids.WorkspaceId.make(`wks_${"1".repeat(26)}`),
+    key_id: Ids.KeyId.make(`key_${"0".repeat(26)}`),
+    read_handle: null
+  }
+  const consume = (key: string, window: Duration.Input) => limiter.consume({ key, window, limit: many })
+  return {
+    what: "spend from four limits",
+    own: inFiber(allowance.spend(caller, { read: 1 }, "192.0.2.1")),
+    effect: inFiber(
+      Effect.all([
+        consume("key, minute", "1 minute"),
+        consume("key, day", "1 day"),
+        consume("organization, minute", "1 minute"),
+        consume("organization, day", "1 day")
+      ])
+    ),
+    times: 2_000
+  }
+}
+
+const pairs = [routing(), ...(await cryptography()), await randomness(), await remembering(), await limits()]
+const table: Array<Awaited<ReturnType<typeof compare>>> = []
+for (const pair of pairs) table.push(await compare(pair))
+console.table(table)
+process.exit()

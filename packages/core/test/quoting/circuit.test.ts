@@ -1,0 +1,115 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { carrier, carriers, offers, prompt, unavailable } from "./carriers.ts"
+import { advance, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
+
+describe("the circuit of a carrier", () => {
+  {
+    const sick = carrier("sick", (_, nth) => Effect.succeed(nth % 2 === 0 ? unavailable("maintenance") : offers()))
+    const well = prompt("well")
+    testInWorld(
+      "opens for a minute when half of 20 asks were errors",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.lengthOf(sick.asks, 20)
+        const during = yield* start({}, live)
+        yield* pass(59_000)
+        assert.deepStrictEqual(yield* outcomes(during.id), ["sick not_asked circuit_open", "well quoted"])
+        yield* pass(1_000)
+        const after = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(after.id), ["sick quoted", "well quoted"])
+      }),
+      carriers(sick, well)
+    )
+  }
+
+  {
+    const sick = carrier("sick", (_, nth) => Effect.succeed(nth === 22 ? offers() : unavailable("maintenance")), {
+      idempotent: false
+    })
+    testInWorld(
+      "closes again only when one ask has succeeded",
+      Effect.gen(function* () {
+        yield* work
+        const asksNext = Effect.gen(function* () {
+          const before = sick.asks.length
+          yield* start({}, live)
+          yield* pass(10)
+          return sick.asks.length > before
+        })
+        yield* Effect.repeat(asksNext, { times: 19 })
+        assert.isFalse(yield* asksNext)
+        yield* pass(60_000)
+        assert.isTrue(yield* asksNext)
+        assert.isFalse(yield* asksNext)
+        yield* pass(60_000)
+        assert.isTrue(yield* asksNext)
+        assert.isTrue(yield* asksNext)
+      }),
+      carriers(sick)
+    )
+  }
+
+  {
+    const mostly = carrier("mostly", (_, nth) => Effect.succeed(nth % 5 < 2 ? unavailable("maintenance") : offers()))
+    testInWorld(
+      "stays closed while fewer than half are errors",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 45; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.lengthOf(mostly.asks, 45)
+      }),
+      carriers(mostly)
+    )
+  }
+
+  {
+    const sick = prompt("sick", unavailable("maintenance"))
+    testInWorld(
+      "uses real time, also in a sandbox whose clock is ahead",
+      Effect.gen(function* () {
+        yield* advance(3_600)
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start()
+          yield* pass(1_010)
+        }
+        assert.lengthOf(sick.asks, 20)
+        const { id } = yield* start()
+        yield* pass(1_010)
+        assert.strictEqual((yield* read(id)).quote_request.carriers[0]?.reason, "circuit_open")
+      }),
+      carriers(sick)
+    )
+  }
+
+  {
+    const sick = prompt("sick", unavailable("maintenance"))
+    testInWorld(
+      "is separate for each line",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 20; i++) {
+          yield* start({ line: "renters" }, live)
+          yield* pass(10)
+        }
+        const other = yield* start({ line: "pet" }, live)
+        yield* TestClock.adjust(10)
+        assert.deepStrictEqual(yield* outcomes(other.id), ["sick no_answer maintenance"])
+        const same = yield* start({ line: "renters" }, live)
+        yield* TestClock.adjust(10)
+        assert.strictEqual((yield* read(same.id, live)).quote_request.status_details.reason, "no_carrier_available")
+      }),
+      carriers(sick)
+    )
+  }
+})
