@@ -4,7 +4,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
-import type { Settings as PipeSettings } from "./StdioServer.ts"
+import type { Settings as StdioSettings } from "./StdioServer.ts"
 
 /** The host behind a bridge, and the key to call it with. */
 export interface Settings {
@@ -17,10 +17,10 @@ export interface Settings {
 /** How long a host may take to answer, in milliseconds. The longest advance of a sandbox takes less. */
 const answer_ms = 120_000
 
-/** Answers a program at the other end of a pipe by calling a host over HTTP. */
+/** Answers a program on standard input and output by calling a host over HTTP. */
 export const make: (
   settings: Settings
-) => Effect.Effect<PipeSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> = Effect.fnUntraced(
+) => Effect.Effect<StdioSettings<HttpClient.HttpClient>["answer"], never, HttpClient.HttpClient> = Effect.fnUntraced(
   function* ({ base_url, key }) {
     const client = yield* HttpClient.HttpClient
     const session = yield* Ref.make<string | null>(null)

@@ -4,7 +4,7 @@ import { path } from "./Endpoint.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Server from "./Server.ts"
-import type { Settings as PipeSettings } from "./StdioServer.ts"
+import type { Settings as StdioSettings } from "./StdioServer.ts"
 
 /** Settings of a service for one local program. */
 export interface Settings<R> extends Server.Settings<R> {
@@ -14,10 +14,10 @@ export interface Settings<R> extends Server.Settings<R> {
   readonly docs_url: string
 }
 
-/** Answers a program at the other end of a pipe with the service in this process. */
+/** Answers a program on standard input and output with the service in this process. */
 export const make = <R>(
   settings: Settings<R>
-): Effect.Effect<PipeSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
+): Effect.Effect<StdioSettings<R | Pipeline.PipelineServices | Ids.Ids>["answer"]> =>
   Effect.map(Ref.make<Protocol.Client | null>(null), (introduced) => {
     const server = Server.make(settings)
     const { docs_url, key } = settings
