@@ -139,8 +139,9 @@ const makeRunner = <R>(
         input: wrong.length > 0 ? Effect.fail(ApiError.invalidInput(wrong)) : Effect.succeed(input)
       }),
       {
-        onSuccess: ({ text }) => {
-          const answer = Json.fromText<object>(text)
+        // In the current revision an answer is what the operation has returned.
+        onSuccess: ({ json }) => {
+          const answer = Json.typed<object>(json)
           const summary = summarize(answer)
           const shown = summary_in_answer?.(answer) === true ? Json.extend(answer, { summary }) : answer
           return Effect.succeed(resultOf(summary, shown, false))

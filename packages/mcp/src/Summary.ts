@@ -7,8 +7,8 @@ export type Summary = (answer: Json.Json<unknown>) => string
 /** Makes a summary of one type of answer. It reads only answers that the operation has encoded. */
 const of =
   <A>(write: (answer: A) => string): Summary =>
-  ({ text }) =>
-    write(Json.decode(Json.fromText<A>(text)))
+  (answer) =>
+    write(Json.read(Json.typed<A>(answer)))
 
 const most = 6
 
@@ -72,8 +72,8 @@ const nextOf = (request: Resource.QuoteRequest, quotes: number): ReadonlyArray<s
 }
 
 /** Whether the answer is about a request that needs an action of the person. */
-export const isForThePerson = ({ text }: Json.Json<object>): boolean => {
-  const answer = Json.decode(Json.fromText<Partial<RequestWithQuotes> & Partial<Resource.QuoteRequest>>(text))
+export const isForThePerson = (json: Json.Json<object>): boolean => {
+  const answer = Json.read(Json.typed<Partial<RequestWithQuotes> & Partial<Resource.QuoteRequest>>(json))
   return (answer.quote_request ?? answer).status === "action_required"
 }
 

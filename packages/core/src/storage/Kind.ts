@@ -63,6 +63,9 @@ export const make = <const Name extends string, A extends object>(
 ): Kind<Name, A> => {
   const { listing = noListing, name, schema } = options
   const isValue = Schema.is(schema)
+  const encode = (value: A): string => JSON.stringify(value)
+  const isAtHand = (record: StoredRecord): record is LazyRecord<A> =>
+    record instanceof LazyRecord && record.encode === encode
   return {
     name,
     keeps_history: options.keeps_history ?? false,
@@ -87,7 +90,7 @@ export const make = <const Name extends string, A extends object>(
           expires_at: found.expires_at ?? null
         },
         value,
-        JSON.stringify
+        encode
       )
     },
     value: (record) => {
@@ -97,7 +100,7 @@ export const make = <const Name extends string, A extends object>(
       if (isValue(value)) return value
       throw new Error(`The ${name} ${record.id}, version ${record.version}, does not match its schema`)
     },
-    json: (record) => Json.fromText<A>(record.body)
+    json: (record) => (isAtHand(record) ? { text: record.body, value: record.value } : Json.fromText<A>(record.body))
   }
 }
 

@@ -18,8 +18,8 @@ export class LazyRecord<A> implements StoredRecord {
   readonly created_at: number
   readonly updated_at: number
   readonly expires_at: number | null
-  private readonly value: A
-  private readonly encode: (value: A) => string
+  readonly value: A
+  readonly encode: (value: A) => string
   private text: string | null = null
 
   constructor(of: Omit<StoredRecord, "body">, value: A, encode: (value: A) => string) {

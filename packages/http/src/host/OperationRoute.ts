@@ -63,7 +63,7 @@ const headersOf = (route: Operation.Route, base_path: string, reply: Pipeline.Re
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
-    const answer = Json.decode(reply.json)
+    const answer = Json.read(reply.json)
     if (Predicate.hasProperty(answer, "id")) headers.location = `${base_path}${route.location(String(answer.id))}`
   }
   return headers
