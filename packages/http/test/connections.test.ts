@@ -199,7 +199,7 @@ describe("starting", () => {
   it.live("frees the port if it is interrupted after binding", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(start())
-      const never = operations.map((operation) => ({ ...operation, offered: Effect.interrupt }))
+      const never = operations.map((operation) => ({ ...operation, available: Effect.interrupt }))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.scoped(start({ port, operations: never })))))
       assert.strictEqual((yield* start({ port })).port, port)
     })
