@@ -36,7 +36,7 @@ export const decode = <A>(json: Json<A>): A => JSON.parse(json.text)
 /**
  * The value, for reading only: the one at hand, or else the decoded text.
  *
- * A summary of an answer then needs no decoding where storage is memory, which saves a seventh of the CPU of a tool call.
+ * If storage is memory, the summary of an answer then needs no decoding.
  */
 export const read = <A>(json: Json<A>): A => json.value ?? decode(json)
 
