@@ -99,8 +99,11 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
 
   /** Counts the result of an ask for its circuit breaker. */
   const counted = (key: string, asked: Effect.Effect<CarrierReply>) =>
-    // If the circuit has opened since the ask was queued, the ask is made all the same, but not counted.
-    Effect.catch(breaker.execute(asked, { key, classify: outcomeOf }), () => asked)
+    Effect.catch(breaker.execute(asked, { key, classify: outcomeOf }), (error) =>
+      // If the circuit has opened since the ask was queued, the ask is made all the same, but not counted. A failure of the
+      // breaker itself can come after the ask, which must not be repeated.
+      error.reason._tag === "CircuitBreakerStoreError" ? Effect.die(error) : asked
+    )
 
   const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
 
