@@ -80,8 +80,8 @@ export class Lane {
   }
 
   /**
-   * Takes the jobs that one claim may have: of an ordered lane all jobs with the earliest due time, of any other lane the
-   * first job. Taken jobs are in neither heap until the claim leases them.
+   * Takes the jobs for one claim. An ordered lane gives all jobs with the earliest due time, any other lane only its first
+   * job. The jobs leave the heap of waiting jobs; the claim then leases them.
    */
   take(limit: number, taken: Array<StoredJob>): void {
     const due_at = this.waiting.peek()?.due_at

@@ -159,7 +159,7 @@ export class Table {
 const everything: FromMark<Entry> = () => 1
 const everythingBelow: FromMark<Entry> = () => -1
 
-/** The position of a parent's child, or, without an id, the end of its children at which a walk starts. */
+/** Marks a place among the children of a parent: the child with this id, or without an id the place where a walk starts. */
 const child =
   (parent: string, id: string | null, order: "newest" | "oldest"): FromMark<Entry> =>
   ({ newest }) =>

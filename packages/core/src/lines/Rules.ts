@@ -20,7 +20,7 @@ export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => v
 export class Problems {
   readonly wrong: Array<FieldError>
   readonly missing: Array<FieldError>
-  /** How many wrong fields there are beyond those that are listed. */
+  /** The number of wrong fields that `wrong` does not list. */
   readonly more: number
 
   constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {

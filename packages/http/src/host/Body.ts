@@ -9,7 +9,7 @@ export const max_bytes = 256 * 1024
 export const isAnnounced = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > 0
 
-/** How many bytes a request announces; 0 if it does not say, as with a chunked body. */
+/** The `content-length` of a request; 0 if it has none, for example with a chunked body. */
 export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
 
 /**

@@ -3,7 +3,7 @@ import type { FinishedCall, Pipeline } from "@quotewire/core"
 import * as Bearer from "./Bearer.ts"
 import type { Incoming } from "./Route.ts"
 
-/** The parts of a request that are known before its body: the caller, the transport, and the revision. */
+/** Makes everything of a `Pipeline.Request` but its input: the caller, the transport and the revision. */
 export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {

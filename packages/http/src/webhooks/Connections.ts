@@ -66,7 +66,7 @@ export class Connections {
   private readonly open = new Set<Connection>()
   /** Longest idle first. */
   private readonly idle = new Set<Connection>()
-  /** Origins whose newest POST has hung. They share half of the connections, so that others always find one. */
+  /** Origins whose latest POST hung. Together they may use half of the connections, so that others can always get one. */
   private readonly hanging = new Set<string>()
   private restricted = 0
   /** Pools that wait for a connection of that half. */

@@ -1,5 +1,5 @@
--- Adds to counts, each named once, and returns their totals in the same order. A count whose window is over at `at` is not
--- stored; its total is what was added.
+-- Adds to counts and returns their totals in the given order. Each count may be named once. If the window of a count has
+-- ended by `at`, nothing is stored, and its total is the added amount.
 --
 -- The commit does not wait for the disk, because counts are limits and not facts. A crash may lose the last half second.
 create function quotewire.tally_1(
