@@ -15,8 +15,8 @@ import type { Call } from "./Call.ts"
 import { CallBuffer } from "./CallBuffer.ts"
 import type { FinishedCall } from "./FinishedCall.ts"
 import {
+  type CallWithKey,
   hasKey,
-  type KeyedCall,
   kind,
   type ListInput,
   labels,
@@ -61,7 +61,7 @@ export class RequestLog extends Context.Service<
       const storage = yield* Storage
       const seal = yield* Seal
       const isKept = yield* RequestLogEnabled
-      const buffer = new CallBuffer<KeyedCall>(max_buffered)
+      const buffer = new CallBuffer<CallWithKey>(max_buffered)
       const hasCalls = Latch.makeUnsafe()
       const isFull = Signal.make()
       const write = writing(storage, buffer)
@@ -111,7 +111,10 @@ const last_write_ms = 900
 const max_change_calls = 500
 
 /** Writes the buffered calls. Those that fail go back into the buffer. */
-const writing = (storage: Storage["Service"], buffer: CallBuffer<KeyedCall>): Effect.Effect<void, StorageUnavailable> =>
+const writing = (
+  storage: Storage["Service"],
+  buffer: CallBuffer<CallWithKey>
+): Effect.Effect<void, StorageUnavailable> =>
   Effect.suspend(() => {
     const unwritten = new Set(batchesOf(buffer.take()))
     const writeOne = (batch: Batch) =>
@@ -125,10 +128,10 @@ const writing = (storage: Storage["Service"], buffer: CallBuffer<KeyedCall>): Ef
 /** Calls of one workspace, for one change. */
 interface Batch {
   readonly workspace_id: WorkspaceId
-  readonly calls: ReadonlyArray<KeyedCall>
+  readonly calls: ReadonlyArray<CallWithKey>
 }
 
-const batchesOf = (calls: ReadonlyArray<KeyedCall>): ReadonlyArray<Batch> =>
+const batchesOf = (calls: ReadonlyArray<CallWithKey>): ReadonlyArray<Batch> =>
   Array.from(
     Map.groupBy(calls, (call) => call.caller.workspace_id),
     ([workspace_id, its]) =>

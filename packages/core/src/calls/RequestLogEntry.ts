@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import type { StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import { LazyRecord } from "../storage/LazyRecord.ts"
 import { codes } from "../wire/ApiError.ts"
 import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
@@ -81,39 +80,27 @@ export const kind = Kind.make({
   name: "api_request",
   schema: ListedRequest,
   survives_reset: true,
-  kept_for: { period: "requests", clock: "real" }
+  kept_for: { period: "requests", clock: "real" },
+  listing: ({ error_code, operation, status }) => ({
+    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  })
 })
 
-const labelsOf = ({ error_code, operation, status }: FinishedCall): ReadonlyArray<string> =>
-  labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
-
 /** A finished call with a valid key. */
-export type KeyedCall = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
+export type CallWithKey = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
 
-export const hasKey = (call: FinishedCall): call is KeyedCall => call.caller.key_id !== null
+export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.key_id !== null
 
-/** The stored form of a finished call. Calls are written more often than anything else, and seldom read. */
-export const toStored = (call: KeyedCall): StoredRecord =>
-  new LazyRecord(
-    {
-      kind: kind.name,
-      id: call.request_id,
-      version: 1,
-      parent: null,
-      status: null,
-      line: null,
-      labels: labelsOf(call),
-      created_at: call.created_at,
-      updated_at: call.created_at,
-      expires_at: null
-    },
-    call,
-    encode
-  )
+/** The stored form of a finished call. */
+export const toStored = (call: CallWithKey): StoredRecord =>
+  kind.record(entryOf(call), {
+    id: call.request_id,
+    version: 1,
+    created_at: call.created_at,
+    updated_at: call.created_at
+  })
 
-const encode = (call: KeyedCall): string => JSON.stringify(entryOf(call))
-
-const entryOf = (call: KeyedCall): ListedRequest => ({
+const entryOf = (call: CallWithKey): ListedRequest => ({
   request_id: call.request_id,
   created_at: fromMillis(call.created_at),
   environment: call.caller.environment,

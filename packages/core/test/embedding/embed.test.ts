@@ -164,6 +164,18 @@ describe("a call", () => {
     })
   )
 
+  it.live("answers with an object of the program's own: changing it changes nothing that is stored", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf(yield* embedded())
+      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf()))
+      const read = () => Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
+      const before = yield* read()
+      const expected = structuredClone(before)
+      Object.assign(before.quote_request, { status: "failed", carriers: [] })
+      assert.deepStrictEqual(yield* read(), expected)
+    })
+  )
+
   it.live("with an input that cannot be copied is refused like any wrong input", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
