@@ -8,7 +8,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { fingerprintLike } from "./Fingerprint.ts"
+import * as Fingerprint from "./Fingerprint.ts"
 import { type IdempotencyRecord, idOf, kind } from "./IdempotencyRecord.ts"
 
 /** A call that must run only once, however often it is sent. */
@@ -109,20 +109,18 @@ export class IdempotentCalls extends Context.Service<
         })
         const kept = Option.map(stored, kind.value)
         const version = Option.match(stored, { onNone: () => 0, onSome: (record) => record.version })
-        const text = Json.canonical([keyed.operation, keyed.call.sent])
-        // A `released` record is not compared, so the key that made its fingerprint may be gone.
-        const older = Option.isSome(kept) && kept.value.state !== "released" ? kept.value.fingerprint : null
-        const fingerprint = yield* fingerprintLike(seal, older, text)
+        const { sent } = keyed.call
 
-        if (Option.isSome(kept)) {
+        if (Option.isSome(kept) && kept.value.state !== "released") {
           const real_now = yield* Clock.currentTimeMillis
           const before = kept.value
-          if (before.state !== "released" && before.fingerprint !== fingerprint) return yield* usedOtherwise
+          if (!(yield* Fingerprint.matches(seal, before.fingerprint, sent))) return yield* usedOtherwise
           if (before.state === "done") {
             return { json: Json.fromText<A>(before.body), form: before.form, replayed: true }
           }
-          if (before.state === "running" && real_now < before.until) return yield* stillRunning
+          if (real_now < before.until) return yield* stillRunning
         }
+        const fingerprint = yield* Fingerprint.of(seal, sent)
 
         const first = Effect.gen(function* () {
           yield* write(id, version + 1, yield* runningNow(fingerprint)).pipe(

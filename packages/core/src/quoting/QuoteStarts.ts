@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Result } from "effect"
 import { Seal } from "../access/Seal.ts"
 import { expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
-import { fingerprintLike } from "../calls/Fingerprint.ts"
+import * as Fingerprint from "../calls/Fingerprint.ts"
 import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
@@ -13,7 +13,7 @@ import { Storage, type StorageUnavailable, VersionConflict } from "../storage/St
 import * as ApiError from "../wire/ApiError.ts"
 import { max_listed } from "../wire/FieldError.ts"
 import type { Ids } from "../wire/Ids.ts"
-import * as Json from "../wire/Json.ts"
+import type * as Json from "../wire/Json.ts"
 import * as Disclosure from "./Disclosure.ts"
 import * as RequestKey from "./RequestKey.ts"
 import * as StartAcceptance from "./StartAcceptance.ts"
@@ -90,15 +90,12 @@ const makeDecide = Effect.gen(function* () {
   const answers = yield* StartAnswers.make
 
   return Effect.fnUntraced(function* (call: Call, input: StartInput, { kept, next_version: version }: KnownKey) {
-    const fingerprinting = Effect.suspend(() =>
-      fingerprintLike(seal, kept?.fingerprint ?? null, Json.canonical(call.sent))
-    )
-    if (kept !== null && kept.fingerprint !== (yield* fingerprinting)) return yield* usedOtherwise
+    if (kept !== null && !(yield* Fingerprint.matches(seal, kept.fingerprint, call.sent))) return yield* usedOtherwise
     if (kept !== null && kept.quote_request_id !== null) {
       return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
     }
     const checked = yield* Effect.fromResult(check(call, input))
-    const fingerprint = kept?.fingerprint ?? (yield* fingerprinting)
+    const fingerprint = kept?.fingerprint ?? (yield* Fingerprint.of(seal, call.sent))
     if (checked.scenario === "internal_error") return yield* ApiError.make("internal_error")
     const refusal = firstRefusal(checked.scenario, kept, call.moment.now)
     if (refusal === null) {

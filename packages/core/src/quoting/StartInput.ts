@@ -23,6 +23,7 @@ export const StartInput = Schema.Struct({
   }),
   application: Schema.Unknown.annotateKey({
     description: "The facts, shaped by required_facts_schema of the line's capabilities.",
+    checked_later: true,
     jsonSchema: { anyOf: standardLines.map(factsSchema) }
   })
 })

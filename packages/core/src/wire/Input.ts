@@ -1,4 +1,4 @@
-import { Predicate, Result, Schema, SchemaAST, SchemaIssue } from "effect"
+import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
 import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
 import { boundOf, trimmer } from "./Trimmed.ts"
@@ -53,13 +53,14 @@ export const checker = <A>(
   const decodeQuickly = Schema.decodeUnknownResult(schema)
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const trim = trimmer(schema)
+  const own = ownPart(schema.ast)
   return (sent) => {
     const quick = decodeQuickly(sent)
     const { input, omitted, all_known } = trim(sent)
-    if (Result.isSuccess(quick) && all_known && input === sent && isStorable(sent, 0))
-      return Result.succeed(quick.success)
+    const isSafe = isStorable(own(input))
+    if (Result.isSuccess(quick) && all_known && input === sent && isSafe) return Result.succeed(quick.success)
     // From here on only the trimmed input is read: it holds no wrong field that no refusal names.
-    const unsafe = isStorable(input, 0) ? nothingWrong : unstorable(input, root)
+    const unsafe = isSafe ? nothingWrong : unstorable(own(input), root)
     const found = unsafe.found.map(wrong)
     if (unsafe.more > 0 || unsafe.found.some(({ message }) => message === too_deep)) {
       return Result.fail({ found, more: unsafe.more + omitted })
@@ -267,9 +268,20 @@ const choicesOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<string> => {
   return choices.every((some) => some.length > 0) ? choices.flat() : []
 }
 
-/** Whether `unstorable` has nothing to find. */
-const isStorable = (value: unknown, depth: number): boolean => {
-  if (typeof value === "string") return isSafe(value)
+/** Removes the members with a check of their own (`checked_later`) from an input, so that they are not walked twice. */
+const ownPart = (ast: SchemaAST.AST): ((input: unknown) => unknown) => {
+  const members = ast._tag === "Objects" ? ast.propertySignatures : []
+  const later = members.filter(({ type }) => type.context?.annotations?.checked_later === true).map(({ name }) => name)
+  return (input) => (later.length > 0 && Predicate.isReadonlyObject(input) ? Struct.omit(input, later) : input)
+}
+
+/**
+ * Whether storage can hold a value: it has no NUL, unpaired surrogate or BigInt, and is not nested too deep.
+ *
+ * Check this before anything else walks an input, because a walk without a bound on the depth can overflow the stack.
+ */
+export const isStorable = (value: unknown, depth = 0): boolean => {
+  if (typeof value === "string") return isSafeText(value)
   if (typeof value !== "object" || value === null) return typeof value !== "bigint"
   if (depth >= max_depth) return false
   if (Array.isArray(value)) {
@@ -278,7 +290,7 @@ const isStorable = (value: unknown, depth: number): boolean => {
   }
   if (!Predicate.isReadonlyObject(value)) return true
   for (const name of Object.keys(value)) {
-    if (!isSafe(name) || !isStorable(value[name], depth + 1)) return false
+    if (!isSafeText(name) || !isStorable(value[name], depth + 1)) return false
   }
   return true
 }
@@ -290,7 +302,7 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
   const add = (message: string): void => wrong.add(() => ({ path: pathOf(path), message }))
   const visit = (value: unknown): void => {
     if (typeof value === "string") {
-      if (!isSafe(value)) add("Must be text without NUL or broken characters.")
+      if (!isSafeText(value)) add("Must be text without NUL or broken characters.")
     } else if (typeof value === "bigint") {
       add("Must be a plain number, not a BigInt.")
     } else if (typeof value === "object" && value !== null) {
@@ -299,7 +311,7 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
         return
       }
       for (const name of Object.keys(value)) {
-        if (!isSafe(name)) add("Must have field names without NUL or broken characters.")
+        if (!isSafeText(name)) add("Must have field names without NUL or broken characters.")
         else {
           path.push(name)
           visit(Reflect.get(value, name))
@@ -314,4 +326,4 @@ const unstorable = (input: unknown, root: ReadonlyArray<string>): WrongFields =>
 
 const too_deep = `Must not be nested deeper than ${max_depth} levels.`
 
-const isSafe = (text: string): boolean => !text.includes("\0") && text.isWellFormed()
+const isSafeText = (text: string): boolean => !text.includes("\0") && text.isWellFormed()

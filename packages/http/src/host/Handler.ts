@@ -160,11 +160,11 @@ const makeUnsafe = <R>(
     const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
     const headers = { ...version, ...cors.headers(request, route.cors) }
     const began_ms = onAnswered === undefined ? 0 : performance.now()
-    const exchange = { pipelined, request_id, headers, name: route.name, began_ms }
+    const exchange = new Exchange(pipelined, request_id, headers, route.name, began_ms)
     const preflight = cors.preflight(request, path)
     if (preflight !== null) return void sendTo(exchange, preflight)
     const { docs_url } = settings
-    const incoming: Incoming = { request_id, params, query, docs_url, address: addressOf(request), ...partsOf(request) }
+    const incoming = new IncomingRequest(request, { request_id, params, query, docs_url, address: addressOf(request) })
     // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
     if (Body.isAnnounced(request)) setImmediate(run, exchange, route, incoming)
     else run(exchange, route, incoming)
@@ -194,8 +194,8 @@ const makeUnsafe = <R>(
   }
 }
 
-/** One request and its pending answer. */
-interface Exchange {
+/** One request and its pending answer. A class for the same reason as `PipelinedRequest`. */
+class Exchange {
   readonly pipelined: Backpressure.PipelinedRequest
   readonly request_id: Ids.RequestId
   /** Headers of its answer, whoever gives it. */
@@ -203,6 +203,20 @@ interface Exchange {
   readonly name: string
   /** When it arrived, on the clock of `performance`; 0 if it is not measured. */
   readonly began_ms: number
+
+  constructor(
+    pipelined: Backpressure.PipelinedRequest,
+    request_id: Ids.RequestId,
+    headers: Exchange["headers"],
+    name: string,
+    began_ms: number
+  ) {
+    this.pipelined = pipelined
+    this.request_id = request_id
+    this.headers = headers
+    this.name = name
+    this.began_ms = began_ms
+  }
 }
 
 /** An exchange whose answer is ready to be sent. */
@@ -252,13 +266,33 @@ const handledIn = <R>(context: Context.Context<R>) => {
   }
 }
 
-/** The parts that a route reads from the request directly. */
-const partsOf = (request: IncomingMessage): Pick<Incoming, "method" | "headers" | "read" | "readRaw"> => ({
-  method: request.method ?? "",
-  headers: Bearer.headersOf(request),
-  read: (max_bytes) => Body.read(request, max_bytes),
-  readRaw: (max_bytes) => Body.readRaw(request, max_bytes)
-})
+/** The parts of a request that the handler has worked out. */
+type Known = Pick<Incoming, "request_id" | "params" | "query" | "docs_url" | "address">
+
+/** A request as its route receives it. A class for the same reason as `PipelinedRequest`. */
+class IncomingRequest implements Incoming {
+  readonly request_id: Ids.RequestId
+  readonly method: string
+  readonly params: Incoming["params"]
+  readonly query: string
+  readonly headers: Incoming["headers"]
+  readonly address: string
+  readonly docs_url: string
+  readonly read: Incoming["read"]
+  readonly readRaw: Incoming["readRaw"]
+
+  constructor(request: IncomingMessage, { request_id, params, query, docs_url, address }: Known) {
+    this.request_id = request_id
+    this.method = request.method ?? ""
+    this.params = params
+    this.query = query
+    this.headers = Bearer.headersOf(request)
+    this.address = address
+    this.docs_url = docs_url
+    this.read = (max_bytes) => Body.read(request, max_bytes)
+    this.readRaw = (max_bytes) => Body.readRaw(request, max_bytes)
+  }
+}
 
 /** The target of a request. */
 interface Target {
