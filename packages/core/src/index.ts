@@ -21,6 +21,7 @@ export * as RequestLog from "./calls/RequestLog.ts"
 export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"
 export * as Carrier from "./carriers/Carrier.ts"
+export { CarrierTransport } from "./carriers/CarrierTransport.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {
   type AnswerOf,

@@ -44,7 +44,8 @@ export const notAskedReasons = [
   "credit_disclosure_missing",
   "state_not_served",
   "product_closed",
-  "circuit_open"
+  "circuit_open",
+  "not_appointed"
 ] as const
 export type NotAskedReason = (typeof notAskedReasons)[number]
 
@@ -117,7 +118,12 @@ const Question = Schema.Struct({
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
-  Schema.Struct({ kind: Schema.Literal("declined"), reason: Schema.Literals(declineReasons) }),
+  Schema.Struct({
+    kind: Schema.Literal("declined"),
+    reason: Schema.Literals(declineReasons),
+    /** The carrier's own words, for the person. They must not repeat a fact. */
+    message: Schema.optionalKey(Schema.String)
+  }),
   /**
    * Accepted; the answer comes later. With `poll_after_ms` the engine polls, without it the carrier calls back.
    * `callback_after_ms` is for simulated carriers: when the engine plays their callback.
@@ -149,6 +155,12 @@ export const CarrierRefresh = Schema.Union([
 ])
 export type CarrierRefresh = typeof CarrierRefresh.Type
 
+/** What an organization has given for a carrier, by name, such as a producer code and an API key. */
+export type ConnectionValues = Readonly<Record<string, string>>
+
+/** What an organization has to give for a carrier. A `secret` is never shown again; a `string` is. */
+export type ConnectionFields = Readonly<Record<string, "string" | "secret">>
+
 /** One ask to one carrier. */
 export interface CarrierAsk<Facts = unknown> {
   /** The name of the line. */
@@ -158,6 +170,8 @@ export interface CarrierAsk<Facts = unknown> {
   readonly facts: Facts
   /** The facts that were assumed. */
   readonly assumptions: ReadonlyArray<Assumption>
+  /** What the request's organization has given for this carrier; absent if the carrier declares no `connection`. */
+  readonly connection?: ConnectionValues
   /** Whether the person has read the credit disclosure, so that credit information may be used. */
   readonly credit_disclosed: boolean
   /** The same for every attempt of the same ask, so that a carrier can recognize a repeat. */
@@ -180,12 +194,22 @@ export interface CarrierCallback {
   readonly body: Uint8Array
 }
 
+/** A time during which a carrier is closed, in real time (RFC 3339), such as `2026-12-24T18:00:00Z`. */
+export interface MaintenanceWindow {
+  readonly from: string
+  readonly until: string
+}
+
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */
   readonly states: ReadonlyArray<string>
   /** Paths of facts that this carrier needs beyond the required ones. Without them it is not asked. */
   readonly needs: ReadonlyArray<string>
+  /** Paths of facts that this carrier gets if they are known. It is asked without them as well. */
+  readonly wants?: ReadonlyArray<string>
+  /** When the carrier does not answer. It is not asked then; the reason is `maintenance`. */
+  readonly maintenance?: ReadonlyArray<MaintenanceWindow>
   readonly uses_credit: boolean
   readonly mode: "sync" | "poll" | "callback"
   /** Whether the carrier recognizes a repeated ask. Only such carriers are hedged, or asked again when in doubt. */
@@ -199,6 +223,9 @@ export interface CarrierLine {
   readonly max_concurrent: number
 }
 
+/** A carrier's refusal without being asked: it does not write this risk. */
+export type Decline = Extract<CarrierReply, { readonly kind: "declined" }>
+
 /** A carrier, implemented by an adapter. Fictional and real carriers have the same contract. */
 export interface CarrierAdapter {
   readonly carrier: CarrierName & { readonly registry_ids: ReadonlyArray<string> }
@@ -207,13 +234,23 @@ export interface CarrierAdapter {
   readonly lines: Readonly<Record<string, CarrierLine>>
   /** The hosts to which `handoff_url` may lead. */
   readonly handoff_hosts: ReadonlyArray<string>
+  /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
+  readonly connection?: ConnectionFields
+  /** Decides without a call whether the carrier writes this risk at all. Must be pure. */
+  readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
   readonly poll?: (ask: CarrierAsk, ref: string) => Effect.Effect<CarrierReply>
-  /** Verifies a callback against its raw bytes, and reads it; null if it is not genuine. */
+  /**
+   * Verifies a callback against its raw bytes, and reads it; null if it is not genuine.
+   *
+   * `ref` is the `ref` of the `pending` reply that the callback answers: the carrier's own number is fine.
+   */
   readonly callback?: (
     callback: CarrierCallback
   ) => Effect.Effect<{ readonly ref: string; readonly reply: CarrierReply } | null>
   readonly refresh?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
+  /** A fresh `handoff_url` at the moment of the click; null if the person cannot continue. Replaces the offer's own. */
+  readonly handoff?: (ask: CarrierAsk, offer_ref: string) => Effect.Effect<string | null>
   /** Present on carriers that exist only in the sandbox. */
   readonly simulation?: CarrierSimulation
 }
