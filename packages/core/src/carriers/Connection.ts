@@ -16,8 +16,8 @@ export interface ConnectionPlace {
 }
 
 /**
- * The result of trying a connection. `not_tested` says in `message` why it was not tried: the carrier's adapter has no test,
- * or the connection cannot be used.
+ * The result of trying a connection. `failed`: the carrier refused it, could not be asked, or the connection cannot be used.
+ * `not_tested`: the carrier's adapter has no test.
  */
 export interface ConnectionTestResult {
   readonly outcome: "ok" | "failed" | "not_tested"

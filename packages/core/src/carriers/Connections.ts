@@ -50,7 +50,10 @@ export class Connections extends Context.Service<
      */
     readonly set: (
       connection: ConnectionPlace & { readonly values: unknown }
-    ) => Effect.Effect<ConnectionSummary, ApiError.ApiError<"not_found" | "invalid_input"> | StorageUnavailable>
+    ) => Effect.Effect<
+      ConnectionSummary,
+      ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
+    >
     /** Lists the connections of an organization, never their secrets; `not_found` if it does not exist. */
     readonly list: (
       organization_id: OrganizationId
@@ -135,7 +138,7 @@ export class Connections extends Context.Service<
         const record = yield* find(place)
         if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
         const connection = yield* open(record)
-        if (connection === null) return notTested("This program cannot open the connection: set it again.")
+        if (connection === null) return failed("This program cannot open the connection: set it again.")
         const result = yield* tryOut(adapterOf(adapters, place), connection)
         const { message, outcome } = result
         if (outcome === "not_tested") return result
@@ -222,7 +225,11 @@ const makeRecords = Effect.gen(function* () {
 
 const isRemoved = ({ status }: Change.StoredRecord): boolean => status === "removed"
 
-const notTested = (message: string): ConnectionTestResult => ({ outcome: "not_tested", message })
+const failed = (message: string): ConnectionTestResult => ({ outcome: "failed", message })
+const not_tested: ConnectionTestResult = {
+  outcome: "not_tested",
+  message: "This carrier has no way to try a connection."
+}
 
 /** Tries the values of a connection at its carrier. */
 const tryOut = (
@@ -230,14 +237,14 @@ const tryOut = (
   { values, organization_id, environment, carrier_id }: Connection
 ): Effect.Effect<ConnectionTestResult> => {
   if (adapter?.connection === undefined) {
-    return Effect.succeed(notTested("No carrier of this program asks for this connection."))
+    return Effect.succeed(failed("No carrier of this program asks for this connection."))
   }
   const { connection: fields, testConnection } = adapter
   const asked = valuesFor(fields, values)
   if (asked === null) {
-    return Effect.succeed(notTested("The carrier asks for a field that was not given: set the connection again."))
+    return Effect.succeed(failed("The carrier asks for a field that was not given: set the connection again."))
   }
-  if (testConnection === undefined) return Effect.succeed(notTested("This carrier has no way to try a connection."))
+  if (testConnection === undefined) return Effect.succeed(not_tested)
   return Effect.suspend(() => testConnection(asked, environment)).pipe(
     Effect.timeoutOrElse({ duration: test_timeout_ms, orElse: () => Effect.succeed(late) }),
     Effect.flatMap(checked),
@@ -245,8 +252,7 @@ const tryOut = (
     Effect.annotateLogs({ carrier_id, organization_id, environment }),
     Effect.map((answer): ConnectionTestResult => {
       if (answer.ok) return { outcome: "ok", message: null }
-      const message = repeatsSecret(fields, values, answer.message) ? left_out : clean(answer.message)
-      return { outcome: "failed", message }
+      return failed(repeatsSecret(fields, values, answer.message) ? left_out : clean(answer.message))
     })
   )
 }
