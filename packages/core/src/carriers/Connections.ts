@@ -239,13 +239,13 @@ const tryOut = (
   if (adapter?.connection === undefined) {
     return Effect.succeed(failed("No carrier of this program asks for this connection."))
   }
-  const { connection: fields, testConnection } = adapter
+  const { connection: fields } = adapter
   const asked = valuesFor(fields, values)
   if (asked === null) {
     return Effect.succeed(failed("The carrier asks for a field that was not given: set the connection again."))
   }
-  if (testConnection === undefined) return Effect.succeed(not_tested)
-  return Effect.suspend(() => testConnection(asked, environment)).pipe(
+  if (adapter.testConnection === undefined) return Effect.succeed(not_tested)
+  return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(
     Effect.timeoutOrElse({ duration: test_timeout_ms, orElse: () => Effect.succeed(late) }),
     Effect.flatMap(checked),
     orIfThrown(faulty),
