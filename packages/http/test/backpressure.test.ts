@@ -82,6 +82,19 @@ describe("pipelined requests whose answers are not read", () => {
     }).pipe(Effect.provide(services), Effect.timeout(20_000))
   )
 
+  it.live("take turns with those of other connections", () =>
+    Effect.gen(function* () {
+      const { port, noted } = yield* serving()
+      const [burst, other] = yield* Effect.all([Wire.open(port), Wire.open(port)])
+      yield* burst.write(get("/small").repeat(1_000) + last)
+      yield* other.write(get("/small"))
+      yield* other.until(/small$/)
+      // A thousand requests that have arrived together do not all come first.
+      assert.isBelow(noted.started, 1_000)
+      assert.strictEqual(answersIn(yield* burst.closed), 1_001)
+    }).pipe(Effect.scoped, Effect.provide(services), Effect.timeout(20_000))
+  )
+
   it.live("end when the caller hangs up, also behind a pending answer", () =>
     Effect.gen(function* () {
       const { port, hungUp } = yield* serving()

@@ -93,6 +93,8 @@ describe("behind a body parser", () => {
       const large = JSON.stringify({ name: "a", application: { text: "a".repeat(256 * 1024) } })
       assert.strictEqual(yield* codeOf(json, large), "request_too_large")
       assert.strictEqual(yield* codeOf(json, streamed(large)), "request_too_large")
+      const deep = `${'{"a":'.repeat(14_000)}1${"}".repeat(14_000)}`
+      assert.strictEqual(yield* codeOf(json, deep), "invalid_input")
       assert.deepStrictEqual(logged, [])
     }).pipe(Effect.provide(services))
   )

@@ -28,6 +28,8 @@ export const ReceiptReference = Schema.String.annotate({ message: no_receipt }).
 /** The ways in which a person can be contacted. */
 export const channels = ["email", "sms", "phone"] as const
 
+const Agreed = Schema.Boolean.annotate({ message: no_contact })
+
 const credit_lines = standardLines.filter((line) => line.has_credit_disclosure).map(({ name }) => name)
 
 /** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
@@ -41,14 +43,16 @@ export const fields = {
   contact_consent: Schema.optionalKey(
     Schema.Struct({
       receipt_id: ReceiptReference.annotateKey({ messageMissingKey: not_asked }),
-      channels: Schema.Array(Schema.Literals(channels)).check(Schema.isMaxLength(3), Schema.isUnique())
+      channels: Schema.Array(Schema.Literals(channels).annotate({ message: no_contact }))
+        .annotate({ message: no_contact })
+        .check(Schema.isMaxLength(3), Schema.isUnique())
     }).annotate({ message: not_asked })
   ),
   contact_channels: Schema.optionalKey(
     Schema.Struct({
-      email: Schema.optionalKey(Schema.Boolean),
-      sms: Schema.optionalKey(Schema.Boolean),
-      phone: Schema.optionalKey(Schema.Boolean)
+      email: Schema.optionalKey(Agreed),
+      sms: Schema.optionalKey(Agreed),
+      phone: Schema.optionalKey(Agreed)
     })
   ),
   quote_disclosure_version: Schema.optionalKey(Schema.String.annotate({ message: not_read })).annotateKey({
@@ -171,6 +175,8 @@ const given_by_person: ReadonlySet<string> = new Set([
   "credit_disclosure_receipt_id",
   "contact_consent",
   "contact_consent.receipt_id",
+  "contact_consent.channels",
+  ...channels.map((_, index) => `contact_consent.channels.${index}`),
   "contact_channels",
   ...channels.map((channel) => `contact_channels.${channel}`),
   "quote_disclosure_version",

@@ -16,11 +16,11 @@ export interface Limits {
   readonly max_unread_bytes?: number
 }
 
-/** How many requests of one connection are answered at a time. The next starts when an answer was taken. */
+/** How many requests of one connection are answered at a time. The next start when answers were taken. */
 const max_in_flight = 16
 
-/** The approximate size of a waiting request in `node:http`. */
-const waiting_bytes = 4 * 1024
+/** The memory that a waiting request takes in `node:http`, with what it leaves to the garbage collector. */
+const waiting_bytes = 16 * 1024
 
 /**
  * A request and its answer, from its arrival until the caller has taken the answer or disconnected.
@@ -54,6 +54,8 @@ interface Connection {
   readonly waiting: Array<PipelinedRequest>
   unread_bytes: number
   isPaused: boolean
+  /** Whether waiting requests are about to start. */
+  isStarting: boolean
   /** Called when every request that has fully arrived was answered. */
   onAnswered: (() => void) | null
 }
@@ -128,6 +130,7 @@ export class Backpressure {
       waiting: [],
       unread_bytes: 0,
       isPaused: false,
+      isStarting: false,
       onAnswered: null
     }
     this.connections.set(socket, connection)
@@ -163,11 +166,8 @@ export class Backpressure {
     // Only now can the caller take the next answer.
     const [first] = started
     if (first !== undefined && first.offered_ms !== null) first.offered_ms = performance.now()
-    const next = waiting.shift()
-    if (next !== undefined) {
-      this.addUnread(connection, next, -waiting_bytes)
-      this.begin(connection, next)
-    } else if (connection.isPaused) {
+    if (waiting.length > 0) this.startWaiting(connection)
+    else if (connection.isPaused) {
       connection.isPaused = false
       socket.resume()
     }
@@ -175,6 +175,19 @@ export class Backpressure {
       connection.onAnswered()
       connection.onAnswered = null
     }
+  }
+
+  /** Starts waiting requests in the next turn of the event loop, so that no connection takes a whole turn for itself. */
+  private startWaiting(connection: Connection): void {
+    if (connection.isStarting) return
+    connection.isStarting = true
+    setImmediate(() => {
+      connection.isStarting = false
+      for (const next of connection.waiting.splice(0, max_in_flight - connection.started.length)) {
+        this.addUnread(connection, next, -waiting_bytes)
+        this.begin(connection, next)
+      }
+    })
   }
 
   private close(connection: Connection): void {

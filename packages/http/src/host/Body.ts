@@ -50,10 +50,13 @@ const bytesOf = (body: unknown): Uint8Array | null => {
   if (raw !== null || body === undefined) return raw
   try {
     return Buffer.from(JSON.stringify(body))
-  } catch {
-    return null
+  } catch (error) {
+    // `JSON.parse` reads deeper nesting than `JSON.stringify` writes. The input's check then refuses it for its depth.
+    return error instanceof RangeError ? deep : null
   }
 }
+
+const deep = Buffer.from(`${"[".repeat(100)}${"]".repeat(100)}`)
 
 const parsedAway = Effect.die(
   new Error(
