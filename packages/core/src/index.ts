@@ -22,6 +22,12 @@ export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"
 export * as Carrier from "./carriers/Carrier.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
+export { type Auth, apiKey, basic, bearer, type OAuthOptions, oauth } from "./carriers/http/Auth.ts"
+export type { CarrierHttp } from "./carriers/http/CarrierHttp.ts"
+export { CarrierHttpError } from "./carriers/http/CarrierHttpError.ts"
+export type { CarrierHttpOptions } from "./carriers/http/CarrierHttpOptions.ts"
+export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/CarrierRequest.ts"
+export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {
   type AnswerOf,
