@@ -35,7 +35,10 @@ export const make = (settings: Settings): buildConnector.connector => {
     options: buildConnector.Options,
     callback: buildConnector.Callback
   ): void => {
-    if (address === undefined) return callback(new Dial.DialError("dns_failed"), null)
+    if (address === undefined) {
+      callback(new Dial.DialError("dns_failed"), null)
+      return
+    }
     let socket: Socket | undefined
     const timer = setTimeout(() => socket?.destroy(), connect_limit_ms)
     const opened = (connecting: Socket) => {
@@ -43,21 +46,19 @@ export const make = (settings: Settings): buildConnector.connector => {
     }
     dial(address, opened, () => {})(options, (...[error, connected]) => {
       clearTimeout(timer)
-      if (error === null) return callback(null, connected)
-      if (others.length === 0) return callback(error, null)
-      dialFirst(others, options, callback)
+      if (error === null) callback(null, connected)
+      else if (others.length === 0) callback(error, null)
+      else dialFirst(others, options, callback)
     })
   }
 
   return (options, callback) => {
-    const destination = find(`${options.protocol}//${options.host ?? options.hostname}/`)
     const go = (found: HostLookUp.Found): void => {
-      if (found === "refused") return callback(new Dial.DialError("refused_address"), null)
-      const isWithout = found === "none" || found === "unavailable"
-      dialFirst(isWithout ? [] : found.slice(0, max_addresses), options, callback)
+      if (found === "refused") callback(new Dial.DialError("refused_address"), null)
+      else dialFirst(typeof found === "string" ? [] : found.slice(0, max_addresses), options, callback)
     }
-    if (destination === null) return go("refused")
-    if (destination.addresses instanceof Promise) void destination.addresses.then(go)
-    else go(destination.addresses)
+    const addresses = find(`${options.protocol}//${options.host ?? options.hostname}/`)?.addresses ?? "refused"
+    if (addresses instanceof Promise) void addresses.then(go)
+    else go(addresses)
   }
 }
