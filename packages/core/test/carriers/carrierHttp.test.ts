@@ -7,7 +7,7 @@ import { apiKey, basic, bearer, oauth } from "../../src/carriers/http/Auth.ts"
 import { CarrierHttpError, CarrierHttpMistake } from "../../src/carriers/http/CarrierHttpError.ts"
 import { faultsOf } from "../../src/carriers/http/CarrierHttpOptions.ts"
 import { type CarrierExchange, CurrentExchange } from "../../src/carriers/http/Exchange.ts"
-import { json, status, withClient } from "./fakeCarrier.ts"
+import { firstOf, json, status, withClient } from "./fakeCarrier.ts"
 
 const ok = () => json({ premium: "12.00" })
 
@@ -25,9 +25,9 @@ describe("a request to a carrier", () => {
               headers: { "X-Request": "r-1" }
             })
           )
-          const [got] = requests
+          const got = firstOf(requests)
           assert.strictEqual(
-            got?.url.href,
+            got.url.href,
             "https://api.acme.example/v2/quotes/a%2Fb%20%3F/rates?draft=1&state=NY&term=12"
           )
           assert.strictEqual(got.method, "POST")

@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { oauth } from "../../src/carriers/http/Auth.ts"
 import * as CarrierHttp from "../../src/carriers/http/CarrierHttp.ts"
-import { connection, type Got, json, type Script, status, withClient } from "./fakeCarrier.ts"
+import { connection, firstOf, type Got, json, type Script, status, withClient } from "./fakeCarrier.ts"
 
 const auth = oauth({ token_path: "/token", scope: "quotes", params: { audience: "rating" } })
 
@@ -37,8 +37,8 @@ describe("a token", () => {
           yield* TestClock.adjust(3_569_000)
           yield* http.effect.get("/b")
           assert.lengthOf(tokenRequests(requests), 1)
-          const [asked] = requests
-          assert.strictEqual(asked?.url.href, "https://api.acme.example/v2/token")
+          const asked = firstOf(requests)
+          assert.strictEqual(asked.url.href, "https://api.acme.example/v2/token")
           assert.strictEqual(asked.body, "grant_type=client_credentials&scope=quotes&audience=rating")
           assert.strictEqual(asked.headers.get("authorization"), `Basic ${btoa("broker-7:s3cret")}`)
           yield* TestClock.adjust(2_000)
@@ -55,8 +55,8 @@ describe("a token", () => {
       (http, requests) =>
         Effect.gen(function* () {
           yield* http.effect.get("/a")
-          const [asked] = requests
-          assert.strictEqual(asked?.url.href, "https://live.login.example/token")
+          const asked = firstOf(requests)
+          assert.strictEqual(asked.url.href, "https://live.login.example/token")
           assert.strictEqual(asked.body, "grant_type=client_credentials&client_id=k-123&client_secret=s3cret")
           assert.isNull(asked.headers.get("authorization"))
         }),

@@ -59,6 +59,13 @@ export const make = (script: Script) => {
 export const status = (status: number, headers: Readonly<Record<string, string>> = {}) =>
   new Response(null, { status, headers })
 
+/** The first request that the carrier got. */
+export const firstOf = (requests: ReadonlyArray<Got>): Got => {
+  const [got] = requests
+  if (got === undefined) throw new Error("There was no request.")
+  return got
+}
+
 export const connection = {
   client_id: "broker-7",
   client_secret: "s3cret",

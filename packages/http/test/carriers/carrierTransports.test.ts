@@ -16,7 +16,7 @@ const transports = [
 
 for (const [name, settings] of transports) {
   describe(`over ${name}, a carrier`, () => {
-    it.live("that answers is heard, compressed or not, and its connection is used again", () =>
+    it.live("that answers is heard, compressed or not, and its connections are used again", () =>
       Effect.gen(function* () {
         const offers = { offers: ["ü".repeat(1_000)] }
         const server = yield* serve((request, response) => {
@@ -27,8 +27,9 @@ for (const [name, settings] of transports) {
         const http = yield* client(server.origin, settings)
         assert.deepStrictEqual(yield* Effect.flatMap(http.get("/plain"), (answer) => answer.json()), offers)
         assert.deepStrictEqual(yield* Effect.flatMap(http.get("/gzip"), (answer) => answer.json()), offers)
-        yield* http.get("/plain")
-        assert.strictEqual(server.connections().all, 1)
+        for (let n = 0; n < 8; n++) yield* http.get("/plain")
+        // A connection can be busy for a moment after its answer has ended.
+        assert.isBelow(server.connections().all, 3)
       })
     )
 
@@ -36,6 +37,10 @@ for (const [name, settings] of transports) {
       Effect.gen(function* () {
         const server = yield* serve((request, response) => {
           if (request.url === "/silent") return
+          if (request.url === "/gzip") {
+            response.writeHead(200, { "content-encoding": "gzip" })
+            return void response.write(gzipSync("{}").subarray(0, 12))
+          }
           response.writeHead(200)
           const drip = setInterval(() => response.write("."), 5)
           response.on("close", () => clearInterval(drip))
@@ -43,6 +48,7 @@ for (const [name, settings] of transports) {
         const http = yield* client(server.origin, settings, {}, { timeout_ms: 150 })
         assert.deepStrictEqual(yield* outcome(http.get("/silent")), ["timeout", "TIMED_OUT"])
         assert.deepStrictEqual(yield* outcome(http.get("/drip")), ["timeout", "TIMED_OUT"])
+        assert.deepStrictEqual(yield* outcome(http.get("/gzip")), ["timeout", "TIMED_OUT"])
         yield* eventually(() => server.connections().open === 0)
       })
     )

@@ -1,4 +1,4 @@
-import { Cache, Context, Data, Effect, Exit, Schema } from "effect"
+import { Cache, Context, Data, Effect, Exit, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
 import { hour_ms, minute_ms, second_ms } from "../../wire/Timestamp.ts"
@@ -13,7 +13,7 @@ import * as Exchange from "./Exchange.ts"
 export class Grant extends Data.Class<{
   readonly token_url: string
   readonly client_id: string
-  readonly client_secret: string
+  readonly client_secret: Redacted.Redacted
   readonly credentials: "basic" | "body"
   /** The other fields of the form, in order. */
   readonly form: ReadonlyArray<readonly [string, string]>
@@ -21,7 +21,7 @@ export class Grant extends Data.Class<{
 
 /** An access token, and how long it is used, in milliseconds. */
 export interface Token {
-  readonly access_token: string
+  readonly access_token: Redacted.Redacted
   readonly use_ms: number
 }
 
@@ -59,12 +59,13 @@ export const grantOf = (
   new Grant({
     token_url: "path" in token ? base + token.path : inEnvironment(token.url, environment),
     client_id: valueOf(connection, client_id),
-    client_secret: valueOf(connection, client_secret),
+    client_secret: Redacted.make(valueOf(connection, client_secret)),
     credentials,
     form: [...(scope === null ? [] : [["scope", scope] as const]), ...Object.entries(params)]
   })
 
-const requestOf = ({ token_url, client_id, client_secret, credentials, form }: Grant) => {
+const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant) => {
+  const client_secret = Redacted.value(grant.client_secret)
   const request = HttpClientRequest.post(token_url).pipe(
     HttpClientRequest.acceptJson,
     HttpClientRequest.setHeader("user-agent", user_agent)
@@ -86,7 +87,7 @@ const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, 
   const exchange: Exchange.CarrierExchange = { method: "POST", path: pathname, host, purpose: "token", redact: [] }
   const received = yield* Exchange.send(requestOf(grant), exchange, { accept: [], max_bytes })
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
-  return { access_token, use_ms: useMs(expires_in) }
+  return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
 })
 
 /** Makes an empty store of tokens. Concurrent calls that need the same token share one request for it. */
