@@ -216,6 +216,25 @@ describe("a token that cannot be had", () => {
     )
   )
 
+  it.effect("because its endpoint hangs is given up, although calls keep waiting for it", () =>
+    withClient(
+      (got, count) => (count === 1 ? "silence" : isToken(got) ? json({ access_token: "t1" }) : json({})),
+      (http, requests) =>
+        Effect.gen(function* () {
+          const first = yield* Effect.forkChild(Effect.flip(http.effect.get("/a")))
+          yield* TestClock.adjust(9_000)
+          const second = yield* Effect.forkChild(Effect.flip(http.effect.get("/b")))
+          yield* TestClock.adjust(5_000)
+          assert.strictEqual((yield* Fiber.join(first)).reason, "timeout")
+          assert.strictEqual((yield* Fiber.join(second)).reason, "timeout")
+          yield* http.effect.get("/c")
+          assert.lengthOf(tokenRequests(requests), 2)
+        }),
+      { auth },
+      { timeout_ms: 60_000 }
+    )
+  )
+
   for (const token of [
     {},
     { access_token: "" },

@@ -4,7 +4,7 @@ import type { Environment } from "../../access/Caller.ts"
 import { hour_ms, minute_ms, second_ms } from "../../wire/Timestamp.ts"
 import type { ConnectionValues } from "../Carrier.ts"
 import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
-import type { CarrierHttpError } from "./CarrierHttpError.ts"
+import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
 import { user_agent } from "./CarrierRequest.ts"
 import { FailingAnswer } from "./CarrierResponse.ts"
 import * as Exchange from "./Exchange.ts"
@@ -35,6 +35,8 @@ const default_life_ms = 5 * minute_ms
 const max_life_ms = 24 * hour_ms
 /** A token is not used in the last tenth of its lifetime, at most this long. */
 const max_margin_ms = 30 * second_ms
+/** How long a request for a token may take. Calls keep joining one that hangs, so it needs an end of its own. */
+const limit_ms = 10 * second_ms
 /** The largest answer of a token endpoint, in bytes. */
 const max_bytes = 64 * 1_024
 
@@ -84,8 +86,11 @@ const formEncoded = (text: string): string => new URLSearchParams([["", text]]).
 
 const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, CarrierHttpError> {
   const { host, pathname } = new URL(grant.token_url)
-  const exchange: Exchange.CarrierExchange = { method: "POST", path: pathname, host, purpose: "token", redact: [] }
-  const received = yield* Exchange.send(requestOf(grant), exchange, { accept: [], max_bytes })
+  const target: Target = { method: "POST", path: pathname, host }
+  const exchange: Exchange.CarrierExchange = { ...target, purpose: "token", redact: [] }
+  const received = yield* Exchange.send(requestOf(grant), exchange, { accept: [], max_bytes }).pipe(
+    Effect.timeoutOrElse({ duration: limit_ms, orElse: () => Effect.fail(timedOut(target, limit_ms)) })
+  )
   const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
   return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
 })
