@@ -170,6 +170,32 @@ describe("a token that the carrier refuses", () => {
     )
   })
 
+  it.effect("is not renewed by a call that hears of it when another has renewed it already", () =>
+    Effect.gen(function* () {
+      const late = yield* Deferred.make<Response>()
+      let issued = 0
+      const isOld = ({ headers }: Got) => headers.get("authorization") === "Bearer t1"
+      yield* withClient(
+        (got) => {
+          if (isToken(got)) return json({ access_token: `t${++issued}` })
+          if (!isOld(got)) return json({})
+          return got.url.pathname.endsWith("/late") ? Deferred.await(late) : status(401)
+        },
+        (http) =>
+          Effect.gen(function* () {
+            const waiting = yield* Effect.forkChild(http.effect.get("/late"))
+            yield* Effect.repeat(Effect.yieldNow, { until: () => issued === 1 })
+            yield* TestClock.adjust(1)
+            assert.strictEqual((yield* http.effect.get("/early")).status, 200)
+            yield* Deferred.succeed(late, status(401))
+            assert.strictEqual((yield* Fiber.join(waiting)).status, 200)
+            assert.strictEqual(issued, 2)
+          }),
+        { auth }
+      )
+    })
+  )
+
   it.effect("is renewed no second time", () =>
     withClient(
       (got) => (isToken(got) ? json({ access_token: "t" }) : status(401)),
