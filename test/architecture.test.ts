@@ -288,8 +288,8 @@ describe("hosts", () => {
       "Storage"
     ]
   ]
-  // The Node host implements the ports of cryptography and the one through which webhooks leave.
-  const sending = ["HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
+  // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.
+  const sending = ["CarrierTransport", "HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
   const settings = ["HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]

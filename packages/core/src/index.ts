@@ -24,6 +24,12 @@ export * as Carrier from "./carriers/Carrier.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
 export type { ConnectionPlace, ConnectionSummary, ConnectionTestResult, LastTest } from "./carriers/Connection.ts"
 export * as Connections from "./carriers/Connections.ts"
+export { type Auth, apiKey, basic, bearer, type OAuthOptions, oauth } from "./carriers/http/Auth.ts"
+export type { CarrierHttp } from "./carriers/http/CarrierHttp.ts"
+export { CarrierHttpError } from "./carriers/http/CarrierHttpError.ts"
+export type { CarrierHttpOptions } from "./carriers/http/CarrierHttpOptions.ts"
+export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/CarrierRequest.ts"
+export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {
   type AnswerOf,

@@ -1,4 +1,5 @@
 export * as CarrierCallbacks from "./carriers/CarrierCallbacks.ts"
+export * as CarrierTransports from "./carriers/CarrierTransports.ts"
 export * as Handoff from "./carriers/Handoff.ts"
 export * as OpenApi from "./documents/OpenApi.ts"
 export * as Page from "./documents/Page.ts"

@@ -1,8 +1,10 @@
 export * as Workspaces from "../access/Workspaces.ts"
 export * as Revisions from "../calls/Revisions.ts"
+// Internals that only tests and benchmarks use.
+export * as CarrierHttp from "../carriers/http/CarrierHttp.ts"
+export * as CarrierTokens from "../carriers/http/Tokens.ts"
 export * as Runner from "../runner/Runner.ts"
 export * as LongPolls from "../storage/LongPolls.ts"
-// Internals that only tests and benchmarks use.
 export * as Delivery from "../webhooks/deliveries/Delivery.ts"
 export * as Publishing from "../webhooks/deliveries/Publishing.ts"
 export * as Applications from "./Applications.ts"

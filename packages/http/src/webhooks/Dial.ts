@@ -5,10 +5,13 @@ import { buildConnector } from "undici"
 /** The error of a connection that could not be opened. */
 export class DialError extends Error {
   readonly failure: WebhookSender.SendFailure
+  /** The failure as a code, as errors of sockets have it: `REFUSED_ADDRESS`. */
+  readonly code: string
 
   constructor(failure: WebhookSender.SendFailure, cause?: Error) {
     super(failure, { cause })
     this.failure = failure
+    this.code = failure.toUpperCase()
   }
 }
 
@@ -18,23 +21,45 @@ export type Connect = (address: string, port: number) => Socket
 /** Opens a TCP socket. */
 export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
 
-/** The TLS settings of webhooks: HTTP/1.1, with certificates always verified, even if the environment turns that off. */
-const tls = (certificate_authorities: ReadonlyArray<string> | undefined): buildConnector.connector =>
+/** A certificate that a server may ask for, with its key, in PEM. */
+export interface ClientCertificate {
+  readonly certificate: string
+  readonly key: string
+  readonly passphrase?: string
+}
+
+/** TLS settings of connections. */
+export interface TlsSettings {
+  /** Certificates to trust in place of the runtime's, in PEM. */
+  readonly certificate_authorities?: ReadonlyArray<string> | undefined
+  readonly client_certificate?: ClientCertificate | undefined
+}
+
+/**
+ * Speaks TLS for HTTP/1.1, with certificates always verified, even if the environment turns that off. Without a limit, the
+ * request has a deadline of its own.
+ */
+export const tls = (
+  { certificate_authorities, client_certificate }: TlsSettings,
+  limit_ms = 0
+): buildConnector.connector =>
   buildConnector({
     allowH2: false,
     rejectUnauthorized: true,
-    // The POST has its own deadline.
-    timeout: 0,
-    ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] })
+    timeout: limit_ms,
+    ...(certificate_authorities !== undefined && { ca: [...certificate_authorities] }),
+    ...(client_certificate !== undefined && {
+      cert: client_certificate.certificate,
+      key: client_certificate.key,
+      ...(client_certificate.passphrase !== undefined && { passphrase: client_certificate.passphrase })
+    })
   })
 
 /** How connections are made. */
-export interface Settings {
+export interface Settings extends TlsSettings {
   readonly connect: Connect
   /** Whether bytes may go to an address. Called with the remote address of the connected socket. */
   readonly isAllowed: (address: string) => boolean
-  /** Certificates to trust in place of the runtime's, in PEM. */
-  readonly certificate_authorities?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -49,8 +74,8 @@ export type Dial = (
 ) => buildConnector.connector
 
 /** Dials addresses. Checks the remote address of the connected socket before it writes a byte. */
-export const make = ({ connect, isAllowed, certificate_authorities }: Settings): Dial => {
-  const secure = tls(certificate_authorities)
+export const make = ({ connect, isAllowed, ...settings }: Settings): Dial => {
+  const secure = tls(settings)
   return (address, opened, ready) => (options, callback) => {
     const isSecure = options.protocol === "https:"
     const socket = connect(address, Number(options.port) || (isSecure ? 443 : 80))

@@ -1,7 +1,7 @@
 import { Resolver as DnsResolver } from "node:dns/promises"
 import { networkInterfaces } from "node:os"
 import { WebhookAddress, WebhookSender } from "@quotewire/core"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Result, type Scope } from "effect"
 import { NetAddress } from "effect/net"
 import { Connections } from "./Connections.ts"
 import * as Destinations from "./Destinations.ts"
@@ -92,8 +92,8 @@ const refused = Effect.succeed<WebhookSender.SendOutcome>({
 const lookUpOf = (found: HostLookUp.Found): WebhookSender.LookUp =>
   found === "unavailable" ? found : found === "refused" || found === "none" ? "refused" : "public"
 
-// c-ares asks twice within the limit, and never with a search domain.
-const machineResolver = Effect.acquireRelease(
+/** Resolves names with the machine's settings: it asks twice within the limit, and never with a search domain. */
+export const machineResolver: Effect.Effect<HostLookUp.Resolver, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => new DnsResolver({ timeout: 1_500, tries: 2 })),
   (resolver) => Effect.sync(() => resolver.cancel())
 )

@@ -23,7 +23,12 @@ const alternative = (name: string): Buffer =>
   /^[0-9.]+$/.test(name) ? der(0x87, Buffer.from(name.split(".").map(Number))) : der(0x82, Buffer.from(name))
 
 /** Makes a certificate for names and IPv4 addresses. */
-export const make = (...names: ReadonlyArray<string>): Certificate => {
+export const make = (...names: ReadonlyArray<string>): Certificate => until("21200101000000Z", names)
+
+/** Makes a certificate that has expired. */
+export const expired = (...names: ReadonlyArray<string>): Certificate => until("20210101000000Z", names)
+
+const until = (end: string, names: ReadonlyArray<string>): Certificate => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" })
   const issuer = commonName("Quotewire test")
   const toBeSigned = sequence(
@@ -31,7 +36,7 @@ export const make = (...names: ReadonlyArray<string>): Certificate => {
     der(0x02, Buffer.from([1])),
     ecdsaWithSha256,
     issuer,
-    sequence(time("20200101000000Z"), time("21200101000000Z")),
+    sequence(time("20200101000000Z"), time(end)),
     issuer,
     publicKey.export({ type: "spki", format: "der" }),
     der(

@@ -1,0 +1,134 @@
+import { HttpClientRequest } from "effect/http"
+import type { Environment } from "../../access/Caller.ts"
+import type { ConnectionValues } from "../Carrier.ts"
+import { CarrierHttpMistake } from "./CarrierHttpError.ts"
+
+/** A value for both environments, or one for each. */
+export type ByEnvironment = string | { readonly sandbox: string; readonly live: string }
+
+/** How requests to a carrier are authorized, made by `oauth`, `apiKey`, `bearer` or `basic`. It names fields, never values. */
+export type Auth = OAuth | ApiKeyAuth | BearerAuth | BasicAuth
+
+/** A grant for client credentials. */
+export interface OAuth {
+  readonly kind: "oauth"
+  /** The path of the token endpoint under `base_url`, or its URL. */
+  readonly token: { readonly path: string } | { readonly url: ByEnvironment }
+  readonly client_id: string
+  readonly client_secret: string
+  readonly scope: string | null
+  readonly credentials: "basic" | "body"
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface ApiKeyAuth {
+  readonly kind: "api_key"
+  readonly header: string
+  readonly field: string
+}
+
+interface BearerAuth {
+  readonly kind: "bearer"
+  readonly field: string
+}
+
+interface BasicAuth {
+  readonly kind: "basic"
+  readonly user: string
+  readonly password: string
+}
+
+/** The options of `oauth`. `client_id` and `client_secret` are names of connection fields. */
+export type OAuthOptions = {
+  /** The connection field of the client's id; `client_id` by default. */
+  readonly client_id?: string
+  /** The connection field of the client's secret; `client_secret` by default. */
+  readonly client_secret?: string
+  readonly scope?: string
+  /** Where id and secret are sent: in the header `Authorization: Basic` (default), or in the form. */
+  readonly credentials?: "basic" | "body"
+  /** Other fields of the form, such as an `audience`. */
+  readonly params?: Readonly<Record<string, string>>
+} & (
+  | { readonly token_path: string; readonly token_url?: never }
+  | { readonly token_url: ByEnvironment; readonly token_path?: never }
+)
+
+/**
+ * Authorizes with the OAuth 2.0 grant for client credentials. Tokens are kept, shared, and renewed once after a 401.
+ *
+ * @example
+ * oauth({ token_path: "/oauth/token", client_id: "client_id", client_secret: "client_secret", scope: "quotes" })
+ */
+export const oauth = (options: OAuthOptions): Auth => ({
+  kind: "oauth",
+  token: options.token_path === undefined ? { url: options.token_url } : { path: options.token_path },
+  client_id: options.client_id ?? "client_id",
+  client_secret: options.client_secret ?? "client_secret",
+  scope: options.scope ?? null,
+  credentials: options.credentials ?? "basic",
+  params: options.params ?? {}
+})
+
+/** Authorizes with a key of the connection in a header: `apiKey({ header: "x-api-key", field: "api_key" })`. */
+export const apiKey = ({ header, field }: { readonly header: string; readonly field: string }): Auth => ({
+  kind: "api_key",
+  header,
+  field
+})
+
+/** Authorizes with a token of the connection as `Authorization: Bearer`: `bearer({ field: "token" })`. */
+export const bearer = ({ field }: { readonly field: string }): Auth => ({ kind: "bearer", field })
+
+/** Authorizes with a name and a password of the connection: `basic({ user: "login", password: "password" })`. */
+export const basic = ({ user, password }: { readonly user: string; readonly password: string }): Auth => ({
+  kind: "basic",
+  user,
+  password
+})
+
+/** The connection fields that an authorization reads, each with the option that names it. */
+export const fieldsOf = (auth: Auth): ReadonlyArray<{ readonly option: string; readonly field: string }> => {
+  switch (auth.kind) {
+    case "oauth":
+      return [
+        { option: "client_id", field: auth.client_id },
+        { option: "client_secret", field: auth.client_secret }
+      ]
+    case "basic":
+      return [
+        { option: "user", field: auth.user },
+        { option: "password", field: auth.password }
+      ]
+    case "api_key":
+    case "bearer":
+      return [{ option: "field", field: auth.field }]
+  }
+}
+
+/** The value for one environment. */
+export const inEnvironment = (value: ByEnvironment, environment: Environment): string =>
+  typeof value === "string" ? value : value[environment]
+
+/** The value of a connection field. Throws a `CarrierHttpMistake` if the connection does not have it. */
+export const valueOf = (connection: ConnectionValues, field: string): string => {
+  const value = connection[field]
+  if (value !== undefined) return value
+  throw new CarrierHttpMistake({ message: `http.auth: The connection has no field ${JSON.stringify(field)}.` })
+}
+
+/** Adds an authorization that needs no token. */
+export const authorized = (
+  request: HttpClientRequest.HttpClientRequest,
+  auth: Exclude<Auth, OAuth>,
+  connection: ConnectionValues
+): HttpClientRequest.HttpClientRequest => {
+  switch (auth.kind) {
+    case "api_key":
+      return HttpClientRequest.setHeader(request, auth.header, valueOf(connection, auth.field))
+    case "bearer":
+      return HttpClientRequest.bearerToken(request, valueOf(connection, auth.field))
+    case "basic":
+      return HttpClientRequest.basicAuth(request, valueOf(connection, auth.user), valueOf(connection, auth.password))
+  }
+}

@@ -1,0 +1,208 @@
+import { Cache, Clock, Effect, Random } from "effect"
+import { HttpClientRequest } from "effect/http"
+import type { Environment } from "../../access/Caller.ts"
+import type { ConnectionValues } from "../Carrier.ts"
+import { authorized, inEnvironment } from "./Auth.ts"
+import {
+  type CarrierHttpError,
+  CarrierHttpMistake,
+  jitter_ms,
+  pauseBeforeRepeat,
+  timedOut
+} from "./CarrierHttpError.ts"
+import { type CarrierHttpOptions, default_max_bytes, faultsOf } from "./CarrierHttpOptions.ts"
+import { type CarrierMethod, type CarrierRequestOptions, type Prepared, prepare } from "./CarrierRequest.ts"
+import {
+  type CarrierResponse,
+  type EffectCarrierResponse,
+  FailingAnswer,
+  type Received,
+  ThrowingAnswer
+} from "./CarrierResponse.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Tokens from "./Tokens.ts"
+
+type Send<Answer> = (path: string, options?: CarrierRequestOptions) => Answer
+
+interface Methods<Answer> {
+  /** Sends a request with any method. */
+  readonly request: (method: CarrierMethod, path: string, options?: CarrierRequestOptions) => Answer
+  readonly get: Send<Answer>
+  readonly post: Send<Answer>
+  readonly put: Send<Answer>
+  readonly patch: Send<Answer>
+  readonly delete: Send<Answer>
+}
+
+/**
+ * The HTTP client of an adapter during one call of it.
+ *
+ * A path begins with `/` and stands under `base_url`, or is a link of the carrier's to the same origin. Each call ends within the
+ * line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, and also if the engine gives the call up.
+ *
+ * @example
+ * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
+ */
+export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
+  /** The same calls as Effects. */
+  readonly effect: Methods<Effect.Effect<EffectCarrierResponse, CarrierHttpError>>
+}
+
+/** For which call of an adapter a client is made. */
+export interface CarrierHttpContext {
+  readonly environment: Environment
+  readonly connection: ConnectionValues
+  /** The line's `attempt_timeout_ms`: the longest that one call may take, with its repeat. */
+  readonly timeout_ms: number
+  /** Whether requests may be sent twice where they do not say it themselves. */
+  readonly idempotent: boolean
+  /** Ends all calls. */
+  readonly signal?: AbortSignal
+}
+
+/** Makes a client. It sends through the `CarrierTransport` of the fiber that makes it, or that runs one of its Effects. */
+export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): Effect.Effect<CarrierHttp> =>
+  Effect.map(Effect.context<never>(), (services) => {
+    const call = caller(options, context)
+    const run = Effect.runPromiseWith(services)
+    return {
+      ...methodsOf((...args) => run(call(...args)).then((received) => new ThrowingAnswer(received))),
+      effect: methodsOf((...args) => Effect.map(call(...args), (received) => new FailingAnswer(received)))
+    }
+  })
+
+const methodsOf = <Answer>(request: Methods<Answer>["request"]): Methods<Answer> => ({
+  request,
+  get: (path, options) => request("GET", path, options),
+  post: (path, options) => request("POST", path, options),
+  put: (path, options) => request("PUT", path, options),
+  patch: (path, options) => request("PATCH", path, options),
+  delete: (path, options) => request("DELETE", path, options)
+})
+
+/** Makes the function behind both faces of a client. */
+const caller =
+  (options: CarrierHttpOptions, context: CarrierHttpContext) =>
+  (
+    method: CarrierMethod,
+    path: string,
+    requested: CarrierRequestOptions = {}
+  ): Effect.Effect<Received, CarrierHttpError> =>
+    Effect.gen(function* () {
+      checkOptions(options, context)
+      const prepared = prepare(baseOf(options, context.environment), method, path, requested, options.headers)
+      const timeout_ms = timeoutOf(prepared, context, requested)
+      const deadline = (yield* Clock.currentTimeMillis) + timeout_ms
+      const attempt = attemptOf(options, context, prepared, requested)
+      return yield* withRepeats(attempt, requested.idempotent ?? context.idempotent, deadline).pipe(
+        Effect.timeoutOrElse({
+          duration: timeout_ms,
+          orElse: () => Effect.fail(timedOut(prepared.target, timeout_ms))
+        })
+      )
+    }).pipe(untilAborted(context.signal), Effect.tapDefect(logMistake))
+
+const baseOf = ({ base_url }: CarrierHttpOptions, environment: Environment): string =>
+  inEnvironment(base_url, environment).replace(/\/+$/, "")
+
+const checkOptions = (options: CarrierHttpOptions, { connection }: CarrierHttpContext): void => {
+  const faults = faultsOf(options, Object.keys(connection))
+  if (faults.length === 0) return
+  const message = faults.map(({ path, message }) => `http.${path}: ${message}`).join(" ")
+  throw new CarrierHttpMistake({ message })
+}
+
+const timeoutOf = (
+  { target }: Prepared,
+  context: CarrierHttpContext,
+  { timeout_ms }: CarrierRequestOptions
+): number => {
+  if (timeout_ms !== undefined && !(timeout_ms > 0)) {
+    const message = `${target.method} ${target.path} at ${target.host}: timeout_ms must be greater than 0.`
+    throw new CarrierHttpMistake({ message })
+  }
+  return Math.min(context.timeout_ms, timeout_ms ?? context.timeout_ms)
+}
+
+/** A mistake holds no values, so it can be told in full. Whoever catches the defect may leave its message out. */
+const logMistake = (defect: unknown): Effect.Effect<void> =>
+  defect instanceof CarrierHttpMistake
+    ? Effect.logError("A carrier's adapter uses its HTTP client wrongly").pipe(
+        Effect.annotateLogs({ mistake: defect.message })
+      )
+    : Effect.void
+
+/** An attempt that failed. */
+interface Failed {
+  readonly error: CarrierHttpError
+  /** Whether the request itself was sent, not only one for a token. */
+  readonly isSent: boolean
+  /** Drops the token that the request was sent with; null if there was none. */
+  readonly dropToken: Effect.Effect<void> | null
+}
+
+/** One attempt: authorizes the request, sends it, and reads the answer. */
+const attemptOf = (
+  options: CarrierHttpOptions,
+  { environment, connection }: CarrierHttpContext,
+  { request, target }: Prepared,
+  { accept = [] }: CarrierRequestOptions
+): Effect.Effect<Received, Failed> => {
+  const { auth, redact = [], max_bytes = default_max_bytes } = options
+  const exchange: Exchange.CarrierExchange = { ...target, purpose: "call", redact }
+  const send = (authorized: HttpClientRequest.HttpClientRequest, dropToken: Failed["dropToken"]) =>
+    Effect.mapError(Exchange.send(authorized, exchange, { accept, max_bytes }), (error): Failed => {
+      return { error, isSent: true, dropToken }
+    })
+  if (auth?.kind !== "oauth") return send(auth === undefined ? request : authorized(request, auth, connection), null)
+  return Effect.gen(function* () {
+    const tokens = yield* Tokens.CarrierTokens
+    const grant = Tokens.grantOf(auth, baseOf(options, environment), environment, connection)
+    const token = yield* Effect.mapError(Cache.get(tokens, grant), (error): Failed => {
+      return { error, isSent: false, dropToken: null }
+    })
+    const dropToken = Tokens.drop(tokens, grant, token)
+    return yield* send(HttpClientRequest.bearerToken(request, token.access_token), dropToken)
+  })
+}
+
+/**
+ * Repeats an attempt: once with a new token if the carrier refuses the one that was sent (401), and once if the error will
+ * pass, there is time left, and the request may be sent twice or was not sent at all.
+ */
+const withRepeats = (attempt: Effect.Effect<Received, Failed>, isIdempotent: boolean, deadline: number) => {
+  const run = (done: {
+    readonly renewed: boolean
+    readonly repeated: boolean
+  }): Effect.Effect<Received, CarrierHttpError> =>
+    Effect.catch(
+      attempt,
+      Effect.fnUntraced(function* ({ error, isSent, dropToken }) {
+        if (error.status === 401 && dropToken !== null && !done.renewed) {
+          yield* dropToken
+          return yield* run({ ...done, renewed: true })
+        }
+        if (done.repeated || (isSent && !isIdempotent)) return yield* error
+        const left_ms = deadline - (yield* Clock.currentTimeMillis)
+        const pause_ms = pauseBeforeRepeat(error, left_ms, yield* Random.nextIntBetween(0, jitter_ms))
+        if (pause_ms === null) return yield* error
+        yield* Effect.sleep(pause_ms)
+        return yield* run({ ...done, repeated: true })
+      })
+    )
+  return run({ renewed: false, repeated: false })
+}
+
+/** Interrupts an effect when the signal is aborted. */
+const untilAborted =
+  (signal: AbortSignal | undefined) =>
+  <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    signal === undefined ? effect : Effect.raceFirst(aborted(signal), effect)
+
+const aborted = (signal: AbortSignal): Effect.Effect<never> =>
+  Effect.callback((resume) => {
+    const abort = () => resume(Effect.interrupt)
+    if (signal.aborted) return abort()
+    signal.addEventListener("abort", abort, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", abort))
+  })

@@ -1,0 +1,146 @@
+import { Data, Duration, Result } from "effect"
+import { Headers, HttpClientError } from "effect/http"
+import { day_ms, minute_ms } from "../../wire/Timestamp.ts"
+import type { NoAnswerReason } from "../Carrier.ts"
+
+/**
+ * Why a request to a carrier has no usable answer.
+ *
+ * The message names the method, the path as the adapter wrote it, and the host: never a query, a header or a body.
+ */
+export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
+  /** What the carrier's result says if the adapter does not handle the error. */
+  readonly reason: NoAnswerReason
+  /** The status of the answer; null if there was none. */
+  readonly status: number | null
+  /** How long the carrier asks to wait, in milliseconds, at most a day; null if it does not say. */
+  readonly retry_after_ms: number | null
+  /** A word for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
+  readonly code: string
+  readonly message: string
+}> {}
+
+/** A mistake in an adapter's options or in its use of them, told to its developer. It is thrown, as a defect. */
+export class CarrierHttpMistake extends Data.Error<{ readonly message: string }> {
+  override readonly name = "CarrierHttpMistake"
+}
+
+/** What a request is called in messages and spans: no values that a carrier or a person has given. */
+export interface Target {
+  readonly method: string
+  /** The path as the adapter wrote it, without a query: `/quotes/{id}`. */
+  readonly path: string
+  readonly host: string
+}
+
+const error = (
+  { method, path, host }: Target,
+  what: string,
+  {
+    reason,
+    code,
+    status = null,
+    retry_after_ms = null
+  }: Pick<CarrierHttpError, "reason" | "code"> & Partial<Pick<CarrierHttpError, "status" | "retry_after_ms">>
+) => new CarrierHttpError({ reason, status, retry_after_ms, code, message: `${method} ${path} at ${host}: ${what}` })
+
+/** A 503 that asks to wait at least this long is `maintenance`. */
+const maintenance_ms = minute_ms
+
+/**
+ * The error of a status that the adapter does not accept.
+ *
+ * 429 is `rate_limited`. 503 with a `Retry-After` of a minute or more is `maintenance`. All others are `carrier_error`.
+ */
+export const ofStatus = (target: Target, status: number, headers: Headers.Headers, now: number): CarrierHttpError => {
+  const retry_after_ms = retryAfterOf(headers, now)
+  const isClosed = status === 503 && retry_after_ms !== null && retry_after_ms >= maintenance_ms
+  const reason = status === 429 ? "rate_limited" : isClosed ? "maintenance" : "carrier_error"
+  const isRedirect = status >= 300 && status < 400
+  const what = isRedirect ? `answered ${status}, and redirects are not followed` : `answered ${status}`
+  return error(target, what, { reason, code: `HTTP_${status}`, status, retry_after_ms })
+}
+
+const retryAfterOf = (headers: Headers.Headers, now: number): number | null => {
+  const header = headers["retry-after"]
+  const parsed = header === undefined ? null : Headers.parseRetryAfter(header)
+  if (parsed === null || Result.isFailure(parsed)) return null
+  return Math.min(day_ms, Duration.toMillis(Headers.retryAfterDelay(parsed.success, now)))
+}
+
+/** The error of a request that could not be sent, or whose answer broke off. */
+export const ofTransport = (
+  target: Target,
+  failure: HttpClientError.HttpClientError,
+  status: number | null
+): CarrierHttpError => {
+  const code = codeOf(failure) ?? (status === null ? "CONNECTION_FAILED" : "ANSWER_BROKEN")
+  if (/^Z_/.test(code))
+    return error(target, `could not be decompressed (${code})`, { reason: unreadable, code, status })
+  const what = isCertificate(code)
+    ? "the certificate is not trusted"
+    : status === null
+      ? "the connection failed"
+      : "the connection broke during the answer"
+  return error(target, `${what} (${code})`, { reason: "carrier_error", code, status })
+}
+
+const unreadable = "unreadable_answer"
+
+const isCertificate = (code: string): boolean => /CERT|^UNABLE_TO_|^ERR_(?:TLS|SSL)_|^HOSTNAME_MISMATCH$/.test(code)
+
+/** How deep the code of an error is looked for. Transports wrap the errors of sockets. */
+const max_causes = 5
+
+/** The innermost code of an error, such as `ECONNRESET`. Only words that look like codes count. */
+const codeOf = (failure: unknown): string | null => {
+  let found: string | null = null
+  let thrown = failure
+  for (let depth = 0; depth < max_causes && thrown instanceof Error; depth++) {
+    if ("code" in thrown && typeof thrown.code === "string" && /^[A-Z][A-Z\d_]{2,63}$/.test(thrown.code)) {
+      found = thrown.code
+    }
+    thrown = HttpClientError.isHttpClientError(thrown) ? thrown.reason.cause : thrown.cause
+  }
+  return found
+}
+
+/** The error of a call that took too long. */
+export const timedOut = (target: Target, timeout_ms: number): CarrierHttpError =>
+  error(target, `no answer within ${timeout_ms} ms`, { reason: "timeout", code: "TIMED_OUT" })
+
+/** The error of a body that is larger than the adapter allows. */
+export const tooLarge = (target: Target, status: number, max_bytes: number): CarrierHttpError =>
+  error(target, `the answer is larger than ${max_bytes} bytes`, { reason: unreadable, code: "TOO_LARGE", status })
+
+/** The error of a body that is not JSON. */
+export const notJson = (target: Target, status: number): CarrierHttpError =>
+  error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
+
+/** The error of a body that does not match a schema. `rules` say what is wrong and where, without values. */
+export const mismatch = (target: Target, status: number, rules: string): CarrierHttpError =>
+  error(target, `the answer does not match the schema. ${rules}`, {
+    reason: unreadable,
+    code: "SCHEMA_MISMATCH",
+    status
+  })
+
+/** The longest random part of a pause before a repeat, in milliseconds. */
+export const jitter_ms = 250
+
+/**
+ * How long to wait before a request is sent again; null if it must not be: the error will not pass soon, or too little time is
+ * left.
+ */
+export const pauseBeforeRepeat = (failure: CarrierHttpError, left_ms: number, jitter: number): number | null => {
+  if (!isTransient(failure)) return null
+  const pause_ms = (failure.retry_after_ms ?? 0) + jitter
+  return pause_ms < left_ms ? pause_ms : null
+}
+
+const isTransient = ({ reason, status, code, retry_after_ms }: CarrierHttpError): boolean => {
+  if (reason === "rate_limited") return retry_after_ms !== null
+  if (reason !== "carrier_error") return false
+  if (code === `HTTP_${status}`) return status === 502 || status === 503 || status === 504
+  return !isCertificate(code) && code !== "REFUSED_ADDRESS"
+}

@@ -1,0 +1,62 @@
+import { Result } from "effect"
+import * as HttpAddress from "../../wire/HttpAddress.ts"
+import { type Auth, type ByEnvironment, fieldsOf } from "./Auth.ts"
+
+/** The options of an adapter's HTTP client. */
+export interface CarrierHttpOptions {
+  /** Where the carrier's API begins, such as `https://api.acme.example/v2`. Plain `http` only in the sandbox, or on this machine. */
+  readonly base_url: ByEnvironment
+  /** How requests are authorized; not at all by default. */
+  readonly auth?: Auth
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Paths in JSON bodies that no record of an exchange keeps: `applicant`, `drivers.*.name`. */
+  readonly redact?: ReadonlyArray<string>
+  /** The largest body of an answer, in bytes after decompression; 1 MiB by default. */
+  readonly max_bytes?: number
+}
+
+/** The largest body of an answer where the options set none. */
+export const default_max_bytes = 1_024 * 1_024
+
+/** A mistake in the options: the path of the option, and what to do. */
+export interface OptionFault {
+  readonly path: string
+  readonly message: string
+}
+
+/** The mistakes in an adapter's HTTP options, given the names of its connection fields; none if they are right. */
+export const faultsOf = (options: CarrierHttpOptions, fields: ReadonlyArray<string>): ReadonlyArray<OptionFault> => {
+  const { auth, max_bytes = default_max_bytes } = options
+  const isBound = Number.isSafeInteger(max_bytes) && max_bytes > 0
+  return [
+    ...faultsOfAddress("base_url", options.base_url),
+    ...(auth?.kind === "oauth" && "url" in auth.token ? faultsOfAddress("auth.token_url", auth.token.url) : []),
+    ...(auth?.kind === "oauth" && "path" in auth.token && !auth.token.path.startsWith("/")
+      ? [{ path: "auth.token_path", message: 'Must begin with "/".' }]
+      : []),
+    ...(auth === undefined ? [] : fieldsOf(auth))
+      .filter(({ field }) => !fields.includes(field))
+      .map(({ option, field }) => ({
+        path: `auth.${option}`,
+        message: `Names the connection field ${JSON.stringify(field)}, which the connection does not have.`
+      })),
+    ...(isBound ? [] : [{ path: "max_bytes", message: "Must be a whole number of bytes, greater than 0." }])
+  ]
+}
+
+const faultsOfAddress = (path: string, address: ByEnvironment): ReadonlyArray<OptionFault> =>
+  typeof address === "string"
+    ? faultOfUrl(path, address, false)
+    : [...faultOfUrl(`${path}.sandbox`, address.sandbox, true), ...faultOfUrl(`${path}.live`, address.live, false)]
+
+const faultOfUrl = (path: string, text: string, mayBePlain: boolean): ReadonlyArray<OptionFault> => {
+  const base = HttpAddress.readBase(text)
+  if (Result.isFailure(base)) return [{ path, message: `It ${HttpAddress.rules[base.failure]}.` }]
+  const { protocol, hostname } = new URL(base.success)
+  return protocol === "https:" || mayBePlain || loopback.has(hostname)
+    ? []
+    : [{ path, message: "Must begin with https, except for the sandbox and for this machine." }]
+}
+
+const loopback: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])

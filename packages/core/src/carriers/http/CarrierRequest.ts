@@ -1,0 +1,96 @@
+import { identity } from "effect"
+import { HttpBody, HttpClientRequest } from "effect/http"
+import { CarrierHttpMistake, type Target } from "./CarrierHttpError.ts"
+
+/** The methods of requests to carriers. */
+export type CarrierMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+/** What a query or a form holds. Undefined members are left out. */
+export type Fields = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
+
+/** The body of a request: JSON, text of any type such as XML, a form, or nothing. */
+export type RequestBody =
+  | { readonly json: unknown; readonly text?: never; readonly content_type?: never; readonly form?: never }
+  | { readonly text: string; readonly content_type: string; readonly json?: never; readonly form?: never }
+  | { readonly form: Fields; readonly json?: never; readonly text?: never; readonly content_type?: never }
+  | { readonly json?: never; readonly text?: never; readonly content_type?: never; readonly form?: never }
+
+/** The options of one request. */
+export type CarrierRequestOptions = RequestBody & {
+  /** The values of `{name}` in the path. They are encoded, and stand in no message: put what a carrier gave you here. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Fields
+  readonly headers?: Readonly<Record<string, string>>
+  /** Statuses besides 200 to 299 that are answers, not errors: `[404, 422]`. */
+  readonly accept?: ReadonlyArray<number>
+  /** A shorter time-out than the line's, in milliseconds, for the whole call. */
+  readonly timeout_ms?: number
+  /** Whether this request may be sent twice; by default as the line says. */
+  readonly idempotent?: boolean
+}
+
+/** The request to send, without its authorization, and what it is called in messages. */
+export interface Prepared {
+  readonly request: HttpClientRequest.HttpClientRequest
+  readonly target: Target
+}
+
+/** The `user-agent` of requests to carriers. An adapter's headers can replace it. */
+export const user_agent = "Quotewire-Carriers/0.1.0"
+
+/** Makes a request to a path under `base`. Throws a `CarrierHttpMistake` if the adapter asks for something impossible. */
+export const prepare = (
+  base: string,
+  method: CarrierMethod,
+  path: string,
+  options: CarrierRequestOptions,
+  headers: Readonly<Record<string, string>> = {}
+): Prepared => {
+  const { origin, host } = new URL(base)
+  const [written = ""] = path.split(/[?#]/)
+  const isLink = written.startsWith(`${origin}/`)
+  if (!isLink && !written.startsWith("/"))
+    throw mistake(method, host, `the path must begin with "/" or with ${origin}/.`)
+  const to = filled(method, host, written, options.params) + path.slice(written.length)
+  const url = new URL(isLink ? to : base + to)
+  const target = { method, host, path: isLink ? written.slice(origin.length) : written }
+  const request = HttpClientRequest.make(method)(url, { body: bodyOf(target, options) }).pipe(
+    HttpClientRequest.removeHash,
+    HttpClientRequest.appendUrlParams(options.query ?? {}),
+    HttpClientRequest.setHeader("user-agent", user_agent),
+    options.json === undefined ? identity : HttpClientRequest.acceptJson,
+    HttpClientRequest.setHeaders(headers),
+    HttpClientRequest.setHeaders(options.headers ?? {})
+  )
+  return { request, target }
+}
+
+const mistake = (method: string, host: string, what: string) =>
+  new CarrierHttpMistake({ message: `${method} request to ${host}: ${what}` })
+
+// A segment of dots would lead to another path, and an empty one often means "all".
+const isSegment = (value: string | undefined): value is string => value !== undefined && !/^\.{0,2}$/.test(value)
+
+const filled = (method: string, host: string, path: string, params: Readonly<Record<string, string>> = {}): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name]
+    if (isSegment(value)) return encodeURIComponent(value)
+    throw mistake(method, host, `params.${name} is missing, empty, or made of dots.`)
+  })
+
+const bodyOf = (
+  { method, host }: Target,
+  { json, text, content_type, form }: CarrierRequestOptions
+): HttpBody.HttpBody => {
+  if ([json, text, form].filter((body) => body !== undefined).length > 1) {
+    throw mistake(method, host, "give one of json, text and form.")
+  }
+  if (form !== undefined) return HttpBody.urlParams(form)
+  if (text !== undefined) return HttpBody.text(text, content_type)
+  if (json === undefined) return HttpBody.empty
+  try {
+    return HttpBody.jsonUnsafe(json)
+  } catch {
+    throw mistake(method, host, "json cannot be encoded, because it has a circle or a bigint.")
+  }
+}

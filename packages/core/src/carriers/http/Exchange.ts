@@ -1,0 +1,85 @@
+import { Bytes, Clock, Context, Effect, Stream } from "effect"
+import {
+  FetchHttpClient,
+  HttpClient,
+  type HttpClientError,
+  type HttpClientRequest,
+  type HttpClientResponse
+} from "effect/http"
+import { CarrierTransport } from "../CarrierTransport.ts"
+import { type CarrierHttpError, ofStatus, ofTransport, type Target, tooLarge } from "./CarrierHttpError.ts"
+import type { Received } from "./CarrierResponse.ts"
+
+/** What a request to a carrier is for. Whoever wraps `CarrierTransport` can read it while the request is sent. */
+export interface CarrierExchange extends Target {
+  /** `token`: the bodies of request and answer are secret as a whole. */
+  readonly purpose: "call" | "token"
+  /** Paths in JSON bodies that no record keeps. */
+  readonly redact: ReadonlyArray<string>
+}
+
+/** The exchange that is sent now; null outside of one. */
+export const CurrentExchange: Context.Reference<CarrierExchange | null> = Context.Reference<CarrierExchange | null>(
+  "@quotewire/core/CurrentCarrierExchange",
+  { defaultValue: () => null }
+)
+
+/** What counts as an answer, and how large it may be. */
+export interface Terms {
+  /** Statuses besides 200 to 299 that are answers. */
+  readonly accept: ReadonlyArray<number>
+  readonly max_bytes: number
+}
+
+/**
+ * Sends one request and reads the whole answer. It follows no redirects, and has no time-out of its own.
+ *
+ * The body is read even if the status is an error: it keeps the connection usable, and records tell what was said.
+ */
+export const send = (
+  request: HttpClientRequest.HttpClientRequest,
+  exchange: CarrierExchange,
+  { accept, max_bytes }: Terms
+): Effect.Effect<Received, CarrierHttpError> => {
+  const { method, path, host } = exchange
+  const target: Target = { method, path, host }
+  return Effect.gen(function* () {
+    const transport = yield* CarrierTransport
+    const response = yield* Effect.mapError(transport.execute(request), (failure) => ofTransport(target, failure, null))
+    const { status, headers } = response
+    yield* Effect.annotateCurrentSpan("http.response.status_code", status)
+    if ((status >= 200 && status < 300) || accept.includes(status)) {
+      return { target, status, headers: { ...headers }, bytes: yield* read(response, target, max_bytes) }
+    }
+    yield* Effect.ignore(read(response, target, max_bytes))
+    return yield* ofStatus(target, status, headers, yield* Clock.currentTimeMillis)
+  }).pipe(
+    Effect.provideService(CurrentExchange, exchange),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    // The span of the client holds the URL, and its headers would tell the carrier about our traces.
+    Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+    Effect.withSpan(`${method} ${host}`, {
+      kind: "client",
+      attributes: { "http.request.method": method, "server.address": host, "url.template": path }
+    })
+  )
+}
+
+const read = (response: HttpClientResponse.HttpClientResponse, target: Target, max_bytes: number) =>
+  Effect.suspend(() => {
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    return Stream.runForEach(response.stream, (chunk) => {
+      size += chunk.length
+      chunks.push(chunk)
+      return size > max_bytes ? Effect.fail(tooLarge(target, response.status, max_bytes)) : Effect.void
+    }).pipe(
+      Effect.catchTag("HttpClientError", (failure) =>
+        isEmpty(failure) ? Effect.void : Effect.fail(ofTransport(target, failure, response.status))
+      ),
+      Effect.map(() => Bytes.concat(chunks))
+    )
+  })
+
+/** Whether there is no body at all, as with 204. */
+const isEmpty = ({ reason }: HttpClientError.HttpClientError): boolean => reason._tag === "EmptyBodyError"

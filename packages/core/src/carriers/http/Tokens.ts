@@ -1,0 +1,111 @@
+import { Cache, Context, Data, Effect, Exit, Redacted, Schema } from "effect"
+import { HttpClientRequest } from "effect/http"
+import type { Environment } from "../../access/Caller.ts"
+import { hour_ms, minute_ms, second_ms } from "../../wire/Timestamp.ts"
+import type { ConnectionValues } from "../Carrier.ts"
+import { inEnvironment, type OAuth, valueOf } from "./Auth.ts"
+import { type CarrierHttpError, type Target, timedOut } from "./CarrierHttpError.ts"
+import { user_agent } from "./CarrierRequest.ts"
+import { FailingAnswer } from "./CarrierResponse.ts"
+import * as Exchange from "./Exchange.ts"
+
+/** A request for a token: all that decides which token it is. */
+export class Grant extends Data.Class<{
+  readonly token_url: string
+  readonly client_id: string
+  readonly client_secret: Redacted.Redacted
+  readonly credentials: "basic" | "body"
+  /** The other fields of the form, in order. */
+  readonly form: ReadonlyArray<readonly [string, string]>
+}> {}
+
+/** An access token, and how long it is used, in milliseconds. */
+export interface Token {
+  readonly access_token: Redacted.Redacted
+  readonly use_ms: number
+}
+
+/** The tokens of a process. */
+export type Tokens = Cache.Cache<Grant, Token, CarrierHttpError>
+
+/** How many tokens a process keeps: one for each connection that is in use. */
+const max_tokens = 1_000
+/** The lifetime of a token whose answer names none. */
+const default_life_ms = 5 * minute_ms
+const max_life_ms = 24 * hour_ms
+/** A token is not used in the last tenth of its lifetime, at most this long. */
+const max_margin_ms = 30 * second_ms
+/** How long a request for a token may take. Calls keep joining one that hangs, so it needs an end of its own. */
+const limit_ms = 10 * second_ms
+/** The largest answer of a token endpoint, in bytes. */
+const max_bytes = 64 * 1_024
+
+const TokenAnswer = Schema.Struct({
+  access_token: Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/)),
+  // Some servers send the number as text.
+  expires_in: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.FiniteFromString])))
+})
+
+const useMs = (expires_in: number | null): number => {
+  const life_ms = expires_in === null ? default_life_ms : Math.min(max_life_ms, Math.max(0, expires_in * second_ms))
+  return Math.floor(life_ms - Math.min(max_margin_ms, life_ms / 10))
+}
+
+/** The grant of a connection. */
+export const grantOf = (
+  { token, client_id, client_secret, scope, credentials, params }: OAuth,
+  base: string,
+  environment: Environment,
+  connection: ConnectionValues
+): Grant =>
+  new Grant({
+    token_url: "path" in token ? base + token.path : inEnvironment(token.url, environment),
+    client_id: valueOf(connection, client_id),
+    client_secret: Redacted.make(valueOf(connection, client_secret)),
+    credentials,
+    form: [...(scope === null ? [] : [["scope", scope] as const]), ...Object.entries(params)]
+  })
+
+const requestOf = ({ token_url, client_id, credentials, form, ...grant }: Grant) => {
+  const client_secret = Redacted.value(grant.client_secret)
+  const request = HttpClientRequest.post(token_url).pipe(
+    HttpClientRequest.acceptJson,
+    HttpClientRequest.setHeader("user-agent", user_agent)
+  )
+  const fields = [["grant_type", "client_credentials"], ...form] as const
+  return credentials === "basic"
+    ? request.pipe(
+        HttpClientRequest.bodyUrlParams(fields),
+        // RFC 6749, 2.3.1: both are encoded as in a form first.
+        HttpClientRequest.basicAuth(formEncoded(client_id), formEncoded(client_secret))
+      )
+    : HttpClientRequest.bodyUrlParams(request, [...fields, ["client_id", client_id], ["client_secret", client_secret]])
+}
+
+const formEncoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
+
+const ask = Effect.fnUntraced(function* (grant: Grant): Effect.fn.Return<Token, CarrierHttpError> {
+  const { host, pathname } = new URL(grant.token_url)
+  const target: Target = { method: "POST", path: pathname, host }
+  const exchange: Exchange.CarrierExchange = { ...target, purpose: "token", redact: [] }
+  const received = yield* Exchange.send(requestOf(grant), exchange, { accept: [], max_bytes }).pipe(
+    Effect.timeoutOrElse({ duration: limit_ms, orElse: () => Effect.fail(timedOut(target, limit_ms)) })
+  )
+  const { access_token, expires_in = null } = yield* new FailingAnswer(received).json(TokenAnswer)
+  return { access_token: Redacted.make(access_token), use_ms: useMs(expires_in) }
+})
+
+/** Makes an empty store of tokens. Concurrent calls that need the same token share one request for it. */
+export const make: Effect.Effect<Tokens> = Cache.makeWith(ask, {
+  capacity: max_tokens,
+  timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.use_ms : 0)
+})
+
+/** The tokens that are in use: one store for the process, unless another is provided. */
+export const CarrierTokens: Context.Reference<Tokens> = Context.Reference("@quotewire/core/CarrierTokens", {
+  defaultValue: () => Effect.runSync(make)
+})
+
+/** Drops a token that the carrier has refused, unless another call has replaced it already. */
+export const drop = (tokens: Tokens, grant: Grant, refused: Token): Effect.Effect<void> =>
+  Cache.invalidateWhen(tokens, grant, (token) => token === refused)

@@ -1,0 +1,110 @@
+import { createGunzip } from "node:zlib"
+import { NodeHttpClient, NodeStream } from "@effect/platform-node"
+import { CarrierTransport, WebhookAddress } from "@quotewire/core"
+import { Effect, Layer, type Scope, Stream } from "effect"
+import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { Agent, type buildConnector } from "undici"
+import * as Dial from "../webhooks/Dial.ts"
+import type * as HostLookUp from "../webhooks/HostLookUp.ts"
+import { machineResolver, ownAddresses } from "../webhooks/NodeWebhookSender.ts"
+import * as GuardedConnector from "./GuardedConnector.ts"
+
+/** Settings of the way out to carriers. */
+export interface Settings {
+  /**
+   * Whether requests reach public addresses only, by the rules of webhooks: https, names that are looked up and judged at
+   * each connection, and no address of this machine. False by default, because carriers are chosen by the host's operator.
+   */
+  readonly public_addresses_only?: boolean
+  /** What else `public_addresses_only` allows or refuses; by default this machine's own addresses are refused. */
+  readonly policy?: WebhookAddress.Policy
+  /** Resolves names for `public_addresses_only`; by default with the machine's settings. */
+  readonly resolver?: HostLookUp.Resolver
+  /** The most connections to one origin; 32 by default. Further requests wait. */
+  readonly connections_per_origin?: number
+  /** How long an idle connection is kept, in milliseconds, unless the carrier asks for less; 4,000 by default. */
+  readonly idle_ms?: number
+  /** How long one address may take to connect, with TLS, in milliseconds; 5,000 by default. */
+  readonly connect_limit_ms?: number
+  /** Certificates to trust in place of the runtime's, in PEM. */
+  readonly certificate_authorities?: ReadonlyArray<string>
+  /** Mutual TLS: certificate and key by host name, `api.acme.example`. No other host is shown them. */
+  readonly client_certificates?: Readonly<Record<string, Dial.ClientCertificate>>
+}
+
+/** The largest headers of an answer, in bytes. */
+const max_header_bytes = 16 * 1_024
+
+/** Makes an HTTP client for carriers on Node. All connections end with the scope. */
+export const make = (settings: Settings = {}): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const connect = yield* connectorOf(settings)
+    const agent = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          new Agent({
+            connect,
+            connections: settings.connections_per_origin ?? 32,
+            pipelining: 1,
+            allowH2: false,
+            maxHeaderSize: max_header_bytes,
+            keepAliveTimeout: settings.idle_ms ?? 4_000,
+            keepAliveMaxTimeout: settings.idle_ms ?? 4_000
+          })
+      ),
+      (agent) => Effect.promise(() => agent.destroy())
+    )
+    const client = yield* Effect.provideService(NodeHttpClient.makeUndici, NodeHttpClient.Dispatcher, agent)
+    return client.pipe(
+      HttpClient.mapRequest((request) =>
+        "accept-encoding" in request.headers ? request : HttpClientRequest.setHeader(request, "accept-encoding", "gzip")
+      ),
+      HttpClient.transformResponse(Effect.map(decompressed))
+    )
+  })
+
+/**
+ * Sends requests to carriers from Node.
+ *
+ * @example
+ * CarrierTransports.layer({ public_addresses_only: true })
+ */
+export const layer = (settings: Settings = {}): Layer.Layer<never> => Layer.effect(CarrierTransport, make(settings))
+
+/** Statuses that never have a body. */
+const without_body: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The answer with its body decompressed while it is read, as `fetch` does it. Bodies of other codings stay as they are. */
+const decompressed = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse => {
+  const { request, status } = response
+  const isGzip = /^(?:x-)?gzip$/i.test(response.headers["content-encoding"] ?? "")
+  if (!isGzip || without_body.has(status) || status < 200) return response
+  const body = NodeStream.pipeThroughDuplex(response.stream, {
+    evaluate: () => createGunzip(),
+    // Few reads at a time, so that a reader with a bound ends early.
+    chunkSize: 16,
+    onError: (cause) =>
+      new HttpClientError.HttpClientError({ reason: new HttpClientError.DecodeError({ request, response, cause }) })
+  })
+  const headers = Headers.removeMany(response.headers, ["content-encoding", "content-length"])
+  return HttpClientResponse.fromWeb(request, new Response(Stream.toReadableStream(body), { status, headers }))
+}
+
+/** Opens connections: each host is shown its own certificate, and no other. */
+const connectorOf = Effect.fnUntraced(function* (settings: Settings) {
+  const { certificate_authorities, client_certificates = {}, connect_limit_ms = 5_000 } = settings
+  const policy = settings.policy ?? { ...WebhookAddress.publicOnly, own_addresses: ownAddresses() }
+  const resolver = settings.resolver ?? (yield* machineResolver)
+  const connectorFor = (client_certificate?: Dial.ClientCertificate): buildConnector.connector => {
+    const tls: Dial.TlsSettings = { certificate_authorities, client_certificate }
+    return settings.public_addresses_only === true
+      ? GuardedConnector.make({ ...tls, policy, resolver, connect_limit_ms })
+      : Dial.tls(tls, connect_limit_ms)
+  }
+  const usual = connectorFor()
+  const special = new Map(
+    Object.entries(client_certificates).map(([host, shown]) => [host.toLowerCase(), connectorFor(shown)])
+  )
+  return (...[options, callback]: Parameters<buildConnector.connector>): void =>
+    (special.get(options.hostname) ?? usual)(options, callback)
+})

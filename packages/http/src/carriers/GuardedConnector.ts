@@ -1,0 +1,64 @@
+import type { Socket } from "node:net"
+import { WebhookAddress } from "@quotewire/core"
+import type { buildConnector } from "undici"
+import * as Destinations from "../webhooks/Destinations.ts"
+import * as Dial from "../webhooks/Dial.ts"
+import type * as HostLookUp from "../webhooks/HostLookUp.ts"
+
+/** Settings of a guarded connector. */
+export interface Settings extends Dial.TlsSettings {
+  /** Where connections may lead. */
+  readonly policy: WebhookAddress.Policy
+  readonly resolver: HostLookUp.Resolver
+  /** How long one address may take to connect, with TLS, in milliseconds. */
+  readonly connect_limit_ms: number
+}
+
+/** How many addresses of a host one connection tries. */
+const max_addresses = 3
+
+/**
+ * Opens connections by the rules of webhooks: the URL is judged, its host is looked up, all its addresses are judged, and
+ * one of these is dialed, whatever the name resolves to by then.
+ */
+export const make = (settings: Settings): buildConnector.connector => {
+  const { policy, resolver, connect_limit_ms } = settings
+  const find = Destinations.make(policy, resolver)
+  const dial = Dial.make({
+    ...settings,
+    connect: Dial.tcp,
+    isAllowed: (address) => WebhookAddress.judgeAddress(address, policy) === "public"
+  })
+
+  const dialFirst = (
+    [address, ...others]: ReadonlyArray<string>,
+    options: buildConnector.Options,
+    callback: buildConnector.Callback
+  ): void => {
+    if (address === undefined) {
+      callback(new Dial.DialError("dns_failed"), null)
+      return
+    }
+    let socket: Socket | undefined
+    const timer = setTimeout(() => socket?.destroy(), connect_limit_ms)
+    const opened = (connecting: Socket) => {
+      socket = connecting
+    }
+    dial(address, opened, () => {})(options, (...[error, connected]) => {
+      clearTimeout(timer)
+      if (error === null) callback(null, connected)
+      else if (others.length === 0) callback(error, null)
+      else dialFirst(others, options, callback)
+    })
+  }
+
+  return (options, callback) => {
+    const go = (found: HostLookUp.Found): void => {
+      if (found === "refused") callback(new Dial.DialError("refused_address"), null)
+      else dialFirst(typeof found === "string" ? [] : found.slice(0, max_addresses), options, callback)
+    }
+    const addresses = find(`${options.protocol}//${options.host ?? options.hostname}/`)?.addresses ?? "refused"
+    if (addresses instanceof Promise) void addresses.then(go)
+    else go(addresses)
+  }
+}
