@@ -4,26 +4,28 @@ import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
-import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply, Decline } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
+import { openUntil } from "./Maintenance.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; or `no_room` if the
- * carrier's limits leave no room now, and when to try again.
+ * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; `no_room` if the
+ * carrier's limits leave no room now, or `closed` during its maintenance, and when to try again.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
+  | { readonly _tag: "closed"; readonly again_after_ms: number }
 
 /** Calls carriers, each within its own limits, so that a slow one delays no other. */
 export interface CarrierClient {
   /** Whether the carrier's circuit is open now, in real time. */
   readonly isOpen: (carrier_id: string, line: string) => Effect.Effect<boolean>
   /**
-   * Asks once, within the carrier's time-out and the deadline; never waits for room. `begin` runs right before a real
-   * carrier is asked, and returns whether the ask may be made.
+   * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room. `begin`
+   * runs right before a real carrier is asked, and returns whether the ask may be made.
    */
   readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
   /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
@@ -53,7 +55,8 @@ const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =
           orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
         }),
         Effect.flatMap(checkedReply),
-        orIfThrown(failed)
+        orIfThrown(failed),
+        unlessClosed(line, closed)
       )
     : Effect.suspend(call).pipe(orIfThrown(failed))
 
@@ -61,7 +64,31 @@ const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
   releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
     Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
-    orIfThrown(notNow)
+    orIfThrown(notNow),
+    unlessClosed(line, notNow)
+  )
+
+/** How long a carrier's maintenance still takes, in milliseconds of real time; null if the carrier is open. */
+const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | null> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const until = openUntil(maintenance, now)
+    return until === null ? null : until - now
+  })
+
+/** Makes a call only if the carrier is open. */
+const unlessClosed =
+  <B>(line: CarrierLine, otherwise: B) =>
+  <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
+    Effect.flatMap(
+      closedFor(line),
+      (closed_ms): Effect.Effect<A | B> => (closed_ms === null ? call : Effect.succeed(otherwise))
+    )
+
+/** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
+const declineOf = ({ adapter }: Candidate, ask: CarrierAsk): Effect.Effect<Decline | null> =>
+  Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
+    Effect.flatMap((decline) => validOr(decline, decline === null ? [] : BrokenRule.ofDecline(decline), null)),
+    orIfThrown(null)
   )
 
 /**
@@ -122,6 +149,8 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
   ): Effect.fn.Return<Asked, E> {
     const { adapter, line } = candidate
     const key = keyOf(adapter.carrier.id, ask.line)
+    const closed_ms = yield* closedFor(line)
+    if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
     const began = yield* Clock.currentTimeMillis
     if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
       const again_after_ms = Math.max(no_room_ms, CarrierHealth.retryAfter(healthOf(key), line, began))
@@ -143,13 +172,12 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
   return {
     isOpen: (carrier_id, line) => Effect.map(Effect.orDie(breaker.state(keyOf(carrier_id, line))), refuses),
     // A simulated carrier follows its script, so its replies say nothing about its health.
-    ask: (candidate, ask, begin) =>
-      candidate.adapter.simulation === undefined
-        ? askWithin(candidate, ask, begin)
-        : Effect.map(
-            callSafely(() => candidate.adapter.ask(ask), candidate, ask),
-            (reply) => ({ _tag: "replied", reply })
-          ),
+    ask: Effect.fnUntraced(function* (candidate, ask, begin) {
+      const decline = yield* declineOf(candidate, ask)
+      if (decline !== null) return { _tag: "replied", reply: decline }
+      if (candidate.adapter.simulation === undefined) return yield* askWithin(candidate, ask, begin)
+      return { _tag: "replied", reply: yield* callSafely(() => candidate.adapter.ask(ask), candidate, ask) }
+    }),
     callSafely,
     refresh
   }
@@ -157,6 +185,7 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */

@@ -121,13 +121,13 @@ export const make = <const Name extends string, Sent extends object, Complete ex
 }
 
 /**
- * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`).
+ * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
  *
- * A carrier does not learn who the person is unless it has declared that need: names, street, e-mail and phone are removed.
+ * A carrier does not learn who the person is unless it has declared it: names, street, e-mail and phone are removed.
  */
-export const disclosed = (line: Line, assumed: Assumed, needs: ReadonlyArray<string>): object => {
+export const disclosed = (line: Line, assumed: Assumed, declared: ReadonlyArray<string>): object => {
   const facts = structuredClone(assumed.facts)
-  for (const path of line.identifying_paths) if (!needs.includes(path)) remove(facts, path.split("."))
+  for (const path of line.identifying_paths) if (!declared.includes(path)) remove(facts, path.split("."))
   return facts
 }
 
