@@ -84,9 +84,10 @@ export class Retention extends Context.Service<
         })
 
         const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
-          const { now } = yield* workspaces.moment(workspace_id)
-          yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           const real_now = yield* Clock.currentTimeMillis
+          // The directory is no workspace of a caller, so it has no clock of its own.
+          const now = workspace_id === directoryWorkspace ? real_now : (yield* workspaces.moment(workspace_id)).now
+          yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           for (const { kept_for, name } of kinds.all) {
             if (kept_for === null) continue
             const time = kept_for.clock === "real" ? real_now : now
@@ -104,7 +105,7 @@ export class Retention extends Context.Service<
           let after: WorkspaceId | null = null
           do {
             const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-            const due = found.filter((id) => id !== directoryWorkspace && slotOf(id) === slot)
+            const due = found.filter((id) => slotOf(id) === slot)
             yield* Effect.forEach(due, sweepLogged, { discard: true })
             after = found.at(-1) ?? null
           } while (after !== null)

@@ -242,14 +242,14 @@ describe("the log, when an answer is refused,", () => {
           yield* start({}, live)
           yield* pass(10)
           const ref = calls.asks[0]?.ask.idempotency_key ?? ""
-          assert.isFalse(yield* service.callback("calls", callbackOf("another", offers())))
+          assert.isFalse(yield* service.callback("calls", callbackOf("\0", offers())))
           assert.isTrue(yield* service.callback("calls", callbackOf(ref, offers(offer({ term_months: 5 })))))
         })
       )
       const [first, second] = lines.filter(({ text }) => text === refused)
       assert.deepInclude(first?.annotations, {
         carrier_id: "calls",
-        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier."
+        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier, or the ref of its pending reply."
       })
       assert.match(String(second?.annotations.quote_request_id), /^qreq_/)
       assert.include(String(second?.annotations.broken_rules), "offers.0.term_months")
