@@ -8,6 +8,7 @@ import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply, Decline } f
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import { openUntil } from "./Maintenance.ts"
+import { brokenHandoff } from "./Offer.ts"
 
 /**
  * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; `no_room` if the
@@ -194,6 +195,31 @@ export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =
 
 const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
+
+/** Where a person goes on with an offer; null if nowhere. */
+export interface Handoff {
+  readonly url: string | null
+}
+
+/**
+ * Asks the adapter's `handoff` for a fresh link at the click; null if there is none to be had: the adapter has no `handoff`,
+ * is in maintenance, fails or takes too long, or the link breaks a rule. The last three are logged.
+ */
+export const handoff = (
+  { adapter, line }: Candidate,
+  ask: CarrierAsk,
+  offer_ref: string
+): Effect.Effect<Handoff | null> => {
+  if (adapter.handoff === undefined) return Effect.succeed(null)
+  return Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
+    Effect.flatMap((url) => validOr({ url }, brokenHandoff(url, adapter.handoff_hosts), null)),
+    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => noLink("A carrier gave no link in time") }),
+    orIfThrown(null),
+    unlessClosed(line, null)
+  )
+}
+
+const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))

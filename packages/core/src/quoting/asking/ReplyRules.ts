@@ -141,14 +141,16 @@ export const makeOriginLoader = Effect.gen(function* () {
     answered_at: number
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
-    const token = offer.handoff_url === null ? null : yield* goTokens.write(seal, pending.workspace_id, id)
+    const { adapter } = pending.candidate
+    const hasLink = offer.handoff_url !== null || adapter.handoff !== undefined
+    const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null
     return {
       id,
       environment: pending.request.environment,
       line: pending.line,
       quote_request_id: pending.request.id,
       application_id: pending.request.application_id,
-      carrier: pending.candidate.adapter.carrier,
+      carrier: adapter.carrier,
       answered_at,
       redirect_path: token === null ? null : `/go/${token}`,
       base_url
