@@ -47,7 +47,7 @@ const slotOf = (id: WorkspaceId): number =>
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Erases everything in a workspace that is older than its period. */
+    /** Erases everything in a workspace, or in the directory, that is older than its period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
     /** Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. */
     readonly forever: Effect.Effect<never>
@@ -85,9 +85,10 @@ export class Retention extends Context.Service<
 
         const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
           const real_now = yield* Clock.currentTimeMillis
-          // The directory is no workspace of a caller, so it has no clock of its own.
-          const now = workspace_id === directoryWorkspace ? real_now : (yield* workspaces.moment(workspace_id)).now
-          yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
+          // The directory has no clock of its own, and no feed.
+          const isDirectory = workspace_id === directoryWorkspace
+          const now = isDirectory ? real_now : (yield* workspaces.moment(workspace_id)).now
+          if (!isDirectory) yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           for (const { kept_for, name } of kinds.all) {
             if (kept_for === null) continue
             const time = kept_for.clock === "real" ? real_now : now
