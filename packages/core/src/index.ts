@@ -20,8 +20,12 @@ export * as Pipeline from "./calls/Pipeline.ts"
 export * as RequestLog from "./calls/RequestLog.ts"
 export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"
+export * as AdapterRules from "./carriers/AdapterRules.ts"
 export * as Carrier from "./carriers/Carrier.ts"
+export type * as CarrierDefinition from "./carriers/CarrierDefinition.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
+export { defineCarrier, InvalidCarrier } from "./carriers/defineCarrier.ts"
+export * as Reply from "./carriers/Reply.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {
   type AnswerOf,

@@ -203,6 +203,9 @@ export interface MaintenanceWindow {
   readonly until: string
 }
 
+/** The longest time-out of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
+export const max_attempt_ms = 15_000
+
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */

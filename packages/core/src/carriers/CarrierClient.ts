@@ -2,9 +2,16 @@ import { Clock, Duration, Effect, Exit, Random, type Scope } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minute_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
-import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply, Decline } from "./Carrier.ts"
+import {
+  type CarrierAsk,
+  type CarrierLine,
+  type CarrierRefresh,
+  type CarrierReply,
+  type Decline,
+  max_attempt_ms
+} from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import { openUntil } from "./Maintenance.ts"
@@ -38,9 +45,6 @@ export interface CarrierClient {
   /** Asks whether an offer is still valid. */
   readonly refresh: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
 }
-
-/** The longest time-out of an attempt. A carrier may set a shorter one. */
-const max_attempt_ms = 15 * second_ms
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 

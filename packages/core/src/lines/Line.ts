@@ -68,6 +68,8 @@ export interface Line<Name extends string = string> extends Traits<Name> {
   readonly required_facts: ReadonlyArray<RequiredFact>
   /** The paths of all facts that affect a price, from `application`, with 0 for the first item of a list. */
   readonly price_paths: ReadonlyArray<string>
+  /** The paths of all facts, with `*` for every item of a list. */
+  readonly fact_paths: ReadonlyArray<string>
   /** The paths of the optional facts that identify a person, with `*` for every item of a list. */
   readonly identifying_paths: ReadonlyArray<string>
   /** Describes a fact that carriers need beyond the required ones. */
@@ -102,6 +104,7 @@ export const make = <const Name extends string, Sent extends object, Complete ex
       .filter(({ required, tier }) => required && (tier === null || tier === "price"))
       .map((fact) => asRequired(fact, "price")),
     price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
+    fact_paths: all.map(({ path }) => path),
     identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
     neededFact: (need) => {
       const fact = all.find(({ path }) => path === need)

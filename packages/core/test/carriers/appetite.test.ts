@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAsk, Decline } from "../../src/carriers/Carrier.ts"
-import { carriers, declined, offers, prompt } from "../quoting/carriers.ts"
+import { carriers, offers, prompt } from "../quoting/carriers.ts"
 import { logOf, only } from "../quoting/log.ts"
 import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 
@@ -72,8 +72,12 @@ describe("a carrier's appetite", () => {
 })
 
 describe("the words of a decline", () => {
-  const wordy = prompt("wordy", { ...declined, message: `Too many claims\u0007${"!".repeat(600)}` })
-  const silent = prompt("silent", { ...declined, message: " <br> " })
+  const wordy = prompt("wordy", {
+    kind: "declined",
+    reason: "prior_claims",
+    message: `Too many claims\u0007${"!".repeat(600)}`
+  })
+  const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
   testInWorld(
     "are shown without control characters and cut to length; blank words are none",
     Effect.gen(function* () {

@@ -1,0 +1,216 @@
+import { Data, Effect, Predicate } from "effect"
+import type { LineName } from "../lines/standard.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
+import * as AdapterRules from "./AdapterRules.ts"
+import { type BrokenRule, ofRefresh, ofReply } from "./BrokenRule.ts"
+import {
+  type CarrierAdapter,
+  type CarrierAsk,
+  type CarrierLine,
+  type CarrierRefresh,
+  type CarrierReply,
+  type ConnectionFields,
+  max_attempt_ms
+} from "./Carrier.ts"
+import type { Answer, CarrierCall, CarrierDefinition, CarrierReview, LineTerms } from "./CarrierDefinition.ts"
+import * as CarrierHttp from "./http/CarrierHttp.ts"
+import { CarrierHttpError } from "./http/CarrierHttpError.ts"
+import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
+import * as Reply from "./Reply.ts"
+
+/** A definition of a carrier has mistakes. The message names all of them by their paths, and repeats no value but the id. */
+export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
+  readonly carrier_id: string
+  readonly mistakes: ReadonlyArray<BrokenRule>
+  readonly message: string
+}> {}
+
+/**
+ * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.
+ *
+ * A `CarrierHttpError` that leaves a function is the reply `unavailable` with the error's reason. Any other error counts as
+ * `carrier_error`, and is logged with its place but without its message. Offers list what was assumed for the ask.
+ *
+ * By default a line has no `needs` and `wants`, uses no credit information, answers in `sync` and is not `idempotent`. An attempt
+ * takes 15 s at most and usually 2 s, and up to 4 at once and 60 a minute are made.
+ *
+ * Throws one `InvalidCarrier` with every mistake.
+ *
+ * @example
+ * const acme = defineCarrier({
+ *   id: "naic:12345",
+ *   name: "Acme Mutual",
+ *   lines: { renters: { states: ["NY"] } },
+ *   ask: ({ facts }) => Reply.offers([{ offer_ref: "1", premium: Money.dollars(facts.coverage.deductible_usd) }])
+ * })
+ */
+export const defineCarrier = <
+  const Name extends LineName,
+  const Fields extends ConnectionFields = Record<never, never>,
+  const Http extends CarrierHttpOptions | undefined = undefined
+>(
+  definition: CarrierDefinition<Name, Fields, Http>
+): CarrierAdapter => {
+  const { appetite, callback, handoff, poll, refresh } = definition
+  const call = caller(definition)
+  const reply = (ask: CarrierAsk, use: (of: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
+    Effect.map(unavailableIfFailed(call(ask, use)), (answer) => withAssumptions(answer, ask))
+  const adapter: CarrierAdapter = {
+    carrier: { id: definition.id, name: definition.name, registry_ids: definition.registry_ids ?? [] },
+    environments: definition.environments ?? ["sandbox", "live"],
+    lines: linesOf(definition.lines),
+    handoff_hosts: definition.handoff_hosts ?? [],
+    ...(definition.connection !== undefined && { connection: definition.connection }),
+    ...(appetite !== undefined && { appetite: (ask) => appetite(reviewOf(definition, ask)) }),
+    ask: (ask) => reply(ask, (of) => definition.ask(of)),
+    ...(poll !== undefined && { poll: (ask, ref) => reply(ask, (of) => poll({ ...of, ref })) }),
+    ...(callback !== undefined && {
+      callback: ({ headers, body }) =>
+        Effect.orDie(settled(() => callback({ headers, raw: body, text: new TextDecoder().decode(body) })))
+    }),
+    ...(refresh !== undefined && {
+      refresh: (ask, offer_ref) =>
+        Effect.map(unavailableIfFailed(call(ask, (of) => refresh({ ...of, offer_ref }))), (found) =>
+          refreshedWithAssumptions(found, ask)
+        )
+    }),
+    ...(handoff !== undefined && {
+      handoff: (ask, offer_ref) => Effect.orDie(call(ask, (of) => handoff({ ...of, offer_ref })))
+    })
+  }
+  const mistakes = mistakesIn(definition, adapter)
+  if (mistakes.length > 0) throw invalid(definition.id, mistakes)
+  return adapter
+}
+
+const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
+  const id = typeof carrier_id === "string" ? carrier_id : ""
+  const lines = mistakes.map(({ path, message }) => `- ${path}: ${message}`)
+  return new InvalidCarrier({
+    carrier_id: id,
+    mistakes,
+    message: [`The carrier ${JSON.stringify(id)} is not defined correctly.`, ...lines].join("\n")
+  })
+}
+
+/** Everything that is wrong, by its path in the definition, which has the carrier's names at its top. */
+const mistakesIn = ({ http, connection = {} }: Shape, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
+  ...AdapterRules.check(adapter).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
+  ...(http === undefined ? [] : faultsOf(http, Object.keys(connection))).map(({ path, message }) => ({
+    path: `http.${path}`,
+    message
+  }))
+]
+
+const usual: Omit<CarrierLine, "states"> = {
+  needs: [],
+  uses_credit: false,
+  mode: "sync",
+  idempotent: false,
+  attempt_timeout_ms: max_attempt_ms,
+  typical_ms: 2_000,
+  hedge_after_ms: null,
+  rate_per_minute: 60,
+  max_concurrent: 4
+}
+
+// An adapter without types can pass anything here, and its mistakes are told by their paths.
+const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter["lines"] =>
+  Predicate.isObject(lines)
+    ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
+    : lines
+
+/** What a definition says about its calls. */
+interface Shape {
+  readonly lines: { readonly [name: string]: LineTerms }
+  readonly connection?: ConnectionFields
+  readonly http?: CarrierHttpOptions | undefined
+}
+
+/**
+ * Whether an ask is one of a definition: the line is one of its lines, and the connection has all of its fields.
+ *
+ * The engine completes the facts of a line by the line's own schema, so the line decides the type of the facts.
+ */
+const isOwn = ({ lines, connection = {} }: Shape, ask: object): boolean =>
+  "line" in ask &&
+  typeof ask.line === "string" &&
+  Object.hasOwn(lines, ask.line) &&
+  "connection" in ask &&
+  Object.keys(connection).every(
+    (field) => Predicate.hasProperty(ask.connection, field) && typeof ask.connection[field] === "string"
+  )
+
+const foreign = () =>
+  new Error("The ask does not fit the definition: its line is another, or its connection lacks a field")
+
+/** Makes the calls of a definition's functions. */
+const caller =
+  <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
+    definition: CarrierDefinition<Name, Fields, Http>
+  ) =>
+  <A>(ask: CarrierAsk, use: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> =>
+    withSignal((signal) =>
+      Effect.gen(function* () {
+        const connection = ask.connection ?? {}
+        const http = yield* httpOf(definition, ask, signal)
+        const call: object = { ...ask, connection, http, signal }
+        const isCall = (call: object): call is CarrierCall<Name, Fields, Http> => isOwn(definition, call)
+        return isCall(call) ? yield* settled(() => use(call)) : yield* Effect.die(foreign())
+      })
+    )
+
+const httpOf = ({ http, lines }: Shape, { connection = {}, environment, line }: CarrierAsk, signal: AbortSignal) => {
+  const terms = linesOf(lines)[line]
+  if (http === undefined || terms === undefined) return Effect.undefined
+  const { attempt_timeout_ms: timeout_ms, idempotent } = terms
+  return CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
+}
+
+const reviewOf = <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
+  definition: CarrierDefinition<Name, Fields, Http>,
+  ask: CarrierAsk
+): CarrierReview<Name, Fields> => {
+  const review: object = { ...ask, connection: ask.connection ?? {}, on: fromMillis(ask.now).slice(0, 10) }
+  const isReview = (review: object): review is CarrierReview<Name, Fields> => isOwn(definition, review)
+  if (!isReview(review)) throw foreign()
+  return review
+}
+
+/** Gives a signal that is aborted when the effect is interrupted: when its time is over. */
+const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const controller = new AbortController()
+    return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
+  })
+
+/** The value of a function that returns it, promises it, or describes it as an Effect. */
+const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
+  Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
+    Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))
+  )
+
+/** Turns an error of the HTTP client into a reply. All other errors are faults of the adapter. */
+const unavailableIfFailed = <A>(call: Effect.Effect<A, unknown>) =>
+  Effect.catchDefect(Effect.orDie(call), (thrown) =>
+    thrown instanceof CarrierHttpError
+      ? Effect.as(
+          Effect.annotateLogs(Effect.logWarning("A carrier could not be reached, or gave no usable answer"), {
+            reason: thrown.reason,
+            status: thrown.status
+          }),
+          Reply.unavailable(thrown.reason, thrown.retry_after_ms ?? undefined)
+        )
+      : Effect.die(thrown)
+  )
+
+// An answer that breaks rules is left as it is, so that the engine tells them.
+const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply =>
+  ofReply(reply).length === 0 && reply.kind === "offers"
+    ? { ...reply, offers: reply.offers.map((offer) => Reply.withAssumptions(offer, assumptions)) }
+    : reply
+
+const refreshedWithAssumptions = (found: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh =>
+  ofRefresh(found).length === 0 && found.kind === "offer"
+    ? { ...found, offer: Reply.withAssumptions(found.offer, assumptions) }
+    : found

@@ -1,0 +1,4 @@
+/** How requests to a carrier are authorized. STAND-IN: replaced on merge. */
+export interface Auth {
+  readonly kind: string
+}
