@@ -75,6 +75,7 @@ const Adapter = Schema.Struct({
       })
     )
   ),
+  testConnection: Schema.optional(Callable),
   appetite: Schema.optional(Callable),
   ask: Callable,
   poll: Schema.optional(Callable),
@@ -100,6 +101,7 @@ interface Relation {
 const relations = (adapter: CarrierAdapter): ReadonlyArray<Relation> => [
   { reads: ["carrier.id"], find: () => brokenId(adapter) },
   { reads: ["handoff", "handoff_hosts"], find: () => brokenHandoff(adapter) },
+  { reads: ["testConnection", "connection"], find: () => brokenTest(adapter) },
   ...(Predicate.isObject(adapter.lines) ? Object.entries(adapter.lines) : []).flatMap(([name, terms]) =>
     relationsOfLine(adapter, name, terms)
   )
@@ -119,6 +121,13 @@ const brokenHandoff = ({ handoff, handoff_hosts }: CarrierAdapter): ReadonlyArra
     handoff === undefined || handoff_hosts.length > 0,
     "handoff_hosts",
     "Must hold the host of the links, because the adapter has handoff."
+  )
+
+const brokenTest = ({ connection, testConnection }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
+  rule(
+    testConnection === undefined || connection !== undefined,
+    "connection",
+    "Is required, because the adapter has testConnection."
   )
 
 const names = standardLines.map(({ name }) => name)

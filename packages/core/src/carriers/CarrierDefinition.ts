@@ -8,6 +8,7 @@ import type {
   CarrierRefresh,
   CarrierReply,
   ConnectionFields,
+  ConnectionTest,
   Decline
 } from "./Carrier.ts"
 import type { CarrierHttp } from "./http/CarrierHttp.ts"
@@ -30,11 +31,22 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   readonly connection: ConnectionOf<Fields>
 }
 
-interface CallOf<Name extends LineName, Fields extends ConnectionFields, Http> extends AskOf<Name, Fields> {
+/** What a function gets for its requests to the carrier. */
+interface WayOut<Http> {
   /** The carrier's HTTP client; undefined without the option `http`. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
   /** Aborted when the time for this call is over. */
   readonly signal: AbortSignal
+}
+
+interface CallOf<Name extends LineName, Fields extends ConnectionFields, Http>
+  extends AskOf<Name, Fields>,
+    WayOut<Http> {}
+
+/** The call of `testConnection`: what an organization wants to give for this carrier. */
+export interface ConnectionCall<Fields extends ConnectionFields, Http> extends WayOut<Http> {
+  readonly environment: Environment
+  readonly connection: ConnectionOf<Fields>
 }
 
 interface ReviewOf<Name extends LineName, Fields extends ConnectionFields> extends AskOf<Name, Fields> {
@@ -78,6 +90,8 @@ export interface CarrierDefinition<
   readonly handoff_hosts?: ReadonlyArray<string>
   /** What an organization has to give for this carrier, by name: a `string` is shown again, a `secret` never. */
   readonly connection?: Fields
+  /** Tries a connection, such as by getting a token. It must not ask for a price; `message` must not repeat a value. */
+  readonly testConnection?: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
   readonly http?: Http
   /** Declines without a call, or returns null to ask. Must be pure. */
   readonly appetite?: (review: CarrierReview<Name, Fields>) => Decline | null

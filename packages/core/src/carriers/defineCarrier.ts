@@ -1,6 +1,5 @@
 import { Data, Effect, Predicate } from "effect"
 import type { LineName } from "../lines/standard.ts"
-import { fromMillis } from "../wire/Timestamp.ts"
 import * as AdapterRules from "./AdapterRules.ts"
 import { type BrokenRule, ofRefresh, ofReply } from "./BrokenRule.ts"
 import {
@@ -12,9 +11,8 @@ import {
   type ConnectionFields,
   max_attempt_ms
 } from "./Carrier.ts"
-import type { Answer, CarrierCall, CarrierDefinition, CarrierReview, LineTerms } from "./CarrierDefinition.ts"
-import * as CarrierHttp from "./http/CarrierHttp.ts"
-import { CarrierHttpError } from "./http/CarrierHttpError.ts"
+import type { Answer, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
+import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from "./definedCalls.ts"
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
@@ -51,8 +49,9 @@ export const defineCarrier = <
 >(
   definition: CarrierDefinition<Name, Fields, Http>
 ): CarrierAdapter => {
-  const { appetite, callback, handoff, poll, refresh } = definition
-  const call = caller(definition)
+  const { appetite, callback, handoff, poll, refresh, testConnection } = definition
+  const call = caller(definition, usual)
+  const tester = connectionTester(definition, usual)
   const reply = (ask: CarrierAsk, use: (of: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
     Effect.map(unavailableIfFailed(call(ask, use)), (answer) => withAssumptions(answer, ask))
   const adapter: CarrierAdapter = {
@@ -61,6 +60,9 @@ export const defineCarrier = <
     lines: linesOf(definition.lines),
     handoff_hosts: definition.handoff_hosts ?? [],
     ...(definition.connection !== undefined && { connection: definition.connection }),
+    ...(testConnection !== undefined && {
+      testConnection: (connection, environment) => tester({ connection, environment }, (of) => testConnection(of))
+    }),
     ...(appetite !== undefined && { appetite: (ask) => appetite(reviewOf(definition, ask)) }),
     ask: (ask) => reply(ask, (of) => definition.ask(of)),
     ...(poll !== undefined && { poll: (ask, ref) => reply(ask, (of) => poll({ ...of, ref })) }),
@@ -94,7 +96,10 @@ const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): Inva
 }
 
 /** Everything that is wrong, by its path in the definition, which has the carrier's names at its top. */
-const mistakesIn = ({ http, connection = {} }: Shape, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
+const mistakesIn = (
+  { http, connection = {} }: { readonly http?: CarrierHttpOptions | undefined; readonly connection?: ConnectionFields },
+  adapter: CarrierAdapter
+): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...(http === undefined ? [] : faultsOf(http, Object.keys(connection))).map(({ path, message }) => ({
     path: `http.${path}`,
@@ -119,90 +124,6 @@ const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter[
   Predicate.isObject(lines)
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
     : lines
-
-/** What a definition says about its calls. */
-interface Shape {
-  readonly lines: { readonly [name: string]: LineTerms }
-  readonly connection?: ConnectionFields
-  readonly http?: CarrierHttpOptions | undefined
-}
-
-/**
- * Whether an ask is one of a definition: the line is one of its lines, and the connection has all of its fields.
- *
- * The engine completes the facts of a line by the line's own schema, so the line decides the type of the facts.
- */
-const isOwn = ({ lines, connection = {} }: Shape, ask: object): boolean =>
-  "line" in ask &&
-  typeof ask.line === "string" &&
-  Object.hasOwn(lines, ask.line) &&
-  "connection" in ask &&
-  Object.keys(connection).every(
-    (field) => Predicate.hasProperty(ask.connection, field) && typeof ask.connection[field] === "string"
-  )
-
-const foreign = () =>
-  new Error("The ask does not fit the definition: its line is another, or its connection lacks a field")
-
-/** Makes the calls of a definition's functions. */
-const caller =
-  <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
-    definition: CarrierDefinition<Name, Fields, Http>
-  ) =>
-  <A>(ask: CarrierAsk, use: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> =>
-    withSignal((signal) =>
-      Effect.gen(function* () {
-        const connection = ask.connection ?? {}
-        const http = yield* httpOf(definition, ask, signal)
-        const call: object = { ...ask, connection, http, signal }
-        const isCall = (call: object): call is CarrierCall<Name, Fields, Http> => isOwn(definition, call)
-        return isCall(call) ? yield* settled(() => use(call)) : yield* Effect.die(foreign())
-      })
-    )
-
-const httpOf = ({ http, lines }: Shape, { connection = {}, environment, line }: CarrierAsk, signal: AbortSignal) => {
-  const terms = linesOf(lines)[line]
-  if (http === undefined || terms === undefined) return Effect.undefined
-  const { attempt_timeout_ms: timeout_ms, idempotent } = terms
-  return CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
-}
-
-const reviewOf = <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
-  definition: CarrierDefinition<Name, Fields, Http>,
-  ask: CarrierAsk
-): CarrierReview<Name, Fields> => {
-  const review: object = { ...ask, connection: ask.connection ?? {}, on: fromMillis(ask.now).slice(0, 10) }
-  const isReview = (review: object): review is CarrierReview<Name, Fields> => isOwn(definition, review)
-  if (!isReview(review)) throw foreign()
-  return review
-}
-
-/** Gives a signal that is aborted when the effect is interrupted: when its time is over. */
-const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.suspend(() => {
-    const controller = new AbortController()
-    return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
-  })
-
-/** The value of a function that returns it, promises it, or describes it as an Effect. */
-const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
-  Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
-    Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))
-  )
-
-/** Turns an error of the HTTP client into a reply. All other errors are faults of the adapter. */
-const unavailableIfFailed = <A>(call: Effect.Effect<A, unknown>) =>
-  Effect.catchDefect(Effect.orDie(call), (thrown) =>
-    thrown instanceof CarrierHttpError
-      ? Effect.as(
-          Effect.annotateLogs(Effect.logWarning("A carrier could not be reached, or gave no usable answer"), {
-            reason: thrown.reason,
-            status: thrown.status
-          }),
-          Reply.unavailable(thrown.reason, thrown.retry_after_ms ?? undefined)
-        )
-      : Effect.die(thrown)
-  )
 
 // An answer that breaks rules is left as it is, so that the engine tells them.
 const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply =>

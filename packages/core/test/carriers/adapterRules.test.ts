@@ -96,6 +96,7 @@ describe("the rules of an adapter", () => {
     ["links without a host", withOther({ handoff: () => Effect.succeed(null), handoff_hosts: [] }), ["handoff_hosts"]],
     ["a secret of an unknown sort", withOther({ connection: { api_key: "password" } }), ["connection.api_key"]],
     ["a connection field with spaces", withOther({ connection: { "api key": "secret" } }), ["connection"]],
+    ["a test of no connection", withOther({ testConnection: () => Effect.succeed({ ok: true }) }), ["connection"]],
     ["no ask", withOther({ ask: undefined }), ["ask"]],
     ["a poll that is no function", withOther({ poll: "https://acme.example" }), ["poll"]]
   ]

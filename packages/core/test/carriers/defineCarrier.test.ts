@@ -61,7 +61,7 @@ const answering = (...answers: ReadonlyArray<Response | undefined>) => {
     })
   )
   const through = <A>(body: InWorld<A>): InWorld<A> => Effect.provideService(body, CarrierTransport, client)
-  return { requests, through }
+  return { requests, client, through }
 }
 
 const only_carrier = (adapter: CarrierAdapter) => ({ carriers: [adapter] })
@@ -308,6 +308,36 @@ describe("the connection of a defined carrier", () => {
     Effect.gen(function* () {
       const exit = yield* Effect.exit(connected.ask({ ...ask, connection: { producer_code: "P-1" } }))
       assert.strictEqual(exit._tag, "Failure")
+    })
+  )
+})
+
+describe("a connection that is tried", () => {
+  const tried = defineCarrier({
+    ...simple,
+    connection: { api_key: "secret" },
+    http,
+    testConnection: async ({ connection, environment, http }) => {
+      await http.get(`/${environment}`)
+      return connection.api_key === "right" ? { ok: true } : { ok: false, message: "The key is not known." }
+    },
+    ask: () => priced
+  })
+  const test = (api_key: string, server: ReturnType<typeof answering>) =>
+    Effect.provideService(
+      tried.testConnection?.({ api_key }, "live") ?? Effect.succeed(null),
+      CarrierTransport,
+      server.client
+    )
+
+  it.effect("has an HTTP client, and a failed request is an answer for the operator", () =>
+    Effect.gen(function* () {
+      const fine = answering(new Response("{}"), new Response("{}"))
+      assert.deepStrictEqual(yield* test("right", fine), { ok: true })
+      assert.deepStrictEqual(yield* test("wrong", fine), { ok: false, message: "The key is not known." })
+      assert.deepStrictEqual(fine.requests, ["GET https://api.acme.example/live", "GET https://api.acme.example/live"])
+      const refusing = answering(new Response("{}", { status: 403 }))
+      assert.deepStrictEqual(yield* test("right", refusing), { ok: false, message: "The carrier answered 403." })
     })
   )
 })
