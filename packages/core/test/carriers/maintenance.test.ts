@@ -30,7 +30,7 @@ describe("a carrier in maintenance", () => {
 
   {
     const opening = prompt("opening", offers(), {
-      maintenance: [window(20, 40), window(-60, 20)],
+      maintenance: [window(20, 40), window(-60, 20), window(600, 900)],
       typical_ms: 50_000
     })
     testInWorld(
