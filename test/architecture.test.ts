@@ -148,7 +148,8 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Maintenance carriers/Offer carriers/Scenario",
+    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Maintenance carriers/Offer",
+    "carriers/Reply carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>

@@ -95,17 +95,33 @@ const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): Inva
   })
 }
 
+const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
+
+/** What is checked in a definition besides its adapter: everything that the adapter wraps. */
+interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
+  readonly http?: CarrierHttpOptions | undefined
+  readonly connection?: ConnectionFields
+}
+
 /** Everything that is wrong, by its path in the definition, which has the carrier's names at its top. */
-const mistakesIn = (
-  { http, connection = {} }: { readonly http?: CarrierHttpOptions | undefined; readonly connection?: ConnectionFields },
-  adapter: CarrierAdapter
-): ReadonlyArray<BrokenRule> => [
+const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
-  ...(http === undefined ? [] : faultsOf(http, Object.keys(connection))).map(({ path, message }) => ({
-    path: `http.${path}`,
-    message
-  }))
+  ...functions.flatMap((name) => {
+    const value = definition[name]
+    const isRight = Predicate.isFunction(value) || (value === undefined && name !== "ask")
+    return isRight ? [] : [{ path: name, message: "Must be a function." }]
+  }),
+  ...httpMistakes(definition)
 ]
+
+const httpMistakes = ({ http, connection }: Wrapped): ReadonlyArray<BrokenRule> => {
+  if (http === undefined) return []
+  if (!Predicate.hasProperty(http, "base_url")) {
+    return [{ path: "http.base_url", message: "Is required: the address at which the carrier's API begins." }]
+  }
+  const fields = Predicate.isObject(connection) ? Object.keys(connection) : []
+  return faultsOf(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))
+}
 
 const usual: Omit<CarrierLine, "states"> = {
   needs: [],

@@ -107,6 +107,12 @@ describe("the rules of an adapter", () => {
   }
 })
 
+const errorOf = (define: () => unknown): InvalidCarrier => {
+  const error = Result.getOrThrow(Result.flip(Result.try({ try: define, catch: (thrown) => thrown })))
+  return error instanceof InvalidCarrier ? error : assert.fail(String(error))
+}
+const mistakesOf = (define: () => unknown) => errorOf(define).mistakes
+
 describe("a wrong definition", () => {
   const define = () =>
     defineCarrier({
@@ -118,9 +124,23 @@ describe("a wrong definition", () => {
       ask
     })
 
+  it("is found without types as well, such as in JavaScript", () => {
+    for (const [text, paths] of [
+      ["{}", ["id", "name", "lines", "ask"]],
+      [
+        '{ "id": 5, "name": "A", "lines": { "renters": null }, "ask": "x", "http": null, "connection": 3 }',
+        ["id", "lines.renters.states", "connection", "ask", "http.base_url"]
+      ]
+    ] as const) {
+      assert.sameMembers(
+        mistakesOf(() => defineCarrier(JSON.parse(text))).map(({ path }) => path),
+        [...paths]
+      )
+    }
+  })
+
   it("is one error with every mistake by its path in the definition", () => {
-    const error = Result.flip(Result.try({ try: define, catch: (thrown) => thrown })).pipe(Result.getOrThrow)
-    if (!(error instanceof InvalidCarrier)) return assert.fail(String(error))
+    const error = errorOf(define)
     assert.sameMembers(
       error.mistakes.map(({ path }) => path),
       [
