@@ -1,54 +1,27 @@
-import { Carrier, embed, Money } from "@quotewire/core"
+import { Carrier, defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 
-/** Insures renters in New York at one price. A real adapter would call the carrier's systems in `ask`. */
-const oneprice: Carrier.CarrierAdapter = {
-  carrier: { id: "naic:00000", name: "One Price Mutual", registry_ids: ["naic:00000"] },
+/** Insures renters in New York at one price. */
+const oneprice = defineCarrier({
+  id: "naic:00000",
+  name: "One Price Mutual",
   environments: ["live"],
-  lines: {
-    renters: {
-      states: ["NY"],
-      needs: [],
-      uses_credit: false,
-      mode: "sync",
-      idempotent: true,
-      attempt_timeout_ms: 5_000,
-      typical_ms: 500,
-      hedge_after_ms: null,
-      rate_per_minute: 60,
-      max_concurrent: 4
-    }
-  },
+  lines: { renters: { states: ["NY"], idempotent: true } },
   handoff_hosts: ["oneprice.example"],
-  ask: (ask) =>
-    Effect.succeed({
-      kind: "offers",
-      offers: [
-        {
-          offer_ref: ask.idempotency_key,
-          product: "One Price Renters",
-          premium: Money.dollars(180),
-          term_months: 12,
-          billing_cycle: "pay_in_full",
-          fees: [],
-          conditions: [],
-          subjects: [
-            {
-              subject_id: "dwelling-1",
-              kind: "dwelling",
-              label: null,
-              coverages: [{ code: "liability", limit: Money.dollars(100_000), deductible: null, included: true }]
-            }
-          ],
-          assumptions: ask.assumptions,
-          expires_at: null,
-          evidence_label: "Price from the carrier's tariff",
-          handoff_url: `https://oneprice.example/quotes/${ask.idempotency_key}`
-        }
-      ]
-    })
-}
+  ask: ({ facts, idempotency_key }) =>
+    facts.dwelling.short_term_rental
+      ? Reply.decline("property_not_eligible", "Homes that are let to guests are not insured.")
+      : Reply.offers([
+          {
+            offer_ref: idempotency_key,
+            product: "One Price Renters",
+            premium: Money.dollars(180),
+            term_months: 12,
+            handoff_url: `https://oneprice.example/quotes/${idempotency_key}`
+          }
+        ])
+})
 
 const quotewire = embed({
   storage: MemoryStorage.layer,

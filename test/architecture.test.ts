@@ -148,7 +148,8 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer carriers/Scenario",
+    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Maintenance carriers/Offer",
+    "carriers/Reply carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
@@ -156,7 +157,7 @@ describe("modules of the core", () => {
     ),
     "events/Event events/EventPage",
     "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord quoting/asking/AskRef",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",

@@ -60,6 +60,12 @@ describe("examples", () => {
     ])
   })
 
+  it("carrier-api.ts prints the price that its carrier gives over HTTP", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/carrier-api.ts")), [
+      'Acme Mutual {"amount_minor":18900,"currency":"USD"}'
+    ])
+  })
+
   it("http.ts serves, answers itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })

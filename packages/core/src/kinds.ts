@@ -8,6 +8,7 @@ import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as Connection from "./carriers/Connection.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
+import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
 import * as OfferRecord from "./quoting/OfferRecord.ts"
@@ -43,6 +44,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Quote.kind,
   OfferRecord.kind,
   BegunAsk.kind,
+  AskRef.kind,
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,

@@ -181,13 +181,13 @@ const tryLater: Destination = {
   message: "Try again in a minute."
 }
 
-/** Accepts a carrier's callback, unparsed. Answers false if it is not genuine. */
+/** Accepts a carrier's callback, unparsed. Answers false if it is not genuine. Refuses if the carrier must send it again. */
 export const carrierCallback = (
   carrier_id: string,
   callback: CarrierCallback
 ): Effect.Effect<boolean, ApiError.ApiError<"service_unavailable">, Services> =>
   Effect.flatMap(Carriers, (carriers) => carriers.callback(carrier_id, callback)).pipe(
-    Effect.catchTag("StorageUnavailable", ({ retry_after_seconds }) =>
+    Effect.catchTag(["StorageUnavailable", "CallbackTooEarly"], ({ retry_after_seconds }) =>
       Effect.fail(ApiError.make("service_unavailable", { retry_after_seconds }))
     )
   )

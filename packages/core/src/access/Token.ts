@@ -8,6 +8,8 @@ const body_characters = 26
 /** Opaque signed tokens for ids of a workspace. A token is derived from its id, so it is never stored. */
 interface Tokens<Id extends string> {
   readonly write: (seal: Seal["Service"], workspace_id: WorkspaceId, id: Id) => Effect.Effect<string>
+  /** Whether text has the form of a token. It may still be forged. */
+  readonly isLike: (text: string) => boolean
   /** The id in a token; null if this service did not write it. */
   readonly read: (
     seal: Seal["Service"],
@@ -23,20 +25,25 @@ const tokens = <Id extends string>(
   isId: (text: unknown) => text is Id
 ): Tokens<Id> => {
   const sign = (workspace_id: WorkspaceId, id: Id) => `${workspace_id} ${id}`
+  const namesIn = (text: string) => {
+    const workspace_id = `${prefixes.workspace}_${text.slice(0, body_characters)}`
+    const id = `${prefix}_${text.slice(body_characters, 2 * body_characters)}`
+    return isWorkspaceId(workspace_id) && isId(id) ? { workspace_id, id } : null
+  }
   return {
+    isLike: (text) => namesIn(text) !== null,
     write: (seal, workspace_id, id) =>
       Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
         const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
         return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOf(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {
-      const workspace_id = `${prefixes.workspace}_${token.slice(0, body_characters)}`
-      const id = `${prefix}_${token.slice(body_characters, 2 * body_characters)}`
-      if (!isWorkspaceId(workspace_id) || !isId(id)) return null
+      const names = namesIn(token)
+      if (names === null) return null
       const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * body_characters))
-      const mac = yield* seal.macLike(KeyedHash.byKey(key_name), purpose, sign(workspace_id, id))
+      const mac = yield* seal.macLike(KeyedHash.byKey(key_name), purpose, sign(names.workspace_id, names.id))
       const isOurs = mac !== null && KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)
-      return isOurs ? { workspace_id, id } : null
+      return isOurs ? names : null
     })
   }
 }

@@ -1,6 +1,6 @@
 import { Effect, Predicate, Schema } from "effect"
 import * as Input from "../wire/Input.ts"
-import { CarrierRefresh, CarrierReply, ConnectionTest } from "./Carrier.ts"
+import { CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
 
 /** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
 export interface BrokenRule {
@@ -10,6 +10,10 @@ export interface BrokenRule {
 
 /** The rules that an adapter's reply breaks; none if it can be read. */
 export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(reply) ? [] : findInReply(reply))
+
+/** The rules that a decline by an adapter's `appetite` breaks. */
+export const ofDecline = (decline: unknown): ReadonlyArray<BrokenRule> =>
+  isDecline(decline) ? [] : findInDecline(decline)
 
 /** The rules that an answer to `refresh` breaks. */
 export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefresh(found) ? [] : findInRefresh(found))
@@ -46,6 +50,8 @@ const findIn = (members: ReadonlyArray<Member>) => {
 }
 
 const isReply = Schema.is(CarrierReply)
+const isDecline = Schema.is(Declined)
 const isRefresh = Schema.is(CarrierRefresh)
 const findInReply = findIn(CarrierReply.members)
+const findInDecline = findIn([Declined])
 const findInRefresh = findIn(CarrierRefresh.members)

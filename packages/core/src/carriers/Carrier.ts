@@ -110,6 +110,14 @@ const Question = Schema.Struct({
   allowed_values: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
+/** A carrier's refusal of a risk. */
+export const Declined = Schema.Struct({
+  kind: Schema.Literal("declined"),
+  reason: Schema.Literals(declineReasons),
+  /** The carrier's own words, for the person. They must not repeat a fact. */
+  message: Schema.optionalKey(Schema.String)
+})
+
 /**
  * A carrier's answer to an ask or a poll, also in messages such as callbacks. Failures are values. If an adapter throws,
  * that counts as `carrier_error`, and the log says where it happened.
@@ -118,12 +126,7 @@ const Question = Schema.Struct({
  */
 export const CarrierReply = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("offers"), offers: Schema.Array(CarrierOffer) }),
-  Schema.Struct({
-    kind: Schema.Literal("declined"),
-    reason: Schema.Literals(declineReasons),
-    /** The carrier's own words, for the person. They must not repeat a fact. */
-    message: Schema.optionalKey(Schema.String)
-  }),
+  Declined,
   /**
    * Accepted; the answer comes later. With `poll_after_ms` the engine polls, without it the carrier calls back.
    * `callback_after_ms` is for simulated carriers: when the engine plays their callback.
@@ -207,6 +210,9 @@ export interface MaintenanceWindow {
   readonly until: string
 }
 
+/** The longest time-out of an attempt, in milliseconds. A carrier that takes longer is polled, or calls back. */
+export const max_attempt_ms = 15_000
+
 /** A carrier's terms for one line. Times in milliseconds. */
 export interface CarrierLine {
   /** USPS codes of the states served. */
@@ -230,8 +236,8 @@ export interface CarrierLine {
   readonly max_concurrent: number
 }
 
-/** A carrier's refusal without being asked: it does not write this risk. */
-export type Decline = Extract<CarrierReply, { readonly kind: "declined" }>
+/** A carrier's refusal: it does not write this risk. */
+export type Decline = typeof Declined.Type
 
 /** A carrier, implemented by an adapter. Fictional and real carriers have the same contract. */
 export interface CarrierAdapter {

@@ -2,28 +2,38 @@ import { Clock, Duration, Effect, Exit, Random, type Scope } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+import { minute_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
-import type { CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import {
+  type CarrierAsk,
+  type CarrierLine,
+  type CarrierRefresh,
+  type CarrierReply,
+  type Decline,
+  max_attempt_ms
+} from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
+import { openUntil } from "./Maintenance.ts"
+import { brokenHandoff } from "./Offer.ts"
 
 /**
- * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; or `no_room` if the
- * carrier's limits leave no room now, and when to try again.
+ * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; `no_room` if the
+ * carrier's limits leave no room now, or `closed` during its maintenance, and when to try again.
  */
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
   | { readonly _tag: "no_room"; readonly again_after_ms: number }
+  | { readonly _tag: "closed"; readonly again_after_ms: number }
 
 /** Calls carriers, each within its own limits, so that a slow one delays no other. */
 export interface CarrierClient {
   /** Whether the carrier's circuit is open now, in real time. */
   readonly isOpen: (carrier_id: string, line: string) => Effect.Effect<boolean>
   /**
-   * Asks once, within the carrier's time-out and the deadline; never waits for room. `begin` runs right before a real
-   * carrier is asked, and returns whether the ask may be made.
+   * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room. `begin`
+   * runs right before a real carrier is asked, and returns whether the ask may be made.
    */
   readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
   /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
@@ -35,9 +45,6 @@ export interface CarrierClient {
   /** Asks whether an offer is still valid. */
   readonly refresh: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
 }
-
-/** The longest time-out of an attempt. A carrier may set a shorter one. */
-const max_attempt_ms = 15 * second_ms
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
@@ -53,7 +60,8 @@ const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =
           orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
         }),
         Effect.flatMap(checkedReply),
-        orIfThrown(failed)
+        orIfThrown(failed),
+        unlessClosed(line, closed)
       )
     : Effect.suspend(call).pipe(orIfThrown(failed))
 
@@ -61,7 +69,31 @@ const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
   releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
     Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
     Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
-    orIfThrown(notNow)
+    orIfThrown(notNow),
+    unlessClosed(line, notNow)
+  )
+
+/** How long a carrier's maintenance still takes, in milliseconds of real time; null if the carrier is open. */
+const closedFor = ({ maintenance = [] }: CarrierLine): Effect.Effect<number | null> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const until = openUntil(maintenance, now)
+    return until === null ? null : until - now
+  })
+
+/** Makes a call only if the carrier is open. */
+const unlessClosed =
+  <B>(line: CarrierLine, otherwise: B) =>
+  <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
+    Effect.flatMap(
+      closedFor(line),
+      (closed_ms): Effect.Effect<A | B> => (closed_ms === null ? call : Effect.succeed(otherwise))
+    )
+
+/** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
+const declineOf = ({ adapter }: Candidate, ask: CarrierAsk): Effect.Effect<Decline | null> =>
+  Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
+    Effect.flatMap((decline) => validOr(decline, decline === null ? [] : BrokenRule.ofDecline(decline), null)),
+    orIfThrown(null)
   )
 
 /**
@@ -122,6 +154,8 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
   ): Effect.fn.Return<Asked, E> {
     const { adapter, line } = candidate
     const key = keyOf(adapter.carrier.id, ask.line)
+    const closed_ms = yield* closedFor(line)
+    if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
     const began = yield* Clock.currentTimeMillis
     if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
       const again_after_ms = Math.max(no_room_ms, CarrierHealth.retryAfter(healthOf(key), line, began))
@@ -143,13 +177,12 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
   return {
     isOpen: (carrier_id, line) => Effect.map(Effect.orDie(breaker.state(keyOf(carrier_id, line))), refuses),
     // A simulated carrier follows its script, so its replies say nothing about its health.
-    ask: (candidate, ask, begin) =>
-      candidate.adapter.simulation === undefined
-        ? askWithin(candidate, ask, begin)
-        : Effect.map(
-            callSafely(() => candidate.adapter.ask(ask), candidate, ask),
-            (reply) => ({ _tag: "replied", reply })
-          ),
+    ask: Effect.fnUntraced(function* (candidate, ask, begin) {
+      const decline = yield* declineOf(candidate, ask)
+      if (decline !== null) return { _tag: "replied", reply: decline }
+      if (candidate.adapter.simulation === undefined) return yield* askWithin(candidate, ask, begin)
+      return { _tag: "replied", reply: yield* callSafely(() => candidate.adapter.ask(ask), candidate, ask) }
+    }),
     callSafely,
     refresh
   }
@@ -157,6 +190,7 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
@@ -165,6 +199,31 @@ export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =
 
 const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
+
+/** Where a person goes on with an offer; null if nowhere. */
+export interface Handoff {
+  readonly url: string | null
+}
+
+/**
+ * Asks the adapter's `handoff` for a fresh link at the click; null if there is none to be had: the adapter has no `handoff`,
+ * is in maintenance, fails or takes too long, or the link breaks a rule. The last three are logged.
+ */
+export const handoff = (
+  { adapter, line }: Candidate,
+  ask: CarrierAsk,
+  offer_ref: string
+): Effect.Effect<Handoff | null> => {
+  if (adapter.handoff === undefined) return Effect.succeed(null)
+  return Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
+    Effect.flatMap((url) => validOr({ url }, brokenHandoff(url, adapter.handoff_hosts), null)),
+    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => noLink("A carrier gave no link in time") }),
+    orIfThrown(null),
+    unlessClosed(line, null)
+  )
+}
+
+const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 
 /** Gives the job's slot to other jobs while it waits for a carrier. */
 const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(Slot, (slot) => slot.yieldDuring(call))

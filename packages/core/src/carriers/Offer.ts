@@ -109,13 +109,15 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
   ])
 }
 
-const brokenHandoff = (url: string | null, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> =>
+/** The rule that a link to a carrier breaks, if any. Null means that there is no page. */
+export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> =>
   rule(
     url === null ||
-      Result.match(HttpAddress.read(url), {
-        onSuccess: ({ hostname, protocol }) => protocol === "https:" && hosts.includes(hostname),
-        onFailure: () => false
-      }),
+      (typeof url === "string" &&
+        Result.match(HttpAddress.read(url), {
+          onSuccess: ({ hostname, protocol }) => protocol === "https:" && hosts.includes(hostname),
+          onFailure: () => false
+        })),
     "handoff_url",
     "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
   )

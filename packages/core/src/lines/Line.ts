@@ -68,6 +68,8 @@ export interface Line<Name extends string = string> extends Traits<Name> {
   readonly required_facts: ReadonlyArray<RequiredFact>
   /** The paths of all facts that affect a price, from `application`, with 0 for the first item of a list. */
   readonly price_paths: ReadonlyArray<string>
+  /** The paths of all facts, with `*` for every item of a list. */
+  readonly fact_paths: ReadonlyArray<string>
   /** The paths of the optional facts that identify a person, with `*` for every item of a list. */
   readonly identifying_paths: ReadonlyArray<string>
   /** Describes a fact that carriers need beyond the required ones. */
@@ -102,6 +104,7 @@ export const make = <const Name extends string, Sent extends object, Complete ex
       .filter(({ required, tier }) => required && (tier === null || tier === "price"))
       .map((fact) => asRequired(fact, "price")),
     price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
+    fact_paths: all.map(({ path }) => path),
     identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
     neededFact: (need) => {
       const fact = all.find(({ path }) => path === need)
@@ -121,13 +124,13 @@ export const make = <const Name extends string, Sent extends object, Complete ex
 }
 
 /**
- * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`).
+ * The facts that a carrier may see: those that affect a price, and those that its adapter declared (`needs`, `wants`).
  *
- * A carrier does not learn who the person is unless it has declared that need: names, street, e-mail and phone are removed.
+ * A carrier does not learn who the person is unless it has declared it: names, street, e-mail and phone are removed.
  */
-export const disclosed = (line: Line, assumed: Assumed, needs: ReadonlyArray<string>): object => {
+export const disclosed = (line: Line, assumed: Assumed, declared: ReadonlyArray<string>): object => {
   const facts = structuredClone(assumed.facts)
-  for (const path of line.identifying_paths) if (!needs.includes(path)) remove(facts, path.split("."))
+  for (const path of line.identifying_paths) if (!declared.includes(path)) remove(facts, path.split("."))
   return facts
 }
 

@@ -1,6 +1,9 @@
 import { Schema } from "effect"
+import type { PersonalAutoFacts } from "./personal_auto/assume.ts"
 import { personalAuto } from "./personal_auto/line.ts"
+import type { PetFacts } from "./pet/assume.ts"
 import { pet } from "./pet/line.ts"
+import type { RentersFacts } from "./renters/assume.ts"
 import { renters } from "./renters/line.ts"
 
 /** The standard lines, in the order in which they are listed. Add a new line here. */
@@ -13,3 +16,12 @@ export const lineNames = standardLines.map(({ name }) => name)
 export const LineName = Schema.Literals(lineNames).annotate({ description: "Insurance line" })
 /** The name of an insurance line. */
 export type LineName = typeof LineName.Type
+
+interface FactsByLine {
+  readonly personal_auto: PersonalAutoFacts
+  readonly renters: RentersFacts
+  readonly pet: PetFacts
+}
+
+/** The facts of a line as carriers get them: with the assumed ones. Facts that a carrier did not declare are absent. */
+export type FactsOf<Name extends LineName> = FactsByLine[Name]

@@ -203,7 +203,7 @@ const result = (carrier: CarrierName, outcome: CarrierResult["outcome"], reason:
 /** The outcome of an ask. */
 export type AskOutcome =
   | { readonly outcome: "quoted"; readonly quote_ids: ReadonlyArray<QuoteId> }
-  | { readonly outcome: "declined"; readonly reason: string }
+  | { readonly outcome: "declined"; readonly reason: string; readonly message: string | null }
   | { readonly outcome: "no_answer"; readonly reason: string }
   | { readonly outcome: "needs_information"; readonly message: string; readonly missing_facts: ReadonlyArray<string> }
 

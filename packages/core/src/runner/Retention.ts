@@ -47,7 +47,7 @@ const slotOf = (id: WorkspaceId): number =>
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Erases everything in a workspace that is older than its period. */
+    /** Erases everything in a workspace, or in the directory, that is older than its period. */
     readonly sweep: (workspace_id: WorkspaceId) => Effect.Effect<void, StorageUnavailable>
     /** Sweeps every workspace once an hour, forever: each minute some of them, on one of the hosts. */
     readonly forever: Effect.Effect<never>
@@ -84,9 +84,11 @@ export class Retention extends Context.Service<
         })
 
         const sweep = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
-          const { now } = yield* workspaces.moment(workspace_id)
-          yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           const real_now = yield* Clock.currentTimeMillis
+          // The directory has no clock of its own, and no feed.
+          const isDirectory = workspace_id === directoryWorkspace
+          const now = isDirectory ? real_now : (yield* workspaces.moment(workspace_id)).now
+          if (!isDirectory) yield* sweepEvents(workspace_id, now - periods.events_days * day_ms)
           for (const { kept_for, name } of kinds.all) {
             if (kept_for === null) continue
             const time = kept_for.clock === "real" ? real_now : now
@@ -104,7 +106,7 @@ export class Retention extends Context.Service<
           let after: WorkspaceId | null = null
           do {
             const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, 100)
-            const due = found.filter((id) => id !== directoryWorkspace && slotOf(id) === slot)
+            const due = found.filter((id) => slotOf(id) === slot)
             yield* Effect.forEach(due, sweepLogged, { discard: true })
             after = found.at(-1) ?? null
           } while (after !== null)

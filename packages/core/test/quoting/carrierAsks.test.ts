@@ -84,6 +84,7 @@ const identity = /Ada|Lovelace|lovelace\.example|5550147|Analytical|Apt 7/
 describe("a carrier's ask", () => {
   for (const line of ["personal_auto", "renters", "pet"] as const) {
     const knows = prompt("knows", offers(), { needs: ["applicant.email"] })
+    const wishes = prompt("wishes", offers(), { wants: ["applicant.email"] })
     const general = prompt("general")
     testInWorld(
       `${line}: has no name, e-mail, phone or street unless its adapter has declared that it needs them`,
@@ -94,9 +95,10 @@ describe("a carrier's ask", () => {
         assert.notMatch(JSON.stringify(general.asks), identity)
         assert.match(JSON.stringify(knows.asks), /ada@lovelace\.example/)
         assert.notMatch(JSON.stringify(knows.asks).replaceAll("ada@lovelace.example", ""), identity)
+        assert.deepStrictEqual(wishes.asks[0]?.ask.facts, knows.asks[0]?.ask.facts)
         assert.match(JSON.stringify(general.asks), /"state":"(TX|NY)"/)
       }),
-      carriers(knows, general)
+      carriers(knows, wishes, general)
     )
   }
 
@@ -129,7 +131,8 @@ describe("a carrier's ask", () => {
   }
 
   {
-    const wants = prompt("wants", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
+    const needs = prompt("needs", offers(), { needs: ["vehicles.*.vin", "applicant.email"] })
+    const wants = prompt("wants", offers(), { wants: ["vehicles.*.vin", "applicant.email"] })
     const general = prompt("general", offers())
     testInWorld(
       "is not made if facts are missing, and the paths are listed",
@@ -137,7 +140,8 @@ describe("a carrier's ask", () => {
         yield* work
         const { id } = yield* start({ line: "personal_auto" }, live)
         yield* pass(10)
-        assert.lengthOf(wants.asks, 0)
+        assert.lengthOf(needs.asks, 0)
+        assert.lengthOf(wants.asks, 1)
         assert.deepInclude((yield* read(id, live)).quote_request.carriers[0], {
           outcome: "not_asked",
           reason: "facts_missing",
@@ -145,7 +149,7 @@ describe("a carrier's ask", () => {
           asked_at: null
         })
       }),
-      carriers(wants, general)
+      carriers(needs, wants, general)
     )
   }
 

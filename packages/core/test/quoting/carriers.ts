@@ -127,13 +127,13 @@ export const callbackOf = (ref: string, reply: CarrierReply, genuine = true): Ca
 export const readCallback: NonNullable<CarrierAdapter["callback"]> = ({ body, headers }) =>
   Effect.sync(() => (headers.genuine === "yes" ? JSON.parse(new TextDecoder().decode(body)) : null))
 
-/** A carrier that calls back. */
+/** A carrier that calls back. Its own numbers are `no. 1`, `no. 2` and so on. */
 export const callingBack = (id: string, character: Character = {}): ScriptedCarrier =>
-  prompt(
-    id,
-    { kind: "pending", ref: "the carrier's own", poll_after_ms: null },
-    { mode: "callback", ...character, rest: { callback: readCallback, ...character.rest } }
-  )
+  carrier(id, (_, nth) => Effect.succeed({ kind: "pending", ref: `no. ${nth}`, poll_after_ms: null }), {
+    mode: "callback",
+    ...character,
+    rest: { callback: readCallback, ...character.rest }
+  })
 
 /** A world's settings, with these carriers and no others. */
 export const carriers = (...scripted: ReadonlyArray<ScriptedCarrier>) => ({

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { NodeCrypto } from "@quotewire/http"
-import { Cause, Effect, Layer, Logger, References } from "effect"
+import { Effect, Layer } from "effect"
 import { TextCrypto } from "../../src/access/TextCrypto.ts"
 import { OnFinishedCall } from "../../src/calls/FinishedCall.ts"
 import type { Revision, Served } from "../../src/calls/Revision.ts"
@@ -10,30 +10,8 @@ import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { minute_ms } from "../../src/wire/Timestamp.ts"
 import { create } from "../webhooks/support.ts"
 import { callbackOf, callingBack, carriers, offer, offers, prompt, type ScriptedCarrier } from "./carriers.ts"
-import { type InWorld, list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
-
-/** A line of the log: its text, the cause as an operator reads it, and what it is about. */
-interface LogLine {
-  readonly text: string
-  readonly cause: string
-  readonly annotations: { readonly [name: string]: unknown }
-}
-
-/** Runs a body, and gives back what it logs. */
-const logOf = (body: InWorld<unknown>) => {
-  const lines: Array<LogLine> = []
-  const logger = Logger.make(({ cause, fiber, message }) => {
-    const text = Array.isArray(message) ? message.map(String).join(" ") : String(message)
-    lines.push({ text, cause: Cause.pretty(cause), annotations: fiber.getRef(References.CurrentLogAnnotations) })
-  })
-  return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
-}
-
-const only = (lines: ReadonlyArray<LogLine>, text: string): LogLine => {
-  const found = lines.filter((line) => line.text === text)
-  assert.lengthOf(found, 1, JSON.stringify(lines))
-  return found[0] ?? assert.fail()
-}
+import { logOf, only } from "./log.ts"
+import { list, live, outcomes, pass, read, refusal, runDue, start, testInWorld, work } from "./support.ts"
 
 const crashed = "A carrier's adapter has failed"
 const refused = "A carrier's answer breaks rules and is not used"
@@ -264,14 +242,14 @@ describe("the log, when an answer is refused,", () => {
           yield* start({}, live)
           yield* pass(10)
           const ref = calls.asks[0]?.ask.idempotency_key ?? ""
-          assert.isFalse(yield* service.callback("calls", callbackOf("another", offers())))
+          assert.isFalse(yield* service.callback("calls", callbackOf("\0", offers())))
           assert.isTrue(yield* service.callback("calls", callbackOf(ref, offers(offer({ term_months: 5 })))))
         })
       )
       const [first, second] = lines.filter(({ text }) => text === refused)
       assert.deepInclude(first?.annotations, {
         carrier_id: "calls",
-        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier."
+        broken_rules: "ref: Must be the idempotency_key of an ask to this carrier, or the ref of its pending reply."
       })
       assert.match(String(second?.annotations.quote_request_id), /^qreq_/)
       assert.include(String(second?.annotations.broken_rules), "offers.0.term_months")

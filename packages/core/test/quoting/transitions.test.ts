@@ -7,7 +7,7 @@ const name = (id: string) => ({ id, name: `The ${id}` })
 const quote_id = (n: number) => QuoteId.make(`qt_${String(n).padStart(26, "0")}`)
 const question = { outcome: "needs_information", message: "?", missing_facts: ["application.x"] } as const
 const quoted = { outcome: "quoted", quote_ids: [quote_id(1)] } as const
-const declined = { outcome: "declined", reason: "prior_claims" } as const
+const declined = { outcome: "declined", reason: "prior_claims", message: null } as const
 const silent = { outcome: "no_answer", reason: "carrier_error" } as const
 
 const start = () =>

@@ -8,6 +8,7 @@ import { Storage } from "../../storage/Storage.ts"
 import type { Part } from "../QuoteChange.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
 import * as AskLoading from "./AskLoading.ts"
+import * as AskRefs from "./AskRefs.ts"
 import { logged, logLate, type PendingAsk } from "./PendingAsk.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
@@ -15,6 +16,7 @@ import * as ReplyRules from "./ReplyRules.ts"
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const loading = yield* AskLoading.make
+  const refs = yield* AskRefs.make
   const applyReply = yield* ReplyRules.make
 
   /** Finishes a job together with its changes. */
@@ -49,7 +51,8 @@ export const make = Effect.gen(function* () {
     job: ClaimedJob | null,
     repeat_pause_ms: number | null = null
   ) {
-    const checked = yield* logged(pending, ReplyRules.checkReply(pending, reply, at))
+    const accepted = refs.accept(pending, yield* logged(pending, ReplyRules.checkReply(pending, reply, at)))
+    const checked = yield* logged(pending, accepted)
     let known: QuoteRequest | null = pending.request
     const attempt = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))

@@ -111,7 +111,7 @@ const makeAsks = Effect.gen(function* () {
     const ask: CarrierAsk = {
       line: request.line,
       environment: request.environment,
-      facts: disclosed(opened.line, assumed, candidate.line.needs),
+      facts: disclosed(opened.line, assumed, [...candidate.line.needs, ...(candidate.line.wants ?? [])]),
       assumptions: assumed.assumptions,
       credit_disclosed: opened.credit_disclosed,
       idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(seal, workspace_id, request.id),

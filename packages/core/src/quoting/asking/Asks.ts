@@ -34,10 +34,11 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     }
     const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
     if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
-    if (asked._tag === "no_room") {
+    if (asked._tag === "no_room" || (asked._tag === "closed" && hasTimeAfter(pending, asked.again_after_ms))) {
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
       return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
     }
+    if (asked._tag === "closed") return yield* applyAndCommit(pending, closed, at, job)
     const now = yield* answeredAt(pending, at)
     const pause_ms = mayRepeat(pending, asked.reply, now) ? yield* repeatPause : null
     yield* applyAndCommit(pending, asked.reply, now, job, pause_ms)
@@ -90,9 +91,16 @@ const logWithout = Effect.logWarning(
   "A carrier is not asked, because its connection was removed after the request began"
 )
 
+/** The reply for a carrier whose maintenance outlasts the request. */
+const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
+
+/** Whether an answer can still be expected if the carrier is asked after a wait. */
+const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number): boolean =>
+  ask.deadline - ask.now - wait_ms >= line.typical_ms
+
 /** Whether too little time is left to ask. */
-const isTooLate = ({ candidate: { adapter, line }, ask }: PendingAsk): boolean =>
-  adapter.simulation === undefined && ask.deadline - ask.now < line.typical_ms
+const isTooLate = (pending: PendingAsk): boolean =>
+  pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
 /** Whether to repeat an ask: once, after an error or time-out, if the carrier recognizes repeats and time is left. */
 const mayRepeat = ({ ask, candidate: { adapter, line } }: PendingAsk, reply: CarrierReply, now: number): boolean =>

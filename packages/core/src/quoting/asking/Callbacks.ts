@@ -1,6 +1,4 @@
 import { Effect, Predicate } from "effect"
-import { Seal } from "../../access/Seal.ts"
-import { askTokens } from "../../access/Token.ts"
 import { Workspaces } from "../../access/Workspaces.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../../carriers/Carrier.ts"
@@ -9,6 +7,7 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
+import * as AskRefs from "./AskRefs.ts"
 import { logged, logLate } from "./PendingAsk.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
@@ -40,7 +39,11 @@ export const make = Effect.gen(function* () {
     const { adapter } = pending.candidate
     const played = Effect.suspend(() => adapter.simulation?.callback(pending.ask, ref) ?? Effect.succeed(null))
     const sent = yield* logged(pending, orIfThrown(null)(played))
-    const found = sent === null ? null : yield* read(adapter.carrier.id, sent)
+    // The carrier and its callback are in this process, so its number cannot be early.
+    const found =
+      sent === null
+        ? null
+        : yield* Effect.catchTag(read(adapter.carrier.id, sent), "CallbackTooEarly", () => Effect.succeed(null))
     yield* applyAndCommit(pending, found?.reply ?? unreadable, at, job)
   })
 
@@ -50,7 +53,7 @@ export const make = Effect.gen(function* () {
 /** Reads the reply in a callback, and the request that it is for; null if the callback is not genuine. */
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
-  const seal = yield* Seal
+  const refs = yield* AskRefs.make
 
   return Effect.fnUntraced(
     function* (carrier_id: string, sent: CarrierCallback) {
@@ -58,10 +61,12 @@ const makeRead = Effect.gen(function* () {
       if (adapter?.callback === undefined) return null
       const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(orIfThrown(null))
       if (!Predicate.isObject(read)) return null
-      const request = typeof read.ref === "string" ? yield* askTokens(carrier_id).read(seal, read.ref) : null
-      const broken = [...(request === null ? [noRef] : []), ...(read.reply?.kind === "pending" ? [noAnswer] : [])]
-      if (request === null || broken.length > 0) return yield* Effect.as(BrokenRule.log(broken), null)
-      const reply = yield* Effect.annotateLogs(checkedReply(read.reply), { quote_request_id: request.id })
+      const { ref, reply: answer } = read
+      const isAnswer = answer?.kind !== "pending" || (answer.poll_after_ms !== null && adapter.poll !== undefined)
+      if (!isAnswer) return yield* Effect.as(BrokenRule.log([noAnswer]), null)
+      const request = typeof ref === "string" ? yield* refs.find(carrier_id, ref) : null
+      if (request === null) return yield* Effect.as(BrokenRule.log([noRef]), null)
+      const reply = yield* Effect.annotateLogs(checkedReply(answer), { quote_request_id: request.id })
       return { ...request, reply }
     },
     (read, carrier_id) => Effect.annotateLogs(read, { carrier_id })
@@ -70,5 +75,11 @@ const makeRead = Effect.gen(function* () {
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
-const noRef = { path: "ref", message: "Must be the idempotency_key of an ask to this carrier." }
-const noAnswer = { path: "reply.kind", message: "Must not be pending: a callback brings the answer." }
+const noRef = {
+  path: "ref",
+  message: "Must be the idempotency_key of an ask to this carrier, or the ref of its pending reply."
+}
+const noAnswer = {
+  path: "reply.kind",
+  message: "Must not be pending, because a callback brings the answer, unless poll_after_ms says when to poll for it."
+}

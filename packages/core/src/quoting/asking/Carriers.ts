@@ -7,6 +7,7 @@ import type { Connections } from "../../carriers/Connections.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
+import type { CallbackTooEarly } from "./AskRefs.ts"
 import * as Asks from "./Asks.ts"
 import * as Callbacks from "./Callbacks.ts"
 import * as Collecting from "./Collecting.ts"
@@ -16,8 +17,14 @@ import * as Refreshes from "./Refreshes.ts"
 export class Carriers extends Context.Service<
   Carriers,
   {
-    /** Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. */
-    readonly callback: (carrier_id: string, callback: CarrierCallback) => Effect.Effect<boolean, StorageUnavailable>
+    /**
+     * Applies a carrier's callback; false if it is not genuine. A repeated or late callback changes nothing. One that came
+     * before the ask was stored fails with `CallbackTooEarly`.
+     */
+    readonly callback: (
+      carrier_id: string,
+      callback: CarrierCallback
+    ) => Effect.Effect<boolean, StorageUnavailable | CallbackTooEarly>
     readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
 >()("@quotewire/core/Carriers") {

@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { goTokens } from "../../access/Token.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
-import type { CarrierOffer, CarrierReply } from "../../carriers/Carrier.ts"
+import type { CarrierOffer, CarrierReply, Decline } from "../../carriers/Carrier.ts"
 import * as Offer from "../../carriers/Offer.ts"
 import type { NewJob } from "../../storage/Job.ts"
 import { Ids, type QuoteId } from "../../wire/Ids.ts"
@@ -112,7 +112,9 @@ export const make = Effect.gen(function* () {
       case "offers":
         return quotesPart(pending, reply.offers, now)
       case "declined":
-        return Effect.succeed(stepPart(ids, pending, { outcome: "declined", reason: reply.reason }, now))
+        return Effect.succeed(
+          stepPart(ids, pending, { outcome: "declined", reason: reply.reason, message: wordsOf(reply) }, now)
+        )
       case "question":
         return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
@@ -139,14 +141,16 @@ export const makeOriginLoader = Effect.gen(function* () {
     answered_at: number
   ): Effect.fn.Return<Quote.Origin> {
     const base_url = yield* baseUrl
-    const token = offer.handoff_url === null ? null : yield* goTokens.write(seal, pending.workspace_id, id)
+    const { adapter } = pending.candidate
+    const hasLink = offer.handoff_url !== null || adapter.handoff !== undefined
+    const token = hasLink ? yield* goTokens.write(seal, pending.workspace_id, id) : null
     return {
       id,
       environment: pending.request.environment,
       line: pending.line,
       quote_request_id: pending.request.id,
       application_id: pending.request.application_id,
-      carrier: pending.candidate.adapter.carrier,
+      carrier: adapter.carrier,
       answered_at,
       redirect_path: token === null ? null : `/go/${token}`,
       base_url
@@ -188,6 +192,12 @@ const questionPart = (
     jobs: [job(pending, "end_action", { quote_request_id: pending.request.id }, now + action_ms)]
   }
   return stepPart(ids, pending, { outcome: "needs_information", message, missing_facts }, now, [ending])
+}
+
+/** What a carrier says about its decline, fit to be shown; null if it says nothing. */
+const wordsOf = ({ message = "" }: Decline): string | null => {
+  const words = Offer.clean(message).trim()
+  return words === "" ? null : words
 }
 
 const joined = (parts: ReadonlyArray<Part>): Part => ({

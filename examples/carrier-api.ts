@@ -1,0 +1,67 @@
+import { createServer } from "node:http"
+import { Carrier, defineCarrier, embed, Money, Reply } from "@quotewire/core"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Layer, Schema } from "effect"
+
+/** What the carrier's API says about a quote. */
+const Quote = Schema.Struct({
+  number: Schema.String,
+  status: Schema.Literals(["open", "quoted", "declined"]),
+  premium_cents: Schema.optionalKey(Schema.Int)
+})
+const Session = Schema.Struct({ url: Schema.String })
+
+const replyOf = ({ number, status, premium_cents }: typeof Quote.Type) => {
+  if (status === "declined") return Reply.decline("risk_outside_guidelines")
+  if (premium_cents === undefined) return Reply.pending(number, { poll_after_ms: 2_000 })
+  return Reply.offers([{ offer_ref: number, premium: Money.cents(premium_cents), term_months: 12 }])
+}
+
+/** The carrier with its API at this address. */
+const acme = (base_url: string) =>
+  defineCarrier({
+    id: "naic:12345",
+    name: "Acme Mutual",
+    environments: ["live"],
+    lines: { renters: { states: ["NY", "TX"], wants: ["applicant.email"], mode: "poll", idempotent: true } },
+    handoff_hosts: ["quotes.acme.example"],
+    http: { base_url },
+    appetite: ({ facts, on }) =>
+      facts.dwelling.type === "mobile_home" && on >= "2026-06-01" ? Reply.decline("property_not_eligible") : null,
+    ask: async ({ facts, http, idempotency_key }) => {
+      const { address, type } = facts.dwelling
+      const json = { key: idempotency_key, zip: address.zip, home: type, email: facts.applicant?.email }
+      return replyOf((await http.post("/quotes", { json })).json(Quote))
+    },
+    poll: async ({ ref, http }) => replyOf((await http.get(`/quotes/${ref}`)).json(Quote)),
+    handoff: async ({ offer_ref, http }) => (await http.post(`/quotes/${offer_ref}/sessions`)).json(Session).url
+  })
+
+// A stand-in for the carrier's API: it quotes everything at once.
+const api = createServer((_, response) => {
+  response.setHeader("content-type", "application/json")
+  response.end(JSON.stringify({ number: "Q-1", status: "quoted", premium_cents: 18_900 }))
+})
+await new Promise<void>((listening) => api.listen(0, "localhost", listening))
+const address = api.address()
+const port = typeof address === "object" ? address?.port : undefined
+
+const quotewire = embed({
+  storage: MemoryStorage.layer,
+  carriers: Layer.succeed(Carrier.CarrierAdapters, [acme(`http://localhost:${port}`)])
+})
+const { id: organization_id } = await quotewire.createOrganization("Acme")
+const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
+const client = quotewire.client(key)
+
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
+let { id, status, version: since_version } = await client.start_quote_request(start)
+while (status === "in_progress") {
+  const read = await client.get_quote_request({ id, since_version })
+  ;({ status, version: since_version } = read.quote_request)
+}
+const { quotes } = await client.get_quote_request({ id })
+for (const { source, price } of quotes) console.log(source.carrier.name, price.premium)
+await quotewire.close()
+api.close()

@@ -1,0 +1,181 @@
+import { Predicate, Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import { servedStates } from "../lines/State.ts"
+import { standardLines } from "../lines/standard.ts"
+import * as Input from "../wire/Input.ts"
+import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
+import type { BrokenRule } from "./BrokenRule.ts"
+import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier.ts"
+
+/**
+ * The mistakes in an adapter, by their paths in it; none if it can be used.
+ *
+ * Call it once, before the adapter is used. It does not call the adapter, and it repeats no value of it.
+ */
+export const check = (adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => {
+  const wrong = findWrong(adapter).map(({ path, message, allowed_values }) => ({
+    path,
+    message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
+  }))
+  const isWrong = (path: string): boolean =>
+    wrong.some((one) => one.path === path || isUnder(one.path, path) || isUnder(path, one.path))
+  return [...wrong, ...relations(adapter).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
+}
+
+const isUnder = (path: string, above: string): boolean => above === "" || path.startsWith(`${above}.`)
+
+const textLike = (form: RegExp, expected: string) =>
+  Schema.String.check(Schema.makeFilter((text) => form.test(text), { expected }))
+
+const listOf = <S extends Schema.Schema<unknown>>(item: S, expected: string) =>
+  Schema.Array(item).check(Schema.makeFilter((items) => items.length > 0, { expected }))
+
+const Callable = Schema.Unknown.check(Schema.makeFilter(Predicate.isFunction, { expected: "a function" }))
+
+const state_codes: ReadonlySet<string> = new Set(servedStates)
+
+const ServedState = Schema.String.check(
+  Schema.makeFilter((text) => state_codes.has(text), { expected: "the USPS code of a state or of DC, such as NY" })
+)
+
+const Terms = Schema.Struct({
+  states: listOf(ServedState, "a list with at least one state"),
+  needs: Schema.Array(Schema.String),
+  wants: Schema.optional(Schema.Array(Schema.String)),
+  maintenance: Schema.optional(Schema.Array(Schema.Struct({ from: OffsetDateTime, until: OffsetDateTime }))),
+  uses_credit: Schema.Boolean,
+  mode: Schema.Literals(["sync", "poll", "callback"]),
+  idempotent: Schema.Boolean,
+  attempt_timeout_ms: Input.wholeNumber(1, max_attempt_ms),
+  typical_ms: Input.wholeNumber(1, minute_ms),
+  hedge_after_ms: Schema.NullOr(Input.wholeNumber(1, max_attempt_ms)),
+  rate_per_minute: Input.wholeNumber(1, 1_000_000),
+  max_concurrent: Input.wholeNumber(1, 10_000)
+})
+
+const hostName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
+
+const Adapter = Schema.Struct({
+  carrier: Schema.Struct({
+    id: Schema.String,
+    name: Input.textUpTo(100, 1),
+    registry_ids: Schema.Array(Input.textUpTo(100, 1))
+  }),
+  environments: listOf(Environment, "a list with sandbox, live or both"),
+  lines: Schema.Record(Schema.String, Terms).check(
+    Schema.makeFilter((lines) => Object.keys(lines).length > 0, { expected: "an object with at least one line" })
+  ),
+  handoff_hosts: Schema.Array(
+    textLike(hostName, "a host name in lower case, without scheme, port and path, such as quotes.acme.example")
+  ),
+  connection: Schema.optional(
+    Schema.Record(Schema.String, Schema.Literals(["string", "secret"])).check(
+      Schema.makeFilter((fields) => Object.keys(fields).every((name) => /^[a-z][a-z0-9_]{0,39}$/.test(name)), {
+        expected: "an object whose names are up to 40 lower-case letters, digits and underscores"
+      })
+    )
+  ),
+  testConnection: Schema.optional(Callable),
+  appetite: Schema.optional(Callable),
+  ask: Callable,
+  poll: Schema.optional(Callable),
+  callback: Schema.optional(Callable),
+  refresh: Schema.optional(Callable),
+  handoff: Schema.optional(Callable)
+})
+
+const findWrong = Input.findings(Adapter)
+
+const rule = (holds: boolean, path: string, message: string): ReadonlyArray<BrokenRule> =>
+  holds ? [] : [{ path, message }]
+
+const real_id = /^naic:[0-9]{5}$|^(?!naic:)[a-z][a-z0-9]*:[a-z0-9][a-z0-9._-]{0,62}$/
+const fictional_id = /^sbx_[a-z0-9_]{1,60}$/
+
+/** A rule over values that are right by themselves: the paths that it reads, and what it finds. */
+interface Relation {
+  readonly reads: ReadonlyArray<string>
+  readonly find: () => ReadonlyArray<BrokenRule>
+}
+
+const relations = (adapter: CarrierAdapter): ReadonlyArray<Relation> => [
+  { reads: ["carrier.id"], find: () => brokenId(adapter) },
+  { reads: ["handoff", "handoff_hosts"], find: () => brokenHandoff(adapter) },
+  { reads: ["testConnection", "connection"], find: () => brokenTest(adapter) },
+  ...(Predicate.isObject(adapter.lines) ? Object.entries(adapter.lines) : []).flatMap(([name, terms]) =>
+    relationsOfLine(adapter, name, terms)
+  )
+]
+
+const brokenId = ({ carrier, simulation }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
+  rule(
+    (simulation === undefined ? real_id : fictional_id).test(carrier.id),
+    "carrier.id",
+    simulation === undefined
+      ? 'Must be "naic:" and the five digits of the NAIC code, or for a carrier without one another register and its name there, such as mga:acme-general.'
+      : 'Must be "sbx_" and lower-case letters, digits and underscores.'
+  )
+
+const brokenHandoff = ({ handoff, handoff_hosts }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
+  rule(
+    handoff === undefined || handoff_hosts.length > 0,
+    "handoff_hosts",
+    "Must hold the host of the links, because the adapter has handoff."
+  )
+
+const brokenTest = ({ connection, testConnection }: CarrierAdapter): ReadonlyArray<BrokenRule> =>
+  rule(
+    testConnection === undefined || connection !== undefined,
+    "connection",
+    "Is required, because the adapter has testConnection."
+  )
+
+const names = standardLines.map(({ name }) => name)
+
+const relationsOfLine = (adapter: CarrierAdapter, name: string, terms: CarrierLine): ReadonlyArray<Relation> => {
+  const path = `lines.${name}`
+  const line = standardLines.find((line) => line.name === name)
+  if (line === undefined) {
+    return [{ reads: [], find: () => [{ path, message: `Must be one of ${names.join(", ")}.` }] }]
+  }
+  const facts = (field: "needs" | "wants"): Relation => ({
+    reads: [`${path}.${field}`],
+    find: () => brokenFacts(`${path}.${field}`, terms[field] ?? [], line.fact_paths)
+  })
+  return [
+    facts("needs"),
+    facts("wants"),
+    { reads: [`${path}.maintenance`], find: () => brokenMaintenance(path, terms) },
+    {
+      reads: [`${path}.idempotent`, `${path}.hedge_after_ms`],
+      find: () =>
+        rule(
+          terms.idempotent || terms.hedge_after_ms === null,
+          `${path}.hedge_after_ms`,
+          "Must be null, because the line is not idempotent: a hedge is a second ask."
+        )
+    },
+    { reads: [`${path}.mode`], find: () => brokenMode(adapter, path, terms) }
+  ]
+}
+
+const brokenMode = (adapter: CarrierAdapter, path: string, { mode }: CarrierLine): ReadonlyArray<BrokenRule> =>
+  rule(mode === "sync" || adapter[mode] !== undefined, mode, `Is required, because ${path}.mode is ${mode}.`)
+
+const brokenFacts = (
+  path: string,
+  declared: ReadonlyArray<string>,
+  known: ReadonlyArray<string>
+): ReadonlyArray<BrokenRule> =>
+  declared.flatMap((fact, index) =>
+    rule(
+      known.includes(fact),
+      `${path}.${index}`,
+      "Must be the path of a fact of this line, with * for every item of a list, such as applicant.email."
+    )
+  )
+
+const brokenMaintenance = (path: string, { maintenance = [] }: CarrierLine): ReadonlyArray<BrokenRule> =>
+  maintenance.flatMap(({ from, until }, index) =>
+    rule(toMillis(from) < toMillis(until), `${path}.maintenance.${index}.until`, "Must be later than from.")
+  )

@@ -1,0 +1,85 @@
+import type { Assumption } from "../lines/Assumption.ts"
+import type { CarrierOffer, CarrierRefresh, CarrierReply, Decline, DeclineReason, NoAnswerReason } from "./Carrier.ts"
+
+/*
+ * What an adapter answers, in words. Each function makes plain data, as the schemas in `Carrier` describe it.
+ */
+
+/** An offer of which only the carrier's reference is required. What you leave out is null or empty: unknown, never zero. */
+export type PartialOffer = Partial<CarrierOffer> & Pick<CarrierOffer, "offer_ref">
+
+/**
+ * A whole offer from what the carrier has said.
+ *
+ * @example
+ * offer({ offer_ref: "Q-1", premium: Money.dollars(180), term_months: 12 })
+ */
+export const offer = (known: PartialOffer): CarrierOffer => ({
+  product: null,
+  premium: null,
+  term_months: null,
+  billing_cycle: null,
+  fees: [],
+  conditions: [],
+  subjects: [],
+  assumptions: [],
+  expires_at: null,
+  evidence_label: "Price from the carrier",
+  handoff_url: null,
+  ...known
+})
+
+/** The carrier offers these prices. */
+export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
+  kind: "offers",
+  offers: known.map(offer)
+})
+
+/** The carrier does not insure this risk. `message` are its own words for the person; they must not repeat a fact. */
+export const decline = (reason: DeclineReason, message?: string): Decline => ({
+  kind: "declined",
+  reason,
+  ...(message !== undefined && { message })
+})
+
+/**
+ * The carrier has accepted the ask, and answers later. `ref` is its number for the ask.
+ *
+ * With `poll_after_ms` the engine calls `poll` after that time. Without it, it waits for the carrier's callback.
+ */
+export const pending = (ref: string, options: { readonly poll_after_ms?: number } = {}): CarrierReply => ({
+  kind: "pending",
+  ref,
+  poll_after_ms: options.poll_after_ms ?? null
+})
+
+/** A question that a carrier asks. Its label is shown to the person; it must not repeat a fact. */
+export type Question = Extract<CarrierReply, { readonly kind: "question" }>["questions"][number]
+
+/** The carrier needs one more answer, or several. */
+export const question = (...questions: ReadonlyArray<Question>): CarrierReply => ({ kind: "question", questions })
+
+/** The carrier gives no answer now. `retry_after_ms` is the wait that it has asked for. */
+export const unavailable = (
+  reason: NoAnswerReason,
+  retry_after_ms?: number
+): Extract<CarrierReply, { readonly kind: "unavailable" }> => ({
+  kind: "unavailable",
+  reason,
+  ...(retry_after_ms !== undefined && { retry_after_ms })
+})
+
+/** An answer to `refresh`: the offer as it is now, and what has changed. */
+export const refreshed = (
+  reason: Extract<CarrierRefresh, { readonly kind: "offer" }>["reason"],
+  known: PartialOffer
+): CarrierRefresh => ({ kind: "offer", reason, offer: offer(known) })
+
+/** An answer to `refresh`: the carrier has withdrawn the offer. */
+export const withdrawn: CarrierRefresh = { kind: "withdrawn" }
+
+/** Adds what was assumed for an ask to what an offer says itself. */
+export const withAssumptions = (known: CarrierOffer, assumed: ReadonlyArray<Assumption>): CarrierOffer => {
+  const named = new Set(known.assumptions.map(({ path }) => path))
+  return { ...known, assumptions: [...known.assumptions, ...assumed.filter(({ path }) => !named.has(path))] }
+}

@@ -1,0 +1,153 @@
+import { Data, Effect, Predicate } from "effect"
+import type { LineName } from "../lines/standard.ts"
+import * as AdapterRules from "./AdapterRules.ts"
+import { type BrokenRule, ofRefresh, ofReply } from "./BrokenRule.ts"
+import {
+  type CarrierAdapter,
+  type CarrierAsk,
+  type CarrierLine,
+  type CarrierRefresh,
+  type CarrierReply,
+  type ConnectionFields,
+  max_attempt_ms
+} from "./Carrier.ts"
+import type { Answer, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
+import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from "./definedCalls.ts"
+import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
+import * as Reply from "./Reply.ts"
+
+/** A definition of a carrier has mistakes. The message names all of them by their paths, and repeats no value but the id. */
+export class InvalidCarrier extends Data.TaggedError("InvalidCarrier")<{
+  readonly carrier_id: string
+  readonly mistakes: ReadonlyArray<BrokenRule>
+  readonly message: string
+}> {}
+
+/**
+ * Defines a carrier in plain TypeScript: its functions return values, promises or Effects.
+ *
+ * A `CarrierHttpError` that leaves a function is the reply `unavailable` with the error's reason. Any other error counts as
+ * `carrier_error`, and is logged with its place but without its message. Offers list what was assumed for the ask.
+ *
+ * By default a line has no `needs` and `wants`, uses no credit information, answers in `sync` and is not `idempotent`. An attempt
+ * takes 15 s at most and usually 2 s, and up to 4 at once and 60 a minute are made.
+ *
+ * Throws one `InvalidCarrier` with every mistake.
+ *
+ * @example
+ * const acme = defineCarrier({
+ *   id: "naic:12345",
+ *   name: "Acme Mutual",
+ *   lines: { renters: { states: ["NY"] } },
+ *   ask: ({ facts }) => Reply.offers([{ offer_ref: "1", premium: Money.dollars(facts.coverage.deductible_usd) }])
+ * })
+ */
+export const defineCarrier = <
+  const Name extends LineName,
+  const Fields extends ConnectionFields = Record<never, never>,
+  const Http extends CarrierHttpOptions | undefined = undefined
+>(
+  definition: CarrierDefinition<Name, Fields, Http>
+): CarrierAdapter => {
+  const { appetite, callback, handoff, poll, refresh, testConnection } = definition
+  const call = caller(definition, usual)
+  const tester = connectionTester(definition, usual)
+  const reply = (ask: CarrierAsk, use: (of: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
+    Effect.map(unavailableIfFailed(call(ask, use)), (answer) => withAssumptions(answer, ask))
+  const adapter: CarrierAdapter = {
+    carrier: { id: definition.id, name: definition.name, registry_ids: definition.registry_ids ?? [] },
+    environments: definition.environments ?? ["sandbox", "live"],
+    lines: linesOf(definition.lines),
+    handoff_hosts: definition.handoff_hosts ?? [],
+    ...(definition.connection !== undefined && { connection: definition.connection }),
+    ...(testConnection !== undefined && {
+      testConnection: (connection, environment) => tester({ connection, environment }, (of) => testConnection(of))
+    }),
+    ...(appetite !== undefined && { appetite: (ask) => appetite(reviewOf(definition, ask)) }),
+    ask: (ask) => reply(ask, (of) => definition.ask(of)),
+    ...(poll !== undefined && { poll: (ask, ref) => reply(ask, (of) => poll({ ...of, ref })) }),
+    ...(callback !== undefined && {
+      callback: ({ headers, body }) =>
+        Effect.orDie(settled(() => callback({ headers, raw: body, text: new TextDecoder().decode(body) })))
+    }),
+    ...(refresh !== undefined && {
+      refresh: (ask, offer_ref) =>
+        Effect.map(unavailableIfFailed(call(ask, (of) => refresh({ ...of, offer_ref }))), (found) =>
+          refreshedWithAssumptions(found, ask)
+        )
+    }),
+    ...(handoff !== undefined && {
+      handoff: (ask, offer_ref) => Effect.orDie(call(ask, (of) => handoff({ ...of, offer_ref })))
+    })
+  }
+  const mistakes = mistakesIn(definition, adapter)
+  if (mistakes.length > 0) throw invalid(definition.id, mistakes)
+  return adapter
+}
+
+const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): InvalidCarrier => {
+  const id = typeof carrier_id === "string" ? carrier_id : ""
+  const lines = mistakes.map(({ path, message }) => `- ${path}: ${message}`)
+  return new InvalidCarrier({
+    carrier_id: id,
+    mistakes,
+    message: [`The carrier ${JSON.stringify(id)} is not defined correctly.`, ...lines].join("\n")
+  })
+}
+
+const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
+
+/** What is checked in a definition besides its adapter: everything that the adapter wraps. */
+interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
+  readonly http?: CarrierHttpOptions | undefined
+  readonly connection?: ConnectionFields
+}
+
+/** Everything that is wrong, by its path in the definition, which has the carrier's names at its top. */
+const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
+  ...AdapterRules.check(adapter).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
+  ...functions.flatMap((name) => {
+    const value = definition[name]
+    const isRight = Predicate.isFunction(value) || (value === undefined && name !== "ask")
+    return isRight ? [] : [{ path: name, message: "Must be a function." }]
+  }),
+  ...httpMistakes(definition)
+]
+
+const httpMistakes = ({ http, connection }: Wrapped): ReadonlyArray<BrokenRule> => {
+  if (http === undefined) return []
+  if (!Predicate.hasProperty(http, "base_url")) {
+    return [{ path: "http.base_url", message: "Is required: the address at which the carrier's API begins." }]
+  }
+  const fields = Predicate.isObject(connection) ? Object.keys(connection) : []
+  return faultsOf(http, fields).map(({ path, message }) => ({ path: `http.${path}`, message }))
+}
+
+const usual: Omit<CarrierLine, "states"> = {
+  needs: [],
+  uses_credit: false,
+  mode: "sync",
+  idempotent: false,
+  attempt_timeout_ms: max_attempt_ms,
+  typical_ms: 2_000,
+  hedge_after_ms: null,
+  rate_per_minute: 60,
+  max_concurrent: 4
+}
+
+// An adapter without types can pass anything here, and its mistakes are told by their paths.
+const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter["lines"] =>
+  Predicate.isObject(lines)
+    ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
+    : lines
+
+// An answer that breaks rules is left as it is, so that the engine tells them.
+const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply =>
+  ofReply(reply).length === 0 && reply.kind === "offers"
+    ? { ...reply, offers: reply.offers.map((offer) => Reply.withAssumptions(offer, assumptions)) }
+    : reply
+
+const refreshedWithAssumptions = (found: CarrierRefresh, { assumptions }: CarrierAsk): CarrierRefresh =>
+  ofRefresh(found).length === 0 && found.kind === "offer"
+    ? { ...found, offer: Reply.withAssumptions(found.offer, assumptions) }
+    : found

@@ -1,0 +1,170 @@
+import { Effect, Predicate } from "effect"
+import type { Environment } from "../access/Caller.ts"
+import type { LineName } from "../lines/standard.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
+import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
+import type {
+  Answer,
+  CarrierCall,
+  CarrierDefinition,
+  CarrierReview,
+  ConnectionCall,
+  LineTerms
+} from "./CarrierDefinition.ts"
+import * as CarrierHttp from "./http/CarrierHttp.ts"
+import { CarrierHttpError } from "./http/CarrierHttpError.ts"
+import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
+import * as Reply from "./Reply.ts"
+
+/*
+ * The calls of the functions of a defined carrier: what they get, and what becomes of what they return or throw.
+ */
+
+/** What a definition says about its calls. */
+interface Shape {
+  readonly lines: { readonly [name: string]: LineTerms }
+  readonly connection?: ConnectionFields
+  readonly http?: CarrierHttpOptions | undefined
+}
+
+/** Whether a connection has all the fields that a definition declares. */
+const isWhole = ({ connection = {} }: Shape, values: unknown): boolean =>
+  Object.keys(connection).every((field) => Predicate.hasProperty(values, field) && typeof values[field] === "string")
+
+/**
+ * Whether an ask is one of a definition: the line is one of its lines, and the connection has all of its fields.
+ *
+ * The engine completes the facts of a line by the line's own schema, so the line decides the type of the facts.
+ */
+const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
+  Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
+
+const foreign = () =>
+  new Error("The ask does not fit the definition: its line is another, or its connection lacks a field")
+
+/** An ask as a definition's functions see it, before it is checked. */
+const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })
+
+/** What every call needs, and the limits of its requests. */
+type Given = Pick<CarrierAsk, "connection" | "environment">
+type Limits = Pick<CarrierLine, "attempt_timeout_ms" | "idempotent">
+
+/** Calls a function with an HTTP client and a signal, if it is given everything that its type says. */
+const callWith = <G extends Given, Call, A>(
+  shape: Shape,
+  {
+    given,
+    isCall,
+    limits
+  }: { readonly given: G; readonly isCall: (call: G) => call is G & Call; readonly limits: Limits },
+  use: (call: Call) => Answer<A>
+): Effect.Effect<A, unknown> =>
+  withSignal((signal) =>
+    Effect.flatMap(httpOf(shape, given, limits, signal), (http) => {
+      const call = { ...given, http, signal }
+      return isCall(call) ? settled(() => use(call)) : Effect.die(foreign())
+    })
+  )
+
+/** Makes the calls of a definition's functions. `usual` are the limits of a line that sets none. */
+export const caller =
+  <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
+    definition: CarrierDefinition<Name, Fields, Http>,
+    usual: Limits
+  ) =>
+  <A>(ask: CarrierAsk, use: (call: CarrierCall<Name, Fields, Http>) => Answer<A>): Effect.Effect<A, unknown> => {
+    const { lines }: Shape = definition
+    return callWith(
+      definition,
+      {
+        given: askOf(ask),
+        isCall: (call): call is typeof call & CarrierCall<Name, Fields, Http> => isOwn(definition, call),
+        limits: { ...usual, ...lines[ask.line] }
+      },
+      use
+    )
+  }
+
+/** Makes the calls of `testConnection`. */
+export const connectionTester =
+  <Name extends LineName, Fields extends ConnectionFields, Http extends CarrierHttpOptions | undefined>(
+    definition: CarrierDefinition<Name, Fields, Http>,
+    usual: Limits
+  ) =>
+  (
+    given: { readonly environment: Environment; readonly connection: ConnectionValues },
+    use: (call: ConnectionCall<Fields, Http>) => Answer<ConnectionTest>
+  ): Effect.Effect<ConnectionTest> =>
+    callWith(
+      definition,
+      {
+        given,
+        isCall: (call): call is typeof call & ConnectionCall<Fields, Http> => isWhole(definition, call.connection),
+        limits: { ...usual, idempotent: true }
+      },
+      use
+    ).pipe(onHttpError(notConnected))
+
+const notConnected = ({ reason, status }: CarrierHttpError): ConnectionTest => ({
+  ok: false,
+  message: status === null ? `The carrier gave no answer: ${reason}.` : `The carrier answered ${status}.`
+})
+
+const httpOf = (
+  { http }: Shape,
+  { connection = {}, environment }: Given,
+  { attempt_timeout_ms: timeout_ms, idempotent }: Limits,
+  signal: AbortSignal
+) =>
+  http === undefined
+    ? Effect.undefined
+    : CarrierHttp.make(http, { environment, connection, timeout_ms, idempotent, signal })
+
+/** What `appetite` decides by. */
+export const reviewOf = <
+  Name extends LineName,
+  Fields extends ConnectionFields,
+  Http extends CarrierHttpOptions | undefined
+>(
+  definition: CarrierDefinition<Name, Fields, Http>,
+  ask: CarrierAsk
+): CarrierReview<Name, Fields> => {
+  const isReview = (review: CarrierAsk): review is CarrierAsk & CarrierReview<Name, Fields> => isOwn(definition, review)
+  const review = { ...askOf(ask), on: fromMillis(ask.now).slice(0, 10) }
+  if (!isReview(review)) throw foreign()
+  return review
+}
+
+/** Gives a signal that is aborted when the effect is interrupted: when its time is over. */
+const withSignal = <A, E>(use: (signal: AbortSignal) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const controller = new AbortController()
+    return Effect.onInterrupt(use(controller.signal), () => Effect.sync(() => controller.abort()))
+  })
+
+/** The value of a function that returns it, promises it, or describes it as an Effect. */
+export const settled = <A>(call: () => Answer<A>): Effect.Effect<A, unknown> =>
+  Effect.tryPromise({ try: async () => call(), catch: (thrown) => thrown }).pipe(
+    Effect.flatMap((answer): Effect.Effect<A, unknown> => (Effect.isEffect(answer) ? answer : Effect.succeed(answer)))
+  )
+
+/** Turns an error of the HTTP client into a value. All other errors are faults of the adapter. */
+const onHttpError =
+  <B>(value: (error: CarrierHttpError) => B) =>
+  <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
+    Effect.catchDefect(Effect.orDie(call), (thrown) =>
+      thrown instanceof CarrierHttpError
+        ? Effect.as(
+            Effect.annotateLogs(Effect.logWarning("A carrier could not be reached, or gave no usable answer"), {
+              reason: thrown.reason,
+              status: thrown.status
+            }),
+            value(thrown)
+          )
+        : Effect.die(thrown)
+    )
+
+/** Turns an error of the HTTP client into the reply that it stands for. */
+export const unavailableIfFailed = onHttpError(({ reason, retry_after_ms }) =>
+  Reply.unavailable(reason, retry_after_ms ?? undefined)
+)

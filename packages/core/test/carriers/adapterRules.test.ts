@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import * as AdapterRules from "../../src/carriers/AdapterRules.ts"
+import { type CarrierAdapter, CarrierAdapters } from "../../src/carriers/Carrier.ts"
+import { defineCarrier, InvalidCarrier } from "../../src/carriers/defineCarrier.ts"
+import * as Reply from "../../src/carriers/Reply.ts"
+import { sandboxCarriers, webCryptography } from "../../src/layer.ts"
+
+const ask = () => Reply.decline("prior_claims")
+
+const acme = defineCarrier({
+  id: "naic:12345",
+  name: "Acme Mutual",
+  lines: { renters: { states: ["NY"] } },
+  handoff_hosts: ["quotes.acme.example"],
+  ask
+})
+
+/** The adapter with other values at some places, as a program without types could make it. */
+const withOther = (changes: object): CarrierAdapter => Object.assign({}, acme, changes)
+const withTerms = (terms: object): CarrierAdapter =>
+  withOther({ lines: { renters: Object.assign({}, acme.lines.renters, terms) } })
+
+const pathsOf = (adapter: CarrierAdapter) => AdapterRules.check(adapter).map(({ path }) => path)
+
+describe("the rules of an adapter", () => {
+  it("accept a defined carrier, and ids of other registers", () => {
+    assert.deepStrictEqual(AdapterRules.check(acme), [])
+    const mga = withOther({ carrier: { ...acme.carrier, id: "mga:acme-general" } })
+    assert.deepStrictEqual(AdapterRules.check(mga), [])
+  })
+
+  it.effect("accept every fictional carrier", () =>
+    Effect.gen(function* () {
+      for (const adapter of yield* CarrierAdapters) {
+        assert.deepStrictEqual(AdapterRules.check(adapter), [], adapter.carrier.id)
+      }
+    }).pipe(Effect.provide(sandboxCarriers), Effect.provide(webCryptography))
+  )
+
+  for (const id of [
+    "",
+    "acme",
+    "12345",
+    "naic:1234",
+    "naic:123456",
+    "naic:acme",
+    "NAIC:12345",
+    "sbx_acme",
+    "mga:",
+    "a b:c"
+  ]) {
+    it(`refuse the id ${JSON.stringify(id)}`, () => {
+      assert.deepStrictEqual(pathsOf(withOther({ carrier: { ...acme.carrier, id } })), ["carrier.id"])
+    })
+  }
+
+  const wrong: ReadonlyArray<readonly [string, CarrierAdapter, ReadonlyArray<string>]> = [
+    ["no name", withOther({ carrier: { ...acme.carrier, name: "" } }), ["carrier.name"]],
+    ["no environment", withOther({ environments: [] }), ["environments"]],
+    ["an unknown environment", withOther({ environments: ["live", "test"] }), ["environments.1"]],
+    ["no line", withOther({ lines: {} }), ["lines"]],
+    ["a line that nobody offers", withOther({ lines: { boats: acme.lines.renters } }), ["lines.boats"]],
+    ["a line without terms", withOther({ lines: { renters: undefined } }), ["lines.renters"]],
+    ["no state", withTerms({ states: [] }), ["lines.renters.states"]],
+    ["a state that does not exist", withTerms({ states: ["NY", "ZZ"] }), ["lines.renters.states.1"]],
+    ["a need that is no fact", withTerms({ needs: ["applicant.e_mail"] }), ["lines.renters.needs.0"]],
+    ["a wish of another line", withTerms({ wants: ["vehicles.*.vin"] }), ["lines.renters.wants.0"]],
+    ["a group of facts", withTerms({ wants: ["applicant"] }), ["lines.renters.wants.0"]],
+    ["no allowance", withTerms({ rate_per_minute: 0 }), ["lines.renters.rate_per_minute"]],
+    ["a negative allowance", withTerms({ max_concurrent: -1 }), ["lines.renters.max_concurrent"]],
+    [
+      "a time-out beyond the engine's",
+      withTerms({ attempt_timeout_ms: 180_000 }),
+      ["lines.renters.attempt_timeout_ms"]
+    ],
+    ["half a millisecond", withTerms({ typical_ms: 0.5 }), ["lines.renters.typical_ms"]],
+    ["a hedge without repeats", withTerms({ hedge_after_ms: 1_000 }), ["lines.renters.hedge_after_ms"]],
+    ["a mode that nobody knows", withTerms({ mode: "mail" }), ["lines.renters.mode"]],
+    ["polls without a poll", withTerms({ mode: "poll" }), ["poll"]],
+    ["callbacks without a callback", withTerms({ mode: "callback" }), ["callback"]],
+    [
+      "a window that is no time",
+      withTerms({ maintenance: [{ from: "tonight", until: "2026-12-25T00:00:00Z" }] }),
+      ["lines.renters.maintenance.0.from"]
+    ],
+    [
+      "a window that ends before it begins",
+      withTerms({
+        maintenance: [{ from: "2026-12-25T02:00:00Z", until: "2026-12-24T23:00:00-02:00" }]
+      }),
+      ["lines.renters.maintenance.0.until"]
+    ],
+    ["a URL for a host", withOther({ handoff_hosts: ["https://acme.example/"] }), ["handoff_hosts.0"]],
+    ["a host in capitals", withOther({ handoff_hosts: ["Acme.example"] }), ["handoff_hosts.0"]],
+    ["links without a host", withOther({ handoff: () => Effect.succeed(null), handoff_hosts: [] }), ["handoff_hosts"]],
+    ["a secret of an unknown sort", withOther({ connection: { api_key: "password" } }), ["connection.api_key"]],
+    ["a connection field with spaces", withOther({ connection: { "api key": "secret" } }), ["connection"]],
+    ["a test of no connection", withOther({ testConnection: () => Effect.succeed({ ok: true }) }), ["connection"]],
+    ["no ask", withOther({ ask: undefined }), ["ask"]],
+    ["a poll that is no function", withOther({ poll: "https://acme.example" }), ["poll"]]
+  ]
+  for (const [what, adapter, paths] of wrong) {
+    it(`refuse ${what}`, () => {
+      assert.deepStrictEqual(pathsOf(adapter), paths)
+    })
+  }
+})
+
+const errorOf = (define: () => unknown): InvalidCarrier => {
+  const error = Result.getOrThrow(Result.flip(Result.try({ try: define, catch: (thrown) => thrown })))
+  return error instanceof InvalidCarrier ? error : assert.fail(String(error))
+}
+const mistakesOf = (define: () => unknown) => errorOf(define).mistakes
+
+describe("a wrong definition", () => {
+  const define = () =>
+    defineCarrier({
+      id: "acme",
+      name: "Acme Mutual",
+      lines: { renters: { states: ["NY", "ZZ"], needs: ["e_mail"], max_concurrent: 0 } },
+      handoff_hosts: ["https://acme.example"],
+      http: { base_url: "http://api.acme.example" },
+      ask
+    })
+
+  it("is found without types as well, such as in JavaScript", () => {
+    for (const [text, paths] of [
+      ["{}", ["id", "name", "lines", "ask"]],
+      [
+        '{ "id": 5, "name": "A", "lines": { "renters": null }, "ask": "x", "http": null, "connection": 3 }',
+        ["id", "lines.renters.states", "connection", "ask", "http.base_url"]
+      ]
+    ] as const) {
+      assert.sameMembers(
+        mistakesOf(() => defineCarrier(JSON.parse(text))).map(({ path }) => path),
+        [...paths]
+      )
+    }
+  })
+
+  it("is one error with every mistake by its path in the definition", () => {
+    const error = errorOf(define)
+    assert.sameMembers(
+      error.mistakes.map(({ path }) => path),
+      [
+        "id",
+        "lines.renters.states.1",
+        "lines.renters.needs.0",
+        "lines.renters.max_concurrent",
+        "handoff_hosts.0",
+        "http.base_url"
+      ]
+    )
+    for (const { path, message } of error.mistakes) assert.include(error.message, `- ${path}: ${message}`)
+    assert.notInclude(error.message, "ZZ")
+  })
+})

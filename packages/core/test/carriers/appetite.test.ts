@@ -1,0 +1,92 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CarrierAsk, Decline } from "../../src/carriers/Carrier.ts"
+import { carriers, offers, prompt } from "../quoting/carriers.ts"
+import { logOf, only } from "../quoting/log.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+const message = "We do not insure <b>apartments</b> in New York this month."
+
+describe("a carrier's appetite", () => {
+  {
+    const asked: Array<CarrierAsk> = []
+    const closed = prompt("closed", offers(), {
+      max_concurrent: 0,
+      rest: {
+        appetite: (ask) => {
+          asked.push(ask)
+          return { kind: "declined", reason: "binding_moratorium", message }
+        }
+      }
+    })
+    const open = prompt("open", offers(), { rest: { appetite: () => null } })
+    testInWorld(
+      "declines without a call and without waiting for room, with the reason and the words",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.lengthOf(closed.asks, 0)
+        assert.deepInclude(asked[0]?.facts, { effective_date: "2026-11-21" })
+        assert.deepStrictEqual(yield* outcomes(id), ["closed declined binding_moratorium", "open quoted"])
+        const [result] = (yield* read(id, live)).quote_request.carriers
+        assert.strictEqual(result?.message, "We do not insure apartments in New York this month.")
+      }),
+      carriers(closed, open)
+    )
+  }
+
+  const failures: ReadonlyArray<readonly [string, () => Decline | null, string]> = [
+    [
+      "throws",
+      () => {
+        throw new RangeError("no")
+      },
+      "A carrier's adapter has failed"
+    ],
+    [
+      "answers with a reason that nobody knows",
+      () => JSON.parse('{ "kind": "declined", "reason": "full_moon" }'),
+      "A carrier's answer breaks rules and is not used"
+    ]
+  ]
+  for (const [how, appetite, line] of failures) {
+    const broken = prompt("broken", offers(), { rest: { appetite } })
+    testInWorld(
+      `that ${how} is logged with carrier and request, and the carrier is asked`,
+      Effect.gen(function* () {
+        let id = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start({}, live)).id
+            yield* pass(10)
+            assert.deepStrictEqual(yield* outcomes(id), ["broken quoted"])
+          })
+        )
+        assert.deepInclude(only(lines, line).annotations, { carrier_id: "broken", quote_request_id: id })
+      }),
+      carriers(broken)
+    )
+  }
+})
+
+describe("the words of a decline", () => {
+  const wordy = prompt("wordy", {
+    kind: "declined",
+    reason: "prior_claims",
+    message: `Too many claims\u0007${"!".repeat(600)}`
+  })
+  const silent = prompt("silent", { kind: "declined", reason: "prior_claims", message: " <br> " })
+  testInWorld(
+    "are shown without control characters and cut to length; blank words are none",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(10)
+      const messages = (yield* read(id, live)).quote_request.carriers.map((result) => result.message)
+      assert.deepStrictEqual(messages, [`Too many claims ${"!".repeat(484)}`, null])
+    }),
+    carriers(wordy, silent)
+  )
+})

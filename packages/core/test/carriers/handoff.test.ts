@@ -1,0 +1,121 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
+import { Quotes } from "../../src/quoting/Quotes.ts"
+import { day_ms, fromMillis } from "../../src/wire/Timestamp.ts"
+import { type Character, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
+import { logOf, only } from "../quoting/log.ts"
+import { beginning, live, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+const own = "https://carrier.example/offers/1"
+
+/** A carrier whose offer has a page of its own, or none. */
+const giving = (handoff: NonNullable<CarrierAdapter["handoff"]>, handoff_url: string | null = own, more?: Character) =>
+  prompt("gives", offers(offer({ handoff_url, expires_at: null })), { ...more, rest: { handoff } })
+
+const quoted = Effect.gen(function* () {
+  yield* work
+  const { id } = yield* start({}, live)
+  yield* pass(10)
+  const [quote] = (yield* read(id, live)).quotes
+  const action = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")
+  return { id, token: action === undefined ? null : String(action.redirect_path).replace("/go/", "") }
+})
+
+const click = Effect.fnUntraced(function* (token: string | null) {
+  const there = yield* Effect.flatMap(Quotes, (quotes) => quotes.go(token ?? assert.fail("The quote has no link")))
+  return there._tag === "page" ? `${there.status}` : there.url
+})
+
+describe("the link at the click", () => {
+  {
+    const clicks: Array<string> = []
+    const fresh = giving(
+      (ask, offer_ref) =>
+        Effect.sync(() => {
+          clicks.push(`${offer_ref} ${ask.idempotency_key}`)
+          return `https://carrier.example/resume?session=${clicks.length}`
+        }),
+      null
+    )
+    testInWorld(
+      "is a new one from the carrier each time, also for an offer without a page",
+      Effect.gen(function* () {
+        const { token } = yield* quoted
+        assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=1")
+        yield* pass(day_ms)
+        assert.strictEqual(yield* click(token), "https://carrier.example/resume?session=2")
+        const key = fresh.asks[0]?.ask.idempotency_key
+        assert.deepStrictEqual(clicks, [`offer-1 ${key}`, `offer-1 ${key}`])
+      }),
+      carriers(fresh)
+    )
+  }
+
+  testInWorld(
+    "leads nowhere if the carrier says that the person cannot continue, even if the offer has a page",
+    Effect.gen(function* () {
+      assert.strictEqual(yield* click((yield* quoted).token), "404")
+    }),
+    carriers(giving(() => Effect.succeed(null)))
+  )
+
+  const failures: ReadonlyArray<readonly [string, NonNullable<CarrierAdapter["handoff"]>, string]> = [
+    [
+      "throws",
+      () => {
+        throw new RangeError("no")
+      },
+      "A carrier's adapter has failed"
+    ],
+    ["is late", () => Effect.never, "A carrier gave no link in time"],
+    [
+      "leads to a foreign host",
+      () => Effect.succeed("https://elsewhere.example/1"),
+      "A carrier's answer breaks rules and is not used"
+    ],
+    [
+      "leads to a page without https",
+      () => Effect.succeed("http://carrier.example/1"),
+      "A carrier's answer breaks rules and is not used"
+    ]
+  ]
+  for (const [how, handoff, line] of failures) {
+    for (const [page, expected] of [
+      [own, own],
+      [null, "404"]
+    ] as const) {
+      testInWorld(
+        `that ${how} is logged, and ${page === null ? "the click leads nowhere without a page of the offer" : "the offer's own page is opened"}`,
+        Effect.gen(function* () {
+          const { id, token } = yield* quoted
+          const lines = yield* logOf(
+            Effect.gen(function* () {
+              const clicked = yield* Effect.forkChild(click(token))
+              yield* pass(3_000)
+              assert.strictEqual(yield* Fiber.join(clicked), expected)
+            })
+          )
+          assert.deepInclude(only(lines, line).annotations, { carrier_id: "gives", quote_request_id: id })
+        }),
+        carriers(giving(handoff, page, { attempt_timeout_ms: 3_000 }))
+      )
+    }
+  }
+
+  {
+    const closing = giving(() => Effect.die("must not be called"), own, {
+      maintenance: [{ from: fromMillis(beginning + 60_000), until: fromMillis(beginning + 120_000) }]
+    })
+    testInWorld(
+      "is not asked for during maintenance",
+      Effect.gen(function* () {
+        const { token } = yield* quoted
+        yield* pass(60_000)
+        const lines = yield* logOf(Effect.map(click(token), (url) => assert.strictEqual(url, own)))
+        assert.deepStrictEqual(lines, [])
+      }),
+      carriers(closing)
+    )
+  }
+})

@@ -1,0 +1,124 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import type { MaintenanceWindow } from "../../src/carriers/Carrier.ts"
+import { fromMillis } from "../../src/wire/Timestamp.ts"
+import { carriers, offer, offers, prompt } from "../quoting/carriers.ts"
+import { beginning, getQuote, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+/** A window, in seconds after the beginning of the test. */
+const window = (from: number, until: number): MaintenanceWindow => ({
+  from: fromMillis(beginning + from * 1_000),
+  until: fromMillis(beginning + until * 1_000)
+})
+
+describe("a carrier in maintenance", () => {
+  {
+    const closed = prompt("closed", offers(), { maintenance: [window(-60, 3_600)] })
+    const later = prompt("later", offers(), { maintenance: [window(60, 3_600)] })
+    testInWorld(
+      "is not asked, and says so, if it opens too late for the request",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.lengthOf(closed.asks, 0)
+        assert.sameMembers(yield* outcomes(id), ["closed no_answer maintenance", "later quoted"])
+      }),
+      carriers(closed, later)
+    )
+  }
+
+  {
+    const opening = prompt("opening", offers(), {
+      maintenance: [window(20, 40), window(-60, 20), window(600, 900)],
+      typical_ms: 50_000
+    })
+    testInWorld(
+      "is asked as soon as it opens if there is time left, also across two windows that touch",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(39_900)
+        assert.deepStrictEqual([yield* outcomes(id), opening.asks.length], [["opening pending"], 0])
+        yield* pass(100)
+        assert.deepStrictEqual(
+          opening.asks.map(({ at }) => at),
+          [beginning + 40_000]
+        )
+        assert.deepStrictEqual(yield* outcomes(id), ["opening quoted"])
+      }),
+      carriers(opening)
+    )
+  }
+
+  {
+    const slow = prompt("slow", offers(), { maintenance: [window(-60, 41)], typical_ms: 50_000 })
+    testInWorld(
+      "is not waited for if its usual time is not left when it opens",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["slow no_answer maintenance"])
+      }),
+      carriers(slow)
+    )
+  }
+
+  {
+    const polls: Array<number> = []
+    const closing = prompt(
+      "polled",
+      { kind: "pending", ref: "no. 1", poll_after_ms: 4_000 },
+      {
+        mode: "poll",
+        maintenance: [window(3, 30)],
+        rest: {
+          poll: () =>
+            Effect.map(Clock.currentTimeMillis, (at) => {
+              polls.push(at)
+              return offers()
+            })
+        }
+      }
+    )
+    testInWorld(
+      "is not polled either, and its accepted ask waits",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(29_900)
+        assert.deepStrictEqual([polls, yield* outcomes(id)], [[], ["polled pending"]])
+        yield* pass(10_000)
+        assert.deepStrictEqual(yield* outcomes(id), ["polled quoted"])
+      }),
+      carriers(closing)
+    )
+  }
+
+  {
+    let refreshes = 0
+    const lasting = prompt("lasting", offers(offer({ refresh_after_ms: 60_000 })), {
+      maintenance: [window(30, 3_600)],
+      rest: {
+        refresh: () =>
+          Effect.sync(() => {
+            refreshes++
+            return { kind: "withdrawn" }
+          })
+      }
+    })
+    testInWorld(
+      "is not asked whether an offer is still valid, and the quote stays",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(120_000)
+        const [quote] = (yield* read(id, live)).quotes
+        assert.strictEqual(refreshes, 0)
+        assert.strictEqual((yield* getQuote(quote?.id ?? "", undefined, live)).status, "active")
+      }),
+      carriers(lasting)
+    )
+  }
+})

@@ -1,0 +1,238 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import * as Quotewire from "../../src/layer.ts"
+import { Retention } from "../../src/runner/Retention.ts"
+import { directoryWorkspace, Storage } from "../../src/storage/Storage.ts"
+import { day_ms, minute_ms } from "../../src/wire/Timestamp.ts"
+import {
+  callbackOf,
+  callingBack,
+  carrier,
+  carriers,
+  declined,
+  offers,
+  prompt,
+  readCallback
+} from "../quoting/carriers.ts"
+import { logOf, only } from "../quoting/log.ts"
+import { live, outcomes, pass, read, reset, runDue, start, stranger, testInWorld, work } from "../quoting/support.ts"
+
+/** What comes of a callback, as a host answers it. */
+const hear = (ref: string, reply: CarrierReply = offers(), genuine = true) =>
+  Quotewire.carrierCallback("calls", callbackOf(ref, reply, genuine)).pipe(
+    Effect.map((isTaken) => (isTaken ? "taken" : "unknown")),
+    Effect.catch(({ status, retry_after_seconds }) => Effect.succeed(`${status}, again in ${retry_after_seconds} s`))
+  )
+
+const again = "503, again in 5 s"
+
+/** A carrier that calls back and gives every ask the same number. */
+const repeating = () =>
+  prompt(
+    "calls",
+    { kind: "pending", ref: "A-1", poll_after_ms: null },
+    { mode: "callback", rest: { callback: readCallback } }
+  )
+
+describe("a callback with the carrier's own number", () => {
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "reaches the ask that the carrier has accepted under this number, once",
+      Effect.gen(function* () {
+        yield* work
+        const first = yield* start({}, live)
+        yield* pass(10)
+        const second = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("no. 2"), "taken")
+        assert.strictEqual(yield* hear("no. 2", declined), "taken")
+        assert.deepStrictEqual(yield* outcomes(first.id), ["calls pending"])
+        assert.deepStrictEqual(yield* outcomes(second.id), ["calls quoted"])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "is refused if it is forged",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("no. 1", offers(), false), "unknown")
+        assert.strictEqual(yield* hear("no. 7", offers(), false), "unknown")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const hasty = carrier(
+      "calls",
+      () => Effect.delay(Effect.succeed({ kind: "pending", ref: "A-1", poll_after_ms: null }), 5_000),
+      { mode: "callback", idempotent: false, rest: { callback: readCallback } }
+    )
+    testInWorld(
+      "that comes before the ask is answered is asked for again, and is not lost",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(1_000)
+        assert.strictEqual(yield* hear("A-1"), again)
+        yield* pass(5_000)
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+      }),
+      carriers(hasty)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "that names nothing is asked for again for a minute, and unknown from then on",
+      Effect.gen(function* () {
+        assert.strictEqual(yield* hear("A-9"), again)
+        yield* pass(minute_ms - 1)
+        assert.strictEqual(yield* hear("A-9"), again)
+        yield* pass(1)
+        assert.strictEqual(yield* hear("A-9"), "unknown")
+        assert.strictEqual(yield* hear("x".repeat(201)), "unknown")
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const scripted = repeating()
+    testInWorld(
+      "never reaches another organization: a number that is taken makes the second reply unreadable, and the log says so",
+      Effect.gen(function* () {
+        const { live: key } = yield* stranger
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const other = { ...live, key }
+        let theirs = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            theirs = (yield* start({}, other)).id
+            yield* runDue
+          })
+        )
+        assert.include(
+          String(only(lines, "A carrier's answer breaks rules and is not used").annotations.broken_rules),
+          "ref: "
+        )
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+        const { carriers, quote_ids } = (yield* read(theirs, other)).quote_request
+        assert.deepStrictEqual([carriers[0]?.reason, quote_ids], ["unreadable_answer", []])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const scripted = repeating()
+    testInWorld(
+      "means the newest ask, if the carrier uses a number again after the first ask has ended or was erased",
+      Effect.gen(function* () {
+        yield* work
+        yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("A-1", declined), "taken")
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+        yield* start()
+        yield* pass(2_000)
+        yield* reset()
+        assert.strictEqual(yield* hear("A-1"), "taken")
+        const after = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(after.id), ["calls pending"])
+      }),
+      carriers(scripted)
+    )
+  }
+
+  {
+    const unnamed = prompt(
+      "calls",
+      { kind: "pending", ref: "", poll_after_ms: null },
+      { mode: "callback", rest: { callback: readCallback } }
+    )
+    testInWorld(
+      "is not needed: a carrier without one names the ask by its idempotency key",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear(unnamed.asks[0]?.ask.idempotency_key ?? ""), "taken")
+        assert.strictEqual(yield* hear(""), "unknown")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls quoted"])
+      }),
+      carriers(unnamed)
+    )
+  }
+
+  {
+    const polls: Array<string> = []
+    const notifying = callingBack("calls", {
+      rest: {
+        poll: (_, ref) =>
+          Effect.sync(() => {
+            polls.push(ref)
+            return offers()
+          })
+      }
+    })
+    testInWorld(
+      "may say that the answer is ready to be polled for",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.strictEqual(yield* hear("no. 1", { kind: "pending", ref: "no. 1", poll_after_ms: null }), "unknown")
+        assert.strictEqual(yield* hear("no. 1", { kind: "pending", ref: "no. 1", poll_after_ms: 0 }), "taken")
+        assert.deepStrictEqual(yield* outcomes(id), ["calls pending"])
+        yield* pass(2_000)
+        assert.deepStrictEqual([polls, yield* outcomes(id)], [["no. 1"], ["calls quoted"]])
+      }),
+      carriers(notifying)
+    )
+  }
+
+  {
+    const scripted = callingBack("calls")
+    testInWorld(
+      "is forgotten with the quotes",
+      Effect.gen(function* () {
+        const storage = yield* Storage
+        const retention = yield* Retention
+        const kept = Effect.map(
+          storage.page({ workspace_id: directoryWorkspace, kind: "ask_ref", order: "oldest", limit: 10, after: null }),
+          ({ records }) => records.length
+        )
+        yield* start({}, live)
+        yield* runDue
+        assert.strictEqual(yield* kept, 1)
+        yield* pass(394 * day_ms)
+        yield* retention.sweep(directoryWorkspace)
+        assert.strictEqual(yield* kept, 1)
+        yield* pass(2 * day_ms)
+        yield* retention.sweep(directoryWorkspace)
+        assert.strictEqual(yield* kept, 0)
+      }),
+      carriers(scripted)
+    )
+  }
+})
