@@ -23,6 +23,8 @@ export * as ServedRevisions from "./calls/ServedRevisions.ts"
 export * as Carrier from "./carriers/Carrier.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
 export * as Supervise from "./concurrency/supervise.ts"
+export { type Config, defineConfig } from "./config/Config.ts"
+export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 export {
   type AnswerOf,
   type CallOptions,
