@@ -1,4 +1,4 @@
-import { type Access, Quotewire, Seal, type Storage } from "@quotewire/core"
+import { type Access, type Config, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Console, Effect, Layer, type Redacted } from "effect"
@@ -30,8 +30,10 @@ export const printMigrations = (ran: ReadonlyArray<string>): Effect.Effect<void>
 /** What a service on a database needs. */
 export const dependencies = (
   settings: StorageSettings,
+  config: Config,
   base_url: Effect.Effect<string>
 ): ServiceDependencies<CommandFailed> => ({
+  config,
   storage: storage(settings.database_url),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
   base_url

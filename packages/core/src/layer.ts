@@ -233,15 +233,12 @@ export const environments: Effect.Effect<ReadonlyArray<Environment>, never, Carr
 )
 
 /** The ids of the carriers that this host can ask, by environment. */
-export const carrierIds: Effect.Effect<
-  { readonly [E in Environment]: ReadonlyArray<string> },
-  never,
-  CarrierAdapters
-> = Effect.map(CarrierAdapters, (adapters) => {
-  const idsIn = (environment: Environment) =>
-    adapters.filter(({ environments }) => environments.includes(environment)).map(({ carrier }) => carrier.id)
-  return { sandbox: idsIn("sandbox"), live: idsIn("live") }
-})
+export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyArray<string> }, never, CarrierAdapters> =
+  Effect.map(CarrierAdapters, (adapters) => {
+    const idsIn = (environment: Environment) =>
+      adapters.filter(({ environments }) => environments.includes(environment)).map(({ carrier }) => carrier.id)
+    return { sandbox: idsIn("sandbox"), live: idsIn("live") }
+  })
 
 /** A key as it is made, and what is to be said about it. */
 export interface CreatedKey extends IssuedKey {

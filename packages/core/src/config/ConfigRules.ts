@@ -108,6 +108,10 @@ const told = (faults: ReadonlyArray<FieldError>): string => {
 }
 
 const sentenceOf = ({ path, message, allowed_values = [] }: FieldError): string =>
-  [path === "" ? [] : [`${path}:`], message, allowed_values.length === 0 ? [] : `Allowed: ${allowed_values.join(", ")}.`]
+  [
+    path === "" ? [] : [`${path}:`],
+    message,
+    allowed_values.length === 0 ? [] : `Allowed: ${allowed_values.join(", ")}.`
+  ]
     .flat()
     .join(" ")
