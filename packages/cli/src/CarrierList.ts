@@ -1,3 +1,5 @@
+import { Effect } from "effect"
+
 /** The ids of the carriers that a host can ask, by environment. */
 export interface CarrierIds {
   readonly sandbox: ReadonlyArray<string>
@@ -7,8 +9,14 @@ export interface CarrierIds {
 /** More carriers of an environment are only counted. */
 const max_named = 20
 
-/** One line for each environment: how many carriers it has, and their ids. */
+/** Two lines for people: how many carriers each environment has, and their ids. */
 export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
+
+/** The same as an entry of the log. */
+export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
+  Effect.logInfo("The carriers of this host").pipe(
+    Effect.annotateLogs({ sandbox: listed(sandbox), live: listed(live) })
+  )
 
 const listed = (ids: ReadonlyArray<string>): string => {
   if (ids.length === 0) return "no carriers"

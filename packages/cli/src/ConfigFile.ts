@@ -19,12 +19,18 @@ export const load = Effect.fnUntraced(function* (setting: Option.Option<string>)
   if (file === null) return {}
   const shown = shownFrom(yield* Path.Path)
   const exported = yield* importFile(file, shown)
-  if (!Predicate.hasProperty(exported, "default")) {
+  if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
     return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
   }
   const config: Result.Result<Config, { readonly message: string }> = readConfig(exported.default)
   return Result.isSuccess(config) ? config.success : yield* refused(`${shown(file)}: ${config.failure.message}`)
 })
+
+/** A file without imports and exports may count as CommonJS, which then exports an empty object. */
+const isEmptyCommonJs = (exported: object): boolean =>
+  Predicate.hasProperty(exported, "module.exports") &&
+  Predicate.isReadonlyObject(exported["module.exports"]) &&
+  Object.keys(exported["module.exports"]).length === 0
 
 const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
 

@@ -27,7 +27,7 @@ export const page = (ready: Ready, carriers: string, paint: (text: string) => st
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
 
-  Everything is in memory. Fictional carriers have fictional prices.
+  Everything is in memory. Carriers whose ids begin with sbx_ are fictional, and so are their prices.
 
 ${paint("Carriers")}
 ${carriers.replace(/^/gm, "  ")}

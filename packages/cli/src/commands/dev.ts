@@ -29,9 +29,9 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   )
   yield* Deferred.succeed(address, base_url)
   const ready = { base_url, organization_id: organization.id, keys }
-  const carriers = CarrierList.text(yield* Effect.provideContext(Quotewire.carrierIds, core))
-  if (settings.json) yield* Effect.logInfo(carriers)
-  yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, carriers, bold))
+  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
+  if (settings.json) yield* CarrierList.log(carriers)
+  yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, CarrierList.text(carriers), bold))
   return yield* Effect.never
 })
 

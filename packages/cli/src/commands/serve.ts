@@ -71,8 +71,10 @@ const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   )
   yield* Deferred.succeed(address, base_url)
   yield* warnOfLiveCalls.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
-  const carriers = CarrierList.text(yield* Effect.provideContext(Quotewire.carrierIds, core))
-  if (settings.json) yield* Effect.logInfo(carriers)
-  yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${carriers}`)
+  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
+  if (settings.json) yield* CarrierList.log(carriers)
+  yield* Console.log(
+    settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${CarrierList.text(carriers)}`
+  )
   return yield* Effect.never
 })

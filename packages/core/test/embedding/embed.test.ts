@@ -4,12 +4,15 @@ import { Clock, Deferred, Effect, Fiber, Layer, Redacted, Result, Schema } from 
 import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/Limits.ts"
 import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
+import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
+import { defineConfig } from "../../src/config/Config.ts"
 import { type AnswerOf, type Client, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
+import { prompt } from "../quoting/carriers.ts"
 import { startOf } from "../quoting/support.ts"
 
 /** A service with a sandbox, closed at the end of the test. */
@@ -54,6 +57,56 @@ describe("a key of an embedded service", () => {
       assert.lengthOf(warnings, 1)
       assert.match(warnings.join(), /no live carriers/)
       assert.notInclude(warnings.join(), key)
+    })
+  )
+})
+
+describe("the carriers of an embedded service", () => {
+  const acme = prompt("naic:12345").adapter
+
+  /** How many carriers can be asked for renters insurance in New York. */
+  const countOf = (quotewire: Embedded, environment: "sandbox" | "live") =>
+    Effect.promise(async () => {
+      const { id: organization_id } = await quotewire.createOrganization("Acme")
+      const { key, warnings } = await quotewire.createKey({ organization_id, environment, kind: "server" })
+      const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
+      return { carriers: capabilities.states.find(({ code }) => code === "NY")?.carriers, warnings }
+    })
+
+  it.live.each([
+    { says: "its own beside those of the sandbox", options: defineConfig({ carriers: [acme] }), fictional: true },
+    {
+      says: "its own alone if it leaves those of the sandbox out",
+      options: defineConfig({ carriers: [acme], fictional_carriers: false }),
+      fictional: false
+    },
+    {
+      says: "those of a layer alone",
+      options: { carriers: Layer.succeed(CarrierAdapters, [acme]) },
+      fictional: false
+    }
+  ])("are $says", ({ fictional, options }) =>
+    Effect.gen(function* () {
+      const usual = yield* countOf(yield* embedded(), "sandbox")
+      const quotewire = yield* embedded(options)
+      const expected = 1 + (fictional ? (usual.carriers ?? 0) : 0)
+      assert.deepStrictEqual(yield* countOf(quotewire, "sandbox"), { carriers: expected, warnings: [] })
+      assert.deepStrictEqual(yield* countOf(quotewire, "live"), { carriers: 1, warnings: [] })
+    })
+  )
+
+  it.live("keep it from starting if one of them is wrong, with every fault in one message", () =>
+    Effect.gen(function* () {
+      const wrong = { ...acme, lines: { renters: { ...acme.lines.renters, states: ["NY", "ZZ"] } } }
+      const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme] })
+      for (const promise of [ready, createOrganization("Acme")]) {
+        const { message } = yield* rejection(promise)
+        assert.deepStrictEqual(message.split("\n"), [
+          "The configuration is not valid:",
+          "  carriers.0.lines.renters.states.1: Must be a USPS state code.",
+          "  carriers.1.carrier.id: Must be another id than that of carriers.0."
+        ])
+      }
     })
   )
 })
