@@ -148,7 +148,7 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
+    "carriers/AdapterRules carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
@@ -159,6 +159,7 @@ describe("modules of the core", () => {
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
+    "config/Config config/ConfigRules",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
     "storage/Change storage/Job storage/Kind storage/LazyRecord storage/Page"
   ].flatMap((line) => line.split(" "))
@@ -286,7 +287,7 @@ describe("hosts", () => {
   ]
   // The Node host implements the ports of cryptography and the one through which webhooks leave.
   const sending = ["HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
-  const settings = ["HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
+  const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   const allowed = {

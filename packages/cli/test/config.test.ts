@@ -3,9 +3,12 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Option } from "effect"
+import { TestClock } from "effect/testing"
 import { freshDatabase } from "../../../test/support/TestDatabase.ts"
+import { load } from "../src/ConfigFile.ts"
 import { host, launch, run } from "./support/program.ts"
 
 const node_modules = fileURLToPath(new URL("../../../node_modules", import.meta.url))
@@ -30,7 +33,8 @@ const folder = (files: Files) =>
 /** A module with an own carrier for renters in New York, in both environments. */
 const acme = `
   import { type Carrier } from "@quotewire/core"
-  import { Effect } from "effect"
+  import { Effect, Fiber, Option } from "effect"
+import { TestClock } from "effect/testing"
   export const acme: Carrier.CarrierAdapter = {
     carrier: { id: "naic:12345", name: "Acme Mutual", registry_ids: ["naic:12345"] },
     environments: ["sandbox", "live"],
@@ -274,6 +278,17 @@ describe("a configuration file that cannot be used", () => {
         assert.match(stderr, /^quotewire: quotewire\.config\.ts: The configuration is not valid: /)
       }
     })
+  )
+
+  it.effect("is given a minute to load", () =>
+    Effect.gen(function* () {
+      const cwd = yield* folder({ "endless.mjs": "await new Promise(() => {})\nexport default {}" })
+      const loading = yield* Effect.forkChild(Effect.flip(load(Option.some(join(cwd, "endless.mjs")))))
+      // The files are looked for in real time, so it takes some steps until the minute begins.
+      yield* Effect.repeat(TestClock.adjust("1 minute"), { until: () => loading.pollUnsafe() !== undefined })
+      const { message } = yield* Fiber.join(loading)
+      assert.match(message, /endless\.mjs has not finished loading within a minute\.$/)
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 
   it.live("does not go together with a running host, which has its own", () =>

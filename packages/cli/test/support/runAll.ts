@@ -1,5 +1,5 @@
 import { NodeServices } from "@effect/platform-node"
-import { Effect } from "effect"
+import { ConfigProvider, Effect } from "effect"
 import { run } from "../../dist/Program.js"
 
 /*
@@ -20,9 +20,10 @@ console.error = (...parts: ReadonlyArray<unknown>) => void said.push(parts.join(
 
 for (const { args, cwd, env } of JSON.parse(starts) as ReadonlyArray<Start>) {
   process.chdir(cwd)
-  Object.assign(process.env, env)
-  await Effect.runPromiseExit(run(args).pipe(Effect.provide(NodeServices.layer)))
-  for (const name of Object.keys(env)) delete process.env[name]
+  const settings = ConfigProvider.fromEnv({ env })
+  await Effect.runPromiseExit(
+    run(args).pipe(Effect.provideService(ConfigProvider.ConfigProvider, settings), Effect.provide(NodeServices.layer))
+  )
   printed.push(said.splice(0).join("\n"))
 }
 process.stdout.write(JSON.stringify(printed))

@@ -97,15 +97,12 @@ describe("the carriers of an embedded service", () => {
 
   it.live("keep it from starting if one of them is wrong, with every fault in one message", () =>
     Effect.gen(function* () {
-      const wrong = { ...acme, lines: { renters: { ...acme.lines.renters, states: ["NY", "ZZ"] } } }
-      const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme] })
+      const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
+      const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })
       for (const promise of [ready, createOrganization("Acme")]) {
-        const { message } = yield* rejection(promise)
-        assert.deepStrictEqual(message.split("\n"), [
-          "The configuration is not valid:",
-          "  carriers.0.lines.renters.states.1: Must be a USPS state code.",
-          "  carriers.1.carrier.id: Must be another id than that of carriers.0."
-        ])
+        const message = `${yield* rejection(promise)}`
+        assert.include(message, "carriers.0.lines.renters.states.1: Must be a USPS state code.\n")
+        assert.include(message, "carriers.2.carrier.id: Must be another id than that of carriers.1.")
       }
     })
   )
