@@ -148,7 +148,8 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/AdapterRules carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
+    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
+    "carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
@@ -217,6 +218,7 @@ describe("modules of the core", () => {
         "access/Workspaces",
         "calls/Revisions",
         "carriers/Carrier",
+        "carriers/Connections",
         "storage/Storage",
         "storage/LongPolls"
       ],
@@ -276,6 +278,9 @@ describe("hosts", () => {
       "Access",
       "Allowance",
       "ApiKey",
+      "Carrier",
+      "Connections",
+      "ConnectionSummary",
       "Feedback",
       "PublicUrl",
       "Quotewire",

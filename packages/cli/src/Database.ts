@@ -1,9 +1,19 @@
-import { type Access, type Config, Quotewire, Seal, type Storage } from "@quotewire/core"
+import {
+  type Access,
+  type Carrier,
+  type Config,
+  type Connections,
+  Quotewire,
+  Seal,
+  type Storage
+} from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Console, Effect, Layer, type Redacted } from "effect"
-import { CommandFailed } from "./CommandErrors.ts"
-import type { ServiceDependencies } from "./Service.ts"
+import { Console, Effect, type FileSystem, Layer, type Path, type Redacted, type Stdio } from "effect"
+import { CommandFailed, type WrongUsage } from "./CommandErrors.ts"
+import * as ConfigFile from "./ConfigFile.ts"
+import type { HostSettings } from "./HostSettings.ts"
+import * as Service from "./Service.ts"
 import type { StorageSettings } from "./StorageSettings.ts"
 
 type Url = Redacted.Redacted<string>
@@ -32,7 +42,7 @@ export const dependencies = (
   settings: StorageSettings,
   config: Config,
   base_url: Effect.Effect<string>
-): ServiceDependencies<CommandFailed> => ({
+): Service.ServiceDependencies<CommandFailed> => ({
   config,
   storage: storage(settings.database_url),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
@@ -49,3 +59,28 @@ export const withAccess =
 
 const accessIn = (url: Url): Layer.Layer<Access.Access, CommandFailed> =>
   Quotewire.administration.pipe(Layer.provide(storage(url)), Layer.provide(NodeCrypto.layer))
+
+/** Runs a program that needs only the connections of a database, and the carriers of a configuration. */
+export const withConnections =
+  (settings: StorageSettings & Pick<HostSettings, "config">) =>
+  <A>(
+    program: Effect.Effect<
+      A,
+      CommandFailed | Storage.StorageUnavailable,
+      Connections.Connections | Carrier.CarrierAdapters | Stdio.Stdio
+    >
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Stdio.Stdio | FileSystem.FileSystem | Path.Path> =>
+    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+      Effect.provide(program, connectionsIn(settings, config))
+    ).pipe(
+      Effect.catchTag("SealKeysRefused", () => Effect.fail(Service.wrongKeys)),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const connectionsIn = (settings: StorageSettings, config: Config) =>
+  Quotewire.connections.pipe(
+    Layer.provideMerge(Service.carriers(config)),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(settings.database_url)),
+    Layer.provide(NodeCrypto.layer)
+  )

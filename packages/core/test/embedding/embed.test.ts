@@ -5,14 +5,13 @@ import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/Limits.ts"
 import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
-import { defineConfig } from "../../src/config/Config.ts"
 import { type AnswerOf, type Client, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
-import { prompt } from "../quoting/carriers.ts"
+import { offers, prompt } from "../quoting/carriers.ts"
 import { startOf } from "../quoting/support.ts"
 
 /** A service with a sandbox, closed at the end of the test. */
@@ -61,49 +60,36 @@ describe("a key of an embedded service", () => {
   )
 })
 
-describe("the carriers of an embedded service", () => {
-  const acme = prompt("naic:12345").adapter
-
-  /** How many carriers can be asked for renters insurance in New York. */
-  const countOf = (quotewire: Embedded, environment: "sandbox" | "live") =>
-    Effect.promise(async () => {
-      const { id: organization_id } = await quotewire.createOrganization("Acme")
-      const { key, warnings } = await quotewire.createKey({ organization_id, environment, kind: "server" })
-      const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
-      return { carriers: capabilities.states.find(({ code }) => code === "NY")?.carriers, warnings }
-    })
-
-  it.live.each([
-    { says: "its own beside those of the sandbox", options: defineConfig({ carriers: [acme] }), fictional: true },
-    {
-      says: "its own alone if it leaves those of the sandbox out",
-      options: defineConfig({ carriers: [acme], fictional_carriers: false }),
-      fictional: false
-    },
-    {
-      says: "those of a layer alone",
-      options: { carriers: Layer.succeed(CarrierAdapters, [acme]) },
-      fictional: false
-    }
-  ])("are $says", ({ fictional, options }) =>
+describe("the connections of an embedded service", () => {
+  it.live("are set, tested, listed and removed with plain values", () =>
     Effect.gen(function* () {
-      const usual = yield* countOf(yield* embedded(), "sandbox")
-      const quotewire = yield* embedded(options)
-      const expected = 1 + (fictional ? (usual.carriers ?? 0) : 0)
-      assert.deepStrictEqual(yield* countOf(quotewire, "sandbox"), { carriers: expected, warnings: [] })
-      assert.deepStrictEqual(yield* countOf(quotewire, "live"), { carriers: 1, warnings: [] })
-    })
-  )
-
-  it.live("keep it from starting if one of them is wrong, with every fault in one message", () =>
-    Effect.gen(function* () {
-      const wrong = prompt("naic:23456", undefined, { states: ["NY", "ZZ"] }).adapter
-      const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })
-      for (const promise of [ready, createOrganization("Acme")]) {
-        const message = `${yield* rejection(promise)}`
-        assert.include(message, "carriers.0.lines.renters.states.1: Must be a USPS state code.\n")
-        assert.include(message, "carriers.2.carrier.id: Must be another id than that of carriers.1.")
-      }
+      const { adapter } = prompt("naic:12345", offers(), {
+        rest: {
+          connection: { producer_code: "string", api_key: "secret" },
+          testConnection: ({ api_key }) =>
+            Effect.succeed(api_key === "right" ? { ok: true } : { ok: false, message: "Unknown key." })
+        }
+      })
+      const quotewire = yield* embedded({ carriers: Layer.succeed(CarrierAdapters, [adapter]) })
+      const { id: organization_id } = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
+      const place = { organization_id, environment: "live", carrier_id: "naic:12345" } as const
+      const values = { producer_code: "4711", api_key: "right" }
+      const { code, field_errors } = yield* refusal(quotewire.setConnection({ ...place, values: { api_key: "right" } }))
+      assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "values.producer_code"])
+      // What the program changes afterwards is not what it has set.
+      const setting = quotewire.setConnection({ ...place, values })
+      values.api_key = "wrong"
+      assert.strictEqual((yield* Effect.promise(() => setting)).state, "usable")
+      assert.deepStrictEqual(yield* Effect.promise(() => quotewire.testConnection(place)), {
+        outcome: "ok",
+        message: null
+      })
+      const [listed] = yield* Effect.promise(() => quotewire.listConnections(organization_id))
+      assert.deepStrictEqual(listed?.values, { producer_code: "4711", api_key: null })
+      assert.strictEqual(listed?.last_test?.outcome, "ok")
+      yield* Effect.promise(() => quotewire.removeConnection(place))
+      assert.deepStrictEqual(yield* Effect.promise(() => quotewire.listConnections(organization_id)), [])
+      assert.strictEqual((yield* refusal(quotewire.removeConnection(place))).code, "not_found")
     })
   )
 })
