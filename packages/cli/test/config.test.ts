@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -30,31 +31,10 @@ const folder = (files: Files) =>
     (path) => Effect.promise(() => rm(path, { recursive: true }))
   )
 
-/** A module with an own carrier for renters in New York, in both environments. */
-const acme = `
-  import { type Carrier } from "@quotewire/core"
-  import { Effect, Fiber, Option } from "effect"
-import { TestClock } from "effect/testing"
-  export const acme: Carrier.CarrierAdapter = {
-    carrier: { id: "naic:12345", name: "Acme Mutual", registry_ids: ["naic:12345"] },
-    environments: ["sandbox", "live"],
-    lines: {
-      renters: {
-        states: ["NY"], needs: [], uses_credit: false, mode: "sync", idempotent: true,
-        attempt_timeout_ms: 5_000, typical_ms: 500, hedge_after_ms: null, rate_per_minute: 60, max_concurrent: 4
-      }
-    },
-    handoff_hosts: [],
-    ask: () => Effect.succeed({ kind: "declined", reason: "prior_claims", message: "Acme has heard of it" })
-  }`
+const example = (name: string) => readFileSync(new URL(`../../../examples/host/${name}`, import.meta.url), "utf8")
 
-const withAcme: Files = {
-  "acme.ts": acme,
-  "quotewire.config.ts": `
-    import { defineConfig } from "@quotewire/core"
-    import { acme } from "./acme.ts"
-    export default defineConfig({ carriers: [acme] })`
-}
+/** A configuration with a carrier for renters in New York, in both environments. It declines everyone. */
+const withAcme: Files = { "acme.ts": example("acme.ts"), "quotewire.config.ts": example("quotewire.config.ts") }
 
 const dev = ["dev", "--port", "0", "--json"]
 

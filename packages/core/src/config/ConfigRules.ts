@@ -45,7 +45,8 @@ const Adapter = Schema.Struct({
   poll: Schema.optional(Call),
   callback: Schema.optional(Call),
   refresh: Schema.optional(Call),
-  handoff: Schema.optional(Call)
+  handoff: Schema.optional(Call),
+  testConnection: Schema.optional(Call)
 })
 
 const findWrongTypes = Input.findings(Adapter)
