@@ -1,5 +1,5 @@
 import { type Config, readConfig } from "@quotewire/core"
-import { Effect, FileSystem, Option, Path, Predicate, Result } from "effect"
+import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { WrongUsage } from "./CommandErrors.ts"
 import * as LoadFault from "./LoadFault.ts"
 import { settingError } from "./Settings.ts"
@@ -16,15 +16,18 @@ const load_timeout_ms = 60_000
  */
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
-  if (file === null) return {}
+  if (file === null) return nothing
   const shown = shownFrom(yield* Path.Path)
   const exported = yield* importFile(file, shown)
   if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
     return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
   }
-  const config: Result.Result<Config, { readonly message: string }> = readConfig(exported.default)
-  return Result.isSuccess(config) ? config.success : yield* refused(`${shown(file)}: ${config.failure.message}`)
+  return yield* Effect.fromResult(readConfig(exported.default)).pipe(
+    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown(file)}: ${message}`))
+  )
 })
+
+const nothing: Config = {}
 
 /** A file without imports and exports may count as CommonJS, which then exports an empty object. */
 const isEmptyCommonJs = (exported: object): boolean =>

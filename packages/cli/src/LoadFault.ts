@@ -30,14 +30,18 @@ const max_characters = 2_000
 const cut = (message: string): string =>
   message.length <= max_characters ? message : `${message.slice(0, max_characters)}…`
 
-/** The message, with that of its cause. What JavaScript itself quotes in a message is left out: it may be a secret. */
-const messageOf = ({ cause, message }: Error): string => {
-  const all = cause instanceof Error ? `${message} (${cause.message})` : message
-  return cut(
-    all
-      .replace(/^Unexpected identifier '.*'$/, "Unexpected identifier")
-      .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
-  )
+/** The message, with that of its cause. */
+const messageOf = (thrown: Error): string => {
+  const { cause } = thrown
+  return cut(cause instanceof Error ? `${withoutQuotes(thrown)} (${withoutQuotes(cause)})` : withoutQuotes(thrown))
+}
+
+/** JavaScript itself quotes texts in messages about their syntax. They are left out, because they may be secrets. */
+const withoutQuotes = (error: Error): string => {
+  if (!(error instanceof SyntaxError)) return error.message
+  return error.message
+    .replace(/^Unexpected identifier '.*'$/s, "Unexpected identifier")
+    .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
 }
 
 const kindOf = (thrown: unknown): string => (typeof thrown === "string" ? cut(`"${thrown}"`) : "what is not an Error")

@@ -142,6 +142,17 @@ describe("a configuration file that cannot be used", () => {
       says: "quotewire.config.ts:1:21 throws while it loads: SyntaxError: A text is not valid JSON"
     },
     {
+      fault: "throws an error whose cause quotes a secret",
+      files: {
+        "quotewire.config.ts": `
+          const read = (text: string) => {
+            try { return JSON.parse(text) } catch (cause) { throw new Error("ACME_KEY is not valid JSON", { cause }) }
+          }
+          export default read("secret-1")`
+      },
+      says: /Error: ACME_KEY is not valid JSON \(A text is not valid JSON\)$/
+    },
+    {
       fault: "exports nothing",
       files: { "quotewire.config.ts": "const config = {}" },
       says: "quotewire.config.ts must export its configuration: export default defineConfig({ … })"
@@ -251,6 +262,7 @@ describe("a configuration file that cannot be used", () => {
         ["serve", "--port", "0"],
         ["work", "--base-url", "https://quotes.example.com"],
         ["mcp"],
+        ["connections", "list", "--organization", organization],
         ["keys", "create", "--organization", organization, "--environment", "live", "--kind", "server"]
       ]) {
         const { code, stderr } = yield* run(args, env, cwd)
