@@ -160,6 +160,7 @@ describe("modules of the core", () => {
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord quoting/asking/AskRef",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
+    "config/Config config/ConfigRules",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
     "storage/Change storage/Job storage/Kind storage/LazyRecord storage/Page"
   ].flatMap((line) => line.split(" "))
@@ -291,7 +292,7 @@ describe("hosts", () => {
   ]
   // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.
   const sending = ["CarrierTransport", "HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
-  const settings = ["HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
+  const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
   const allowed = {

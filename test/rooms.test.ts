@@ -29,7 +29,8 @@ describe("rooms", () => {
     "quoting",
     "webhooks",
     "feedback",
-    "sandbox"
+    "sandbox",
+    "config"
   ]
   const roomOf = (path: string) => (inCore(path).includes("/") ? (inCore(path).split("/")[0] ?? "") : "the root")
 

@@ -1,10 +1,19 @@
-import { type Access, Carrier, type Connections, Quotewire, Seal, type Storage } from "@quotewire/core"
+import {
+  type Access,
+  type Carrier,
+  type Config,
+  type Connections,
+  Quotewire,
+  Seal,
+  type Storage
+} from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Console, Effect, Layer, type Redacted, type Stdio } from "effect"
-import { CarrierLoader } from "./CarrierLoader.ts"
-import { CommandFailed } from "./CommandErrors.ts"
-import { type ServiceDependencies, wrongKeys } from "./Service.ts"
+import { Console, Effect, type FileSystem, Layer, type Path, type Redacted, type Stdio } from "effect"
+import { CommandFailed, type WrongUsage } from "./CommandErrors.ts"
+import * as ConfigFile from "./ConfigFile.ts"
+import type { HostSettings } from "./HostSettings.ts"
+import * as Service from "./Service.ts"
 import type { StorageSettings } from "./StorageSettings.ts"
 
 type Url = Redacted.Redacted<string>
@@ -31,8 +40,10 @@ export const printMigrations = (ran: ReadonlyArray<string>): Effect.Effect<void>
 /** What a service on a database needs. */
 export const dependencies = (
   settings: StorageSettings,
+  config: Config,
   base_url: Effect.Effect<string>
-): ServiceDependencies<CommandFailed> => ({
+): Service.ServiceDependencies<CommandFailed> => ({
+  config,
   storage: storage(settings.database_url),
   sealKeys: Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys }),
   base_url
@@ -49,27 +60,26 @@ export const withAccess =
 const accessIn = (url: Url): Layer.Layer<Access.Access, CommandFailed> =>
   Quotewire.administration.pipe(Layer.provide(storage(url)), Layer.provide(NodeCrypto.layer))
 
-/** Runs a program that needs only the connections of a database, and the carriers that they are for. */
+/** Runs a program that needs only the connections of a database, and the carriers of a configuration. */
 export const withConnections =
-  (settings: StorageSettings) =>
+  (settings: StorageSettings & Pick<HostSettings, "config">) =>
   <A>(
     program: Effect.Effect<
       A,
       CommandFailed | Storage.StorageUnavailable,
       Connections.Connections | Carrier.CarrierAdapters | Stdio.Stdio
     >
-  ): Effect.Effect<A, CommandFailed, Stdio.Stdio> =>
-    Effect.gen(function* () {
-      const adapters = yield* yield* CarrierLoader
-      return yield* Effect.provide(program, connectionsIn(settings, adapters))
-    }).pipe(
-      Effect.catchTag("SealKeysRefused", () => Effect.fail(wrongKeys)),
+  ): Effect.Effect<A, CommandFailed | WrongUsage, Stdio.Stdio | FileSystem.FileSystem | Path.Path> =>
+    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+      Effect.provide(program, connectionsIn(settings, config))
+    ).pipe(
+      Effect.catchTag("SealKeysRefused", () => Effect.fail(Service.wrongKeys)),
       Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
     )
 
-const connectionsIn = (settings: StorageSettings, adapters: ReadonlyArray<Carrier.CarrierAdapter>) =>
+const connectionsIn = (settings: StorageSettings, config: Config) =>
   Quotewire.connections.pipe(
-    Layer.provideMerge(Layer.succeed(Carrier.CarrierAdapters, adapters)),
+    Layer.provideMerge(Service.carriers(config)),
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
     Layer.provide(storage(settings.database_url)),
     Layer.provide(NodeCrypto.layer)

@@ -22,6 +22,8 @@ export interface HostSettings {
   readonly log_format: Settings.LogFormat
   readonly webhook_allow: WebhookAddress.Policy["allow"]
   readonly webhook_header_prefix: string
+  /** The configuration file. */
+  readonly config: Option.Option<string>
 }
 
 /** The flags of every host. `networks` is the default of `--webhook-allow`. */
@@ -42,5 +44,6 @@ export const flags = (networks: string) => ({
   otlp_url: Settings.otlp_url,
   log_format: Settings.log_format,
   webhook_allow: Settings.webhook_allow(networks),
-  webhook_header_prefix: Settings.webhook_header_prefix
+  webhook_header_prefix: Settings.webhook_header_prefix,
+  config: Settings.config
 })

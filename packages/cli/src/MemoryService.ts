@@ -1,4 +1,4 @@
-import { Quotewire, Retention, Seal, type Storage } from "@quotewire/core"
+import { type Config, Quotewire, Retention, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { type Effect, Layer } from "effect"
@@ -18,11 +18,13 @@ const periods: Retention.Periods = {
 /** The whole service with its worker, with everything in the memory of this process. */
 export const layer = (
   settings: Service.ServiceSettings,
+  config: Config,
   base_url: Effect.Effect<string>
 ): Layer.Layer<Quotewire.Services | Storage.Storage> =>
   Quotewire.worker.pipe(
     Layer.provideMerge(
       Service.layer(settings, {
+        config,
         storage: MemoryStorage.layer,
         sealKeys: Layer.provide(Seal.SealKeys.layerEphemeral, NodeCrypto.layer),
         base_url

@@ -1,5 +1,6 @@
 import {
   Allowance,
+  type Config,
   Feedback,
   PublicUrl,
   Quotewire,
@@ -20,19 +21,18 @@ export type ServiceSettings = Pick<
   "limits" | "no_limits" | "request_log" | "feedback" | "webhook_allow" | "webhook_header_prefix"
 >
 
-/** What a service needs: its storage, its seal keys and its address. */
+/** What a service needs: its configuration, its storage, its seal keys and its address. */
 export interface ServiceDependencies<E> {
+  readonly config: Config
   readonly storage: Layer.Layer<Storage.Storage, E>
   readonly sealKeys: Layer.Layer<Seal.SealKeys>
   /** The address that callers use. It waits until the address is known. */
   readonly base_url: Effect.Effect<string>
 }
 
-/** The carriers that the hosts of this command ask. */
-export const carriers: Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> = Layer.provide(
-  Quotewire.sandboxCarriers,
-  NodeCrypto.layer
-)
+/** The carriers of a configuration that has been checked. */
+export const carriers = (config: Config): Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> =>
+  Quotewire.carriers(config).pipe(Layer.orDie, Layer.provide(NodeCrypto.layer))
 
 /** The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, one sentence says so. */
 export const layer = <E>(
@@ -43,7 +43,7 @@ export const layer = <E>(
     Layer.catchTag("SealKeysRefused", () => Layer.effectContext(Effect.fail(wrongKeys))),
     Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
     Layer.provideMerge(dependencies.storage),
-    Layer.provide(carriers),
+    Layer.provide(carriers(dependencies.config)),
     Layer.provide(dependencies.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({

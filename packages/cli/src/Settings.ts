@@ -76,6 +76,12 @@ export const port = portOr(8787)
 /** The address that the host listens on. */
 export const host = text("host", "Address to listen on; 127.0.0.1 by default").pipe(Flag.withDefault("127.0.0.1"))
 
+/** The file with the configuration of the service, such as its carriers. */
+export const config = text(
+  "config",
+  "Configuration file; by default quotewire.config.ts, .mts, .js or .mjs in the current folder"
+).pipe(Flag.optional)
+
 const baseAddress = (name: string, description: string) =>
   text(name, description).pipe(
     Flag.filterMap(

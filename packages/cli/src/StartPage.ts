@@ -22,12 +22,15 @@ const firstCall = (ready: Ready): string => {
   ].join("\n")
 }
 
-/** A page for people: the address, the keys, and a first call to paste. `paint` makes text bold. */
-export const page = (ready: Ready, paint: (text: string) => string): string =>
+/** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
+export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
   `
 ${paint("Quotewire")} is ready at ${paint(ready.base_url)}
 
-  Everything is in memory. Carriers and prices are fictional.
+  Everything is in memory. Carriers whose ids begin with sbx_ are fictional, and so are their prices.
+
+${paint("Carriers")}
+${carriers.replace(/^/gm, "  ")}
 
 ${paint("Sandbox keys")}
   server     ${ready.keys.server}

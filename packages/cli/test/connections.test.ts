@@ -1,26 +1,13 @@
+import { fileURLToPath } from "node:url"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import type { Carrier } from "@quotewire/core"
 import { ConfigProvider, Console, Effect, Exit, Layer, Stdio, Stream } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
-import { CarrierLoader } from "../src/CarrierLoader.ts"
 import { run } from "../src/Program.ts"
+import { secret } from "./support/connections.config.ts"
 
-const secret = "Zq7xSecretZq7x"
+const config = fileURLToPath(new URL("support/connections.config.ts", import.meta.url))
 const seal_keys = Buffer.alloc(32, 1).toString("base64")
-
-const acme: Carrier.CarrierAdapter = {
-  carrier: { id: "naic:12345", name: "Acme Mutual", registry_ids: ["naic:12345"] },
-  environments: ["sandbox", "live"],
-  lines: {},
-  handoff_hosts: [],
-  connection: { producer_code: "string", api_key: "secret" },
-  testConnection: ({ api_key }) =>
-    Effect.succeed(api_key === secret ? { ok: true } : { ok: false, message: `Unknown key ${api_key}.` }),
-  ask: () => Effect.never
-}
-const { testConnection: _, ...untestable } = acme
-const other = { ...untestable, carrier: { id: "naic:99999", name: "Other", registry_ids: [] } }
 
 interface Ran {
   readonly failed: boolean
@@ -41,8 +28,10 @@ const runWith = Effect.fnUntraced(function* (
   const stdio = Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
   const exit = yield* run(args).pipe(
     Effect.provideService(Console.Console, recorder),
-    Effect.provideService(CarrierLoader, Effect.succeed([acme, other])),
-    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+    Effect.provideService(
+      ConfigProvider.ConfigProvider,
+      ConfigProvider.fromEnv({ env: { QUOTEWIRE_CONFIG: config, ...env } })
+    ),
     Effect.provide(Layer.merge(NodeServices.layer, stdio)),
     Effect.exit
   )

@@ -1,4 +1,5 @@
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
+import type { Mac } from "effect/crypto"
 import { Access } from "./access/Access.ts"
 import { AllowanceLimits, type Limits, noCallLimits } from "./access/Allowance.ts"
 import type { ApiKey } from "./access/ApiKey.ts"
@@ -8,18 +9,19 @@ import { SealKeys } from "./access/Seal.ts"
 import type * as Operation from "./calls/Operation.ts"
 import * as Pipeline from "./calls/Pipeline.ts"
 import { RequestLogEnabled } from "./calls/RequestLog.ts"
-import type { CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
+import type { CarrierAdapter, CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "./carriers/Connection.ts"
 import { Connections } from "./carriers/Connections.ts"
+import type { Config } from "./config/Config.ts"
 import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
   type CreatedKey,
   type Cryptography,
+  carriers,
   createKey,
   layer,
   releaseLongPolls,
   type Services,
-  sandboxCarriers,
   webCryptography,
   worker
 } from "./layer.ts"
@@ -31,12 +33,16 @@ import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
 import * as Json from "./wire/Json.ts"
 import * as PublicUrl from "./wire/PublicUrl.ts"
 
-/** Options of `embed`. */
-export interface EmbedOptions {
+/** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
+export interface EmbedOptions extends Omit<Config, "carriers"> {
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
-  /** The carriers to ask; by default the fictional ones of the sandbox. */
-  readonly carriers?: Layer.Layer<CarrierAdapters>
+  /**
+   * Your own carriers, beside the fictional ones of the sandbox. If one is wrong, the service does not start.
+   *
+   * A layer gives all carriers instead, and `fictional_carriers` then does nothing.
+   */
+  readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
   /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
   readonly seal_keys?: Layer.Layer<SealKeys>
   /** The runtime's own cryptography, if it is faster than the default. */
@@ -224,13 +230,27 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
+const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
+  Layer.isLayer(carriers)
+
+const carriersOf = ({
+  carriers: given,
+  fictional_carriers
+}: EmbedOptions): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
+  if (isLayer(given)) return given
+  return carriers({
+    ...(given !== undefined && { carriers: given }),
+    ...(fictional_carriers !== undefined && { fictional_carriers })
+  })
+}
+
 const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
   // A storage may bring its own clock. Calls and jobs then both use it.
   const work = options.work === false ? Layer.empty : worker
   return work.pipe(
     Layer.provideMerge(layer),
     Layer.provideMerge(options.storage),
-    Layer.provide(options.carriers ?? sandboxCarriers),
+    Layer.provide(carriersOf(options)),
     Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
     Layer.provide(options.webhooks ?? WebhookSender.layerOff),
     Layer.provide(options.cryptography ?? webCryptography),

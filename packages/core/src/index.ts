@@ -35,6 +35,8 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as Supervise from "./concurrency/supervise.ts"
+export { type Config, defineConfig } from "./config/Config.ts"
+export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 export {
   type AnswerOf,
   type CallOptions,

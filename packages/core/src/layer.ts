@@ -14,6 +14,8 @@ import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revisions.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
 import { Connections } from "./carriers/Connections.ts"
+import type { Config } from "./config/Config.ts"
+import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
@@ -53,6 +55,20 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
   CarrierAdapters,
   fictionalCarriers
 )
+
+/**
+ * The carriers of a configuration: the fictional ones, unless it leaves them out, and its own after them.
+ *
+ * Building the layer fails if the configuration is wrong, with every fault in one message.
+ */
+export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidConfig, Mac.Mac> =>
+  Layer.effect(
+    CarrierAdapters,
+    Effect.gen(function* () {
+      const { carriers = [], fictional_carriers = true } = yield* Effect.fromResult(readConfig(config))
+      return fictional_carriers ? [...(yield* fictionalCarriers), ...carriers] : carriers
+    })
+  )
 
 /** Organizations and keys only, for a program that manages them. It needs no seal keys, because it seals nothing. */
 export const administration: Layer.Layer<Access, never, Storage | Cryptography> = Access.layer.pipe(
@@ -225,6 +241,14 @@ export const environments: Effect.Effect<ReadonlyArray<Environment>, never, Carr
   CarrierAdapters,
   environmentsOf
 )
+
+/** The ids of the carriers that this host can ask, by environment. */
+export const carrierIds: Effect.Effect<{ readonly [E in Environment]: ReadonlyArray<string> }, never, CarrierAdapters> =
+  Effect.map(CarrierAdapters, (adapters) => {
+    const idsIn = (environment: Environment) =>
+      adapters.filter(({ environments }) => environments.includes(environment)).map(({ carrier }) => carrier.id)
+    return { sandbox: idsIn("sandbox"), live: idsIn("live") }
+  })
 
 /** A key as it is made, and what is to be said about it. */
 export interface CreatedKey extends IssuedKey {

@@ -4,10 +4,10 @@ import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
 import * as ConnectionInput from "../ConnectionInput.ts"
 import * as Database from "../Database.ts"
-import { json, word } from "../Settings.ts"
+import { config, json, word } from "../Settings.ts"
 import { database_url, organization, seal_keys } from "../StorageSettings.ts"
 
-const settings = { organization, database_url, seal_keys, json }
+const settings = { organization, config, database_url, seal_keys, json }
 
 const place = {
   ...settings,

@@ -1,6 +1,8 @@
-import { Access } from "@quotewire/core"
+import { Access, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
+import * as CarrierList from "../CarrierList.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as MemoryService from "../MemoryService.ts"
@@ -13,8 +15,9 @@ export const dev = Command.make("dev", HostSettings.flags("127.0.0.0/8,::1/128")
 ).pipe(Command.withDescription("Serve a sandbox in memory"))
 
 const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) {
+  const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
-  const core = yield* Layer.build(MemoryService.layer(settings, Deferred.await(address)))
+  const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
   const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
   const keyless = {
     organization_id: organization.id,
@@ -26,7 +29,9 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   )
   yield* Deferred.succeed(address, base_url)
   const ready = { base_url, organization_id: organization.id, keys }
-  yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, bold))
+  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
+  if (settings.json) yield* CarrierList.log(carriers)
+  yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, CarrierList.text(carriers), bold))
   return yield* Effect.never
 })
 

@@ -2,9 +2,10 @@ import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewi
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as Database from "../Database.ts"
 import * as Service from "../Service.ts"
-import { json, word } from "../Settings.ts"
+import { config, json, word } from "../Settings.ts"
 import { database_url, organization } from "../StorageSettings.ts"
 
 const create = Command.make(
@@ -13,21 +14,30 @@ const create = Command.make(
     organization,
     environment: word("environment", Caller.Environment.literals, "Environment that the key acts in"),
     kind: word("kind", Caller.KeyKind.literals, "Kind of key"),
+    config,
     database_url,
     json
   },
   ({ organization: organization_id, environment, kind, ...settings }) =>
-    Effect.gen(function* () {
-      const { key, key_id, warnings } = yield* Quotewire.createKey({ organization_id, environment, kind })
-      yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
-      const issued = { key_id, key, ...(warnings.length > 0 && { warnings }) }
-      yield* Console.log(settings.json ? JSON.stringify(issued) : shown({ key_id, key }))
-    }).pipe(
-      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
-      Effect.provide(Service.carriers),
-      Database.withAccess(settings.database_url)
+    Effect.flatMap(ConfigFile.load(settings.config), (config) =>
+      Effect.gen(function* () {
+        const issued = yield* Quotewire.createKey({ organization_id, environment, kind })
+        const warnings = issued.warnings.map((warning) => (config.carriers ? warning : `${warning} ${uncounted}`))
+        yield* Effect.forEach(warnings, (warning) => Console.error(`quotewire: ${warning}`))
+        const { key, key_id } = issued
+        const printed = { key_id, key, ...(warnings.length > 0 && { warnings }) }
+        yield* Console.log(settings.json ? JSON.stringify(printed) : shown({ key_id, key }))
+      }).pipe(
+        Effect.catchTag("not_found", () =>
+          Effect.fail(new CommandFailed({ message: "There is no such organization." }))
+        ),
+        Effect.provide(Service.carriers(config)),
+        Database.withAccess(settings.database_url)
+      )
     )
 ).pipe(Command.withDescription("Create a key, and show it once"))
+
+const uncounted = "To have the carriers of your hosts counted, give their configuration with --config."
 
 const shown = ({ key_id, key }: Access.IssuedKey): string =>
   `${key}\n\nIts id is ${key_id}. The key is not shown again.`

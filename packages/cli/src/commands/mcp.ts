@@ -5,6 +5,7 @@ import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import type { Services } from "../Agents.ts"
 import { WrongUsage } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as MemoryService from "../MemoryService.ts"
@@ -35,6 +36,8 @@ const serve = (settings: McpSettings) => {
   const { base_url } = settings
   if (Option.isNone(base_url)) return embedded(settings, key)
   if (settings.http) return Effect.fail(new WrongUsage({ message: "--http and --base-url do not go together." }))
+  if (Option.isSome(settings.config))
+    return Effect.fail(new WrongUsage({ message: "--config and --base-url do not go together." }))
   return bridged(base_url.value, key)
 }
 
@@ -46,8 +49,9 @@ const bridged = (base_url: string, key: string | null) =>
 
 /** Serves from a sandbox in memory, whose data is lost when this process ends. */
 const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string | null) {
+  const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
-  const core = yield* Layer.build(MemoryService.layer(settings, Deferred.await(address)))
+  const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
   const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
   // Needed even on standard input and output: the links in quotes and errors must lead somewhere.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)

@@ -1,7 +1,9 @@
 import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
+import * as CarrierList from "../CarrierList.ts"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as Database from "../Database.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
@@ -55,12 +57,13 @@ const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
 )
 
 const no_live_carriers =
-  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes"
+  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. Name your carriers in its configuration (--config)."
 
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
+  const config = yield* ConfigFile.load(settings.config)
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.printMigrations)
   const address = yield* Deferred.make<string>()
-  const service = Service.layer(settings, Database.dependencies(settings, Deferred.await(address)))
+  const service = Service.layer(settings, Database.dependencies(settings, config, Deferred.await(address)))
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
   const { base_url } = yield* Host.serve(settings).pipe(
@@ -68,6 +71,10 @@ const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   )
   yield* Deferred.succeed(address, base_url)
   yield* warnOfLiveCalls.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
-  yield* Console.log(settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}`)
+  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
+  if (settings.json) yield* CarrierList.log(carriers)
+  yield* Console.log(
+    settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${CarrierList.text(carriers)}`
+  )
   return yield* Effect.never
 })

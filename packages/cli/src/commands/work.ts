@@ -2,6 +2,7 @@ import { Allowance, Quotewire } from "@quotewire/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as Database from "../Database.ts"
 import type { HostSettings } from "../HostSettings.ts"
 import * as Service from "../Service.ts"
@@ -10,6 +11,7 @@ import * as StorageSettings from "../StorageSettings.ts"
 import * as Telemetry from "../Telemetry.ts"
 
 const flags = {
+  config: Settings.config,
   base_url: Settings.public_url,
   webhook_allow: Settings.webhook_allow(""),
   webhook_header_prefix: Settings.webhook_header_prefix,
@@ -25,7 +27,7 @@ const flags = {
 // Includes the hosts' address, because links in quotes lead to them and this process cannot know it.
 interface WorkSettings
   extends Pick<Service.ServiceSettings, "webhook_allow" | "webhook_header_prefix">,
-    Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format">,
+    Pick<HostSettings, "host" | "metrics_port" | "otlp_url" | "log_format" | "config">,
     StorageSettings.StorageSettings {
   readonly base_url: string
   readonly json: boolean
@@ -40,9 +42,10 @@ export const work = Command.make("work", flags, (settings) =>
 const unusedHostSettings = { limits: Allowance.noLimits, no_limits: true, request_log: false, feedback: false }
 
 const run = Effect.fnUntraced(function* (settings: WorkSettings) {
+  const config = yield* ConfigFile.load(settings.config)
   const service = Service.layer(
     { ...settings, ...unusedHostSettings },
-    Database.dependencies(settings, Effect.succeed(settings.base_url))
+    Database.dependencies(settings, config, Effect.succeed(settings.base_url))
   )
   const core = yield* Layer.build(Layer.provideMerge(Quotewire.worker, service))
   yield* Telemetry.measure(settings).pipe(

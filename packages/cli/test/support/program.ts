@@ -14,12 +14,13 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Starts a command. */
-export const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => launch([program, ...args], env)
+/** Starts a command, in the current folder by default. */
+export const start = (args: ReadonlyArray<string>, env: Record<string, string> = {}, cwd?: string) =>
+  launch([program, ...args], env, cwd)
 
 /** Starts Node. */
-export const launch = (args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } })
+export const launch = (args: ReadonlyArray<string>, env: Record<string, string> = {}, cwd?: string) => {
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env } })
   let stdout = ""
   let stderr = ""
   child.stdout.on("data", (bytes) => {
@@ -33,14 +34,14 @@ export const launch = (args: ReadonlyArray<string>, env: Record<string, string> 
 }
 
 /** Runs a command to its end. */
-export const run = (args: ReadonlyArray<string>, env?: Record<string, string>) =>
-  Effect.promise(() => start(args, env).ended)
+export const run = (args: ReadonlyArray<string>, env?: Record<string, string>, cwd?: string) =>
+  Effect.promise(() => start(args, env, cwd).ended)
 
 /** A host that is ready, and stopped when the test ends. */
-export const host = (args: ReadonlyArray<string>, env?: Record<string, string>) =>
+export const host = (args: ReadonlyArray<string>, env?: Record<string, string>, cwd?: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const started = start(args, env)
+      const started = start(args, env, cwd)
       while (!started.output().includes("\n")) await once(started.child.stdout, "data")
       return started
     }),

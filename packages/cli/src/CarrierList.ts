@@ -1,0 +1,26 @@
+import { Effect } from "effect"
+
+/** The ids of the carriers that a host can ask, by environment. */
+export interface CarrierIds {
+  readonly sandbox: ReadonlyArray<string>
+  readonly live: ReadonlyArray<string>
+}
+
+/** More carriers of an environment are only counted. */
+const max_named = 20
+
+/** Two lines for people: how many carriers each environment has, and their ids. */
+export const text = ({ live, sandbox }: CarrierIds): string => `sandbox: ${listed(sandbox)}\nlive: ${listed(live)}`
+
+/** The same as an entry of the log. */
+export const log = ({ live, sandbox }: CarrierIds): Effect.Effect<void> =>
+  Effect.logInfo("The carriers of this host").pipe(
+    Effect.annotateLogs({ sandbox: listed(sandbox), live: listed(live) })
+  )
+
+const listed = (ids: ReadonlyArray<string>): string => {
+  if (ids.length === 0) return "no carriers"
+  const more = ids.length - max_named
+  const named = ids.slice(0, max_named).join(", ")
+  return `${ids.length} ${ids.length === 1 ? "carrier" : "carriers"} (${named}${more > 0 ? `, and ${more} more` : ""})`
+}

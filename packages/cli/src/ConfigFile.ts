@@ -1,0 +1,88 @@
+import { type Config, readConfig } from "@quotewire/core"
+import { Effect, FileSystem, Option, Path, Predicate } from "effect"
+import { WrongUsage } from "./CommandErrors.ts"
+import * as LoadFault from "./LoadFault.ts"
+import { settingError } from "./Settings.ts"
+
+/** The files that are looked for in the current folder, in this order. */
+const default_names = ["ts", "mts", "js", "mjs"].map((extension) => `quotewire.config.${extension}`)
+
+const load_timeout_ms = 60_000
+
+/**
+ * Loads the configuration from the file that is set, or from the one in the current folder. Without either, it is empty.
+ *
+ * Whatever is wrong with the file is wrong usage, and told in one message.
+ */
+export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
+  const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
+  if (file === null) return nothing
+  const shown = shownFrom(yield* Path.Path)
+  const exported = yield* importFile(file, shown)
+  if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
+    return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
+  }
+  return yield* Effect.fromResult(readConfig(exported.default)).pipe(
+    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown(file)}: ${message}`))
+  )
+})
+
+const nothing: Config = {}
+
+/** A file without imports and exports may count as CommonJS, which then exports an empty object. */
+const isEmptyCommonJs = (exported: object): boolean =>
+  Predicate.hasProperty(exported, "module.exports") &&
+  Predicate.isReadonlyObject(exported["module.exports"]) &&
+  Object.keys(exported["module.exports"]).length === 0
+
+const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
+
+const isFile = (file: string) =>
+  Effect.flatMap(FileSystem.FileSystem, (files) => files.stat(file)).pipe(
+    Effect.match({ onFailure: () => false, onSuccess: ({ type }) => type === "File" })
+  )
+
+const inCurrentFolder = Effect.gen(function* () {
+  const path = yield* Path.Path
+  for (const name of default_names) {
+    const file = path.resolve(name)
+    if (yield* isFile(file)) return file
+  }
+  return null
+})
+
+/** The file that is set. A name that is no file is not repeated: it may be a secret in the wrong place. */
+const named = Effect.fnUntraced(function* (setting: string) {
+  const file = (yield* Path.Path).resolve(setting)
+  if (!/\.[cm]?[jt]s$/.test(file)) {
+    return yield* refused(`${settingError("config", "name a .ts, .mts, .js or .mjs file")}.`)
+  }
+  if (yield* isFile(file)) return file
+  return yield* refused(`${settingError("config", "name a file that exists, from the current folder on")}.`)
+})
+
+/** Shows files in the current folder without it. */
+const shownFrom =
+  (path: Path.Path) =>
+  (file: string): string => {
+    const relative = path.relative(path.resolve(), file)
+    return relative.startsWith("..") || path.isAbsolute(relative) ? file : relative
+  }
+
+const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
+  if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
+    return yield* refused(
+      `${shown(file)} cannot be loaded, because this Node does not run TypeScript: start it without options that turn that off, or write the configuration in JavaScript, as a .mjs file.`
+    )
+  }
+  const { href } = yield* Effect.orDie((yield* Path.Path).toFileUrl(file))
+  return yield* Effect.tryPromise({
+    try: (): Promise<object> => import(href),
+    catch: (thrown) => new WrongUsage({ message: LoadFault.sentence(thrown, file, shown) })
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: load_timeout_ms,
+      orElse: () => refused(`${shown(file)} has not finished loading within a minute.`)
+    })
+  )
+})

@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process"
+import { dirname, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/**
+ * Says why a file of a program's own could not be loaded, and where: a fault of its text, of an import, or of its code.
+ *
+ * The message of an error that its code throws is told, because only that code knows what is missing.
+ */
+export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
+  if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
+  const at = ({ file, place }: Place) => `${shown(file)}${place}`
+  const said = messageOf(thrown)
+  const thrown_at = placeOfThrow(thrown, file)
+  if (thrown_at !== null) return `${at(thrown_at)} throws while it loads: ${thrown.name}: ${said}`
+  if (thrown.name !== "SyntaxError") return `${shown(file)} cannot be loaded: ${said}`
+  const written_at = placeOfSyntax(thrown.stack ?? "") ?? placeByCheck(file)
+  if (written_at !== null) return `${at(written_at)} does not compile: ${said}`
+  return `${shown(file)}, or a file that it imports, does not compile: ${said}`
+}
+
+/** A file, and the rest of a place in it: `:12`, or `:12:5`. */
+interface Place {
+  readonly file: string
+  readonly place: string
+}
+
+const max_characters = 2_000
+
+const cut = (message: string): string =>
+  message.length <= max_characters ? message : `${message.slice(0, max_characters)}…`
+
+/** The message, with that of its cause. */
+const messageOf = (thrown: Error): string => {
+  const { cause } = thrown
+  return cut(cause instanceof Error ? `${withoutQuotes(thrown)} (${withoutQuotes(cause)})` : withoutQuotes(thrown))
+}
+
+/** JavaScript itself quotes texts in messages about their syntax. They are left out, because they may be secrets. */
+const withoutQuotes = (error: Error): string => {
+  if (!(error instanceof SyntaxError)) return error.message
+  return error.message
+    .replace(/^Unexpected identifier '.*'$/s, "Unexpected identifier")
+    .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
+}
+
+const kindOf = (thrown: unknown): string => (typeof thrown === "string" ? cut(`"${thrown}"`) : "what is not an Error")
+
+const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath(url) : url)
+
+const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$/
+
+/**
+ * Where code threw: the first place in the folder of the configuration, otherwise the first of all. Null if no code ran.
+ *
+ * The frames from Node's loader on are those of whoever imports the file.
+ */
+const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | null => {
+  const lines = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split("\n")
+  const loader = lines.findIndex((line) => line.includes("node:internal/modules/"))
+  const places = (loader < 0 ? lines : lines.slice(0, loader)).flatMap((line) => {
+    const [, url, place] = frame.exec(line) ?? []
+    return url === undefined || place === undefined ? [] : [{ file: pathOf(url), place }]
+  })
+  const folder = `${dirname(file)}${sep}`
+  const isOwn = (place: Place) => place.file.startsWith(folder) && !place.file.includes(`${sep}node_modules${sep}`)
+  return places.find(isOwn) ?? places[0] ?? null
+}
+
+/** The place with which a report about a text begins: `file:///folder/file.mjs:3`. */
+const placeOfSyntax = (report: string): Place | null => {
+  const [, url, place] = /^(file:\/\/.+|\/.+|[A-Za-z]:\\.+)(:\d+)$/m.exec(report) ?? []
+  return url === undefined || place === undefined ? null : { file: pathOf(url), place }
+}
+
+/** Node keeps the place of a fault in JavaScript for its own reports, so another Node is asked to check the file. */
+const placeByCheck = (file: string): Place | null => {
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
+  return placeOfSyntax(stderr)
+}

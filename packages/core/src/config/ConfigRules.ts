@@ -1,0 +1,118 @@
+import { Data, Predicate, Result, Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import * as AdapterRules from "../carriers/AdapterRules.ts"
+import type { CarrierAdapter } from "../carriers/Carrier.ts"
+import { fictionalCarrierList } from "../sandbox/Lineup.ts"
+import { type FieldError, limitFields } from "../wire/FieldError.ts"
+import * as Input from "../wire/Input.ts"
+import type { Config } from "./Config.ts"
+
+/** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
+
+/** Parses a configuration. Nothing is taken for granted, because nobody has to check the types of the file it comes from. */
+export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> => {
+  if (isConfig(value)) return Result.succeed(value)
+  return Result.fail(new InvalidConfig({ message: told(faultsOf(value)) }))
+}
+
+const isConfig = (value: unknown): value is Config => faultsOf(value).length === 0
+
+const Call = Schema.declare(Predicate.isFunction, { message: "Must be a function." })
+
+/** What each line of an adapter must have, as far as types go. */
+const Terms = Schema.Struct({
+  states: Schema.Array(Schema.String),
+  needs: Schema.Array(Schema.String),
+  uses_credit: Schema.Boolean,
+  mode: Schema.Literals(["sync", "poll", "callback"]),
+  idempotent: Schema.Boolean,
+  attempt_timeout_ms: Schema.Number,
+  typical_ms: Schema.Number,
+  hedge_after_ms: Schema.NullOr(Schema.Number),
+  rate_per_minute: Schema.Number,
+  max_concurrent: Schema.Number
+})
+
+/** What an adapter must have, as far as types go. Its rules are those of `AdapterRules`. */
+const Adapter = Schema.Struct({
+  carrier: Schema.Struct({ id: Schema.String, name: Schema.String, registry_ids: Schema.Array(Schema.String) }),
+  environments: Schema.Array(Environment),
+  lines: Schema.Record(Schema.String, Terms),
+  handoff_hosts: Schema.Array(Schema.String),
+  appetite: Schema.optional(Call),
+  ask: Call,
+  poll: Schema.optional(Call),
+  callback: Schema.optional(Call),
+  refresh: Schema.optional(Call),
+  handoff: Schema.optional(Call),
+  testConnection: Schema.optional(Call)
+})
+
+const findWrongTypes = Input.findings(Adapter)
+
+const isAdapter = (value: unknown): value is CarrierAdapter => findWrongTypes(value).length === 0
+
+const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
+
+/** The faults of an option's value, at paths below it. */
+type OptionRule = (value: unknown) => ReadonlyArray<FieldError>
+
+const carriersRule: OptionRule = (value) => {
+  if (!Array.isArray(value)) return [{ path: "", message: "Must be a list of carriers." }]
+  const list: ReadonlyArray<unknown> = value
+  const ids = list.map((carrier) => (isAdapter(carrier) ? carrier.carrier.id : null))
+  return list.flatMap((carrier, position) => {
+    if (!isAdapter(carrier)) return findWrongTypes(carrier).map(below(`${position}`))
+    return [...AdapterRules.check(carrier), ...idFaults(ids, position)].map(below(`${position}`))
+  })
+}
+
+const idFaults = (ids: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
+  const id = ids[position] ?? ""
+  const first = ids.indexOf(id)
+  if (fictionalIds.has(id)) return [{ path: "carrier.id", message: "Must not be the id of a fictional carrier." }]
+  if (first === position) return []
+  return [{ path: "carrier.id", message: `Must be another id than that of carriers.${first}.` }]
+}
+
+const booleanRule: OptionRule = (value) =>
+  typeof value === "boolean" ? [] : [{ path: "", message: "Must be true or false." }]
+
+/** The rule of each option. An option without a rule does not compile. */
+const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
+  carriers: carriersRule,
+  fictional_carriers: booleanRule
+}
+
+const ruleOf = new Map<string, OptionRule>(Object.entries(rules))
+
+const no_such_option = `There is no such option. The options are ${[...ruleOf.keys()].join(", ")}.`
+
+const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
+  if (!Predicate.isReadonlyObject(value)) return [{ path: "", message: "Must be an object, as defineConfig returns." }]
+  return Object.entries(value).flatMap(([option, given]) => {
+    const rule = ruleOf.get(option)
+    if (rule === undefined) return [{ path: option, message: no_such_option }]
+    return given === undefined ? [] : rule(given).map(below(option))
+  })
+}
+
+const below =
+  (place: string) =>
+  (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
+
+/** One fault stands in the same line, several in a line each. */
+const told = (faults: ReadonlyArray<FieldError>): string => {
+  const sentences = limitFields({ found: faults, more: 0 }, "fault").map(sentenceOf)
+  return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`
+}
+
+const sentenceOf = ({ path, message, allowed_values = [] }: FieldError): string =>
+  [
+    path === "" ? [] : [`${path}:`],
+    message,
+    allowed_values.length === 0 ? [] : `Allowed: ${allowed_values.join(", ")}.`
+  ]
+    .flat()
+    .join(" ")

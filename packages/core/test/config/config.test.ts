@@ -1,0 +1,107 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
+import { type Config, defineConfig } from "../../src/config/Config.ts"
+import { readConfig } from "../../src/config/ConfigRules.ts"
+import { prompt } from "../quoting/carriers.ts"
+
+const acme = prompt("naic:12345").adapter
+const borealis = prompt("naic:23456").adapter
+
+/** What is said about a configuration that cannot be used. */
+const faultsOf = (config: unknown): string =>
+  Result.match(readConfig(config), { onSuccess: () => "", onFailure: ({ message }) => message })
+
+const linesOf = (changes: object): CarrierAdapter["lines"] =>
+  Object.fromEntries(Object.entries(acme.lines).map(([name, line]) => [name, { ...line, ...changes }]))
+
+describe("a configuration", () => {
+  const valid: ReadonlyArray<Config> = [
+    {},
+    { carriers: [] },
+    { carriers: [acme, borealis] },
+    { carriers: [acme], fictional_carriers: false }
+  ]
+  it.each(valid)("is returned as it was given, if it is right", (config) => {
+    assert.deepStrictEqual(readConfig(defineConfig(config)), Result.succeed(config))
+  })
+
+  it("may hold undefined options, and carriers that are instances of a class", () => {
+    class Acme implements CarrierAdapter {
+      readonly carrier = acme.carrier
+      readonly environments = acme.environments
+      readonly lines = acme.lines
+      readonly handoff_hosts = acme.handoff_hosts
+      ask(ask: Parameters<CarrierAdapter["ask"]>[0]) {
+        return acme.ask(ask)
+      }
+    }
+    assert.strictEqual(faultsOf({ carriers: [new Acme()], fictional_carriers: undefined }), "")
+  })
+
+  it.each([
+    { given: undefined },
+    { given: null },
+    { given: "quotes" },
+    { given: [acme] },
+    { given: () => ({ carriers: [acme] }) }
+  ])("must be an object: $given", ({ given }) => {
+    assert.strictEqual(faultsOf(given), "The configuration is not valid: Must be an object, as defineConfig returns.")
+  })
+
+  it.each([
+    { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
+    { given: { carriers: acme }, says: "carriers: Must be a list of carriers." },
+    { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
+    { given: { carriers: [undefined] }, says: "carriers.0: Must be an object." },
+    { given: { carriers: [acme, "acme"] }, says: "carriers.1: Must be an object." },
+    { given: { carriers: [{ ...acme, ask: "https://acme.example" }] }, says: "carriers.0.ask: Must be a function." },
+    { given: { carriers: [{ ...acme, poll: 1 }] }, says: "carriers.0.poll: Must be a function." },
+    { given: { carriers: [{ ...acme, carrier: { id: 1 } }] }, says: "carriers.0.carrier.id: Must be text." },
+    { given: { carriers: [{ ...acme, lines: ["renters"] }] }, says: "carriers.0.lines: Must be an object." },
+    { given: { carriers: [{ ...acme, lines: null }] }, says: "carriers.0.lines: Must be an object." },
+    {
+      given: { carriers: [{ ...acme, lines: { renters: null } }] },
+      says: "carriers.0.lines.renters: Must be an object."
+    },
+    {
+      given: { carriers: [{ ...acme, environments: ["production"] }] },
+      says: "carriers.0.environments.0: Must be one of the allowed values. Allowed: sandbox, live."
+    },
+    {
+      given: { carriers: [{ ...acme, lines: linesOf({ states: ["NY", "TX", "ZZ"] }) }] },
+      says: "carriers.0.lines.renters.states.2: Must be a USPS state code."
+    },
+    {
+      given: { carriers: [{ ...acme, carrier: { ...acme.carrier, id: "sbx_pinecrest" } }] },
+      says: "carriers.0.carrier.id: Must not be the id of a fictional carrier."
+    },
+    {
+      given: { carriers: [acme, borealis, acme] },
+      says: "carriers.2.carrier.id: Must be another id than that of carriers.0."
+    }
+  ])("is refused at the path of its fault: $says", ({ given, says }) => {
+    assert.include(faultsOf(given), says)
+  })
+
+  it("is refused in one message with every fault, without the values", () => {
+    const secret = "sk_live_Zq7x"
+    const wrong = { ...acme, handoff_hosts: secret, ask: undefined }
+    assert.deepStrictEqual(
+      faultsOf({ carriers: [wrong, borealis, borealis], fictional_carriers: secret }).split("\n"),
+      [
+        "The configuration is not valid:",
+        "  carriers.0.handoff_hosts: Must be a list.",
+        "  carriers.0.ask: Must be a function.",
+        "  carriers.2.carrier.id: Must be another id than that of carriers.1.",
+        "  fictional_carriers: Must be true or false."
+      ]
+    )
+  })
+
+  it("is refused with a hundred faults at most, and a count of the rest", () => {
+    const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
+    assert.lengthOf(lines, 102)
+    assert.strictEqual(lines.at(-1), "  … and 50 more faults.")
+  })
+})
