@@ -149,11 +149,11 @@ describe("modules of the core", () => {
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
     "carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer carriers/Scenario",
-    "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
-    "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
-    ...["personal_auto", "renters", "pet"].flatMap((line) =>
-      ["plan", "rate", "rating", "underwriting"].map((module) => `rating/${line}/${module}`)
-    ),
+    "rating/Amount rating/Answer rating/Faults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
+    "rating/Variable rating/calendar rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",
+    "rating/fictionalPlans rating/offer rating/ratings rating/underwriting",
+    "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
+    ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
     "events/Event events/EventPage",
     "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
@@ -282,6 +282,7 @@ describe("hosts", () => {
       "Feedback",
       "PublicUrl",
       "Quotewire",
+      "RatePlan",
       "RequestLog",
       "Retention",
       "Seal",
