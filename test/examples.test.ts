@@ -60,6 +60,12 @@ describe("examples", () => {
     ])
   })
 
+  it("rate-plan.ts prints the price of its plan's second example", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/rate-plan.ts")), [
+      'Example Mutual 12-month renters {"amount_minor":26671,"currency":"USD"}'
+    ])
+  })
+
   it("http.ts serves, answers itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })

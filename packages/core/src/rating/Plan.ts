@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { type JsonSchema, Schema } from "effect"
 import { declineReasons } from "../carriers/Carrier.ts"
 import * as Fact from "../lines/Fact.ts"
 import { stateCodes } from "../lines/State.ts"
@@ -223,3 +223,12 @@ export const RatePlan = Schema.Struct({
 
 /** The rates of one carrier for one line. */
 export type RatePlan = typeof RatePlan.Type
+
+const document = Schema.toJsonSchemaDocument(RatePlan, { onExcessProperty: "error" })
+
+/** The JSON Schema (2020-12) of a rate plan file, for editors. `RatePlan.check` finds what it cannot say. */
+export const ratePlanSchema: JsonSchema.JsonSchema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  ...document.schema,
+  ...(Object.keys(document.definitions).length > 0 && { $defs: document.definitions })
+}

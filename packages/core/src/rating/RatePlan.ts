@@ -1,4 +1,4 @@
-import { type JsonSchema, Result, Schema } from "effect"
+import { Result } from "effect"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
 import { checkPlan } from "./checkPlan.ts"
@@ -7,7 +7,7 @@ import { RatePlan } from "./Plan.ts"
 import { ratings } from "./ratings.ts"
 
 export type { Fault } from "./Faults.ts"
-export { format, highest_factor, highest_rate, RatePlan } from "./Plan.ts"
+export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Plan.ts"
 
 /** What a check may depend on. */
 export interface CheckOptions {
@@ -48,12 +48,3 @@ const decode = Input.decoder(RatePlan)
 /** The faults of the parsed JSON of a rate plan, by path, at most a hundred; none if `ratePlanCarrier` takes it. */
 export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>
   Result.match(read(input, options), { onSuccess: () => [], onFailure: (faults) => faults })
-
-const document = Schema.toJsonSchemaDocument(RatePlan, { onExcessProperty: "error" })
-
-/** The JSON Schema (2020-12) of a rate plan file, for editors. `check` finds what it cannot say. */
-export const ratePlanSchema: JsonSchema.JsonSchema = {
-  $schema: "https://json-schema.org/draft/2020-12/schema",
-  ...document.schema,
-  ...(Object.keys(document.definitions).length > 0 && { $defs: document.definitions })
-}
