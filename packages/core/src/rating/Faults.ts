@@ -1,3 +1,5 @@
+import type { FieldError } from "../wire/ApiError.ts"
+
 /** A fault of a rate plan: the path of the member, and what is wrong with it. An empty path means the whole file. */
 export interface Fault {
   readonly path: string
@@ -16,6 +18,11 @@ export class Faults {
   add(path: string, message: string): void {
     if (this.#listed.length < max_listed) this.#listed.push({ path: path.slice(0, max_path), message })
     else this.#more += 1
+  }
+
+  /** Adds what is wrong with a field, whose path is below `path`. */
+  addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
+    this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
   }
 
   /** Adds a fault unless a rule holds. Returns whether it does. */

@@ -25,9 +25,7 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   const faults = new Faults()
   const decoded = decode(input)
   if (Result.isFailure(decoded)) {
-    for (const { allowed_values = [], message, path } of decoded.failure.found) {
-      faults.add(path, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
-    }
+    for (const field of decoded.failure.found) faults.addField("", field)
     return Result.fail(faults.all())
   }
   const plan = decoded.success

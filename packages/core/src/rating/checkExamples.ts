@@ -25,7 +25,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   const read = rating.line.read(application, on)
   if (Result.isFailure(read)) {
     const { missing, wrong } = read.failure
-    for (const { message, path: at } of [...wrong, ...missing]) faults.add(`${path}.${at}`, message)
+    for (const field of [...wrong, ...missing]) faults.addField(`${path}.`, field)
     return
   }
   const complete = rating.line.complete(read.success.facts, on)
