@@ -152,6 +152,13 @@ describe("the documentation", () => {
     }
   })
 
+  it("shows only JSON of rate plans that is in one", () => {
+    const plan = flush(read("examples/rate-plan.json").text)
+    const blocks = blocksOf(read("docs/guides/rate-plans.md"), "json")
+    assert.isAtLeast(blocks.length, 5)
+    for (const block of blocks) assert.include(plan, flush(block))
+  })
+
   it("has no broken links", () => {
     const links = texts.flatMap(({ path, text }) =>
       Array.from(text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g), ([, target = ""]) => ({ path, target }))

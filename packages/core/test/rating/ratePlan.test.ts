@@ -1,14 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Ajv2020 } from "ajv/dist/2020.js"
 import { Struct } from "effect"
 import example from "../../../../examples/rate-plan.json" with { type: "json" }
-import { servedStates } from "../../src/lines/State.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
-import { fictionalPlanFiles, fictionalPlans } from "../../src/rating/fictionalPlans.ts"
-import { ratePlanSchema } from "../../src/rating/Plan.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
-import { ratings } from "../../src/rating/ratings.ts"
-import { assumed, reference, today } from "../sandbox/support.ts"
 import { planOf } from "./fictional.ts"
 
 const [contents, deductible, year_built, wind] = example.factors
@@ -345,49 +338,5 @@ describe("the check of a rate plan finds", () => {
     const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
     assert.lengthOf(faults, 101)
     assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more faults." })
-  })
-})
-
-describe("the plans that ship", () => {
-  it.each([...fictionalPlanFiles.map((file, index) => [fictionalPlans[index]?.product, file]), ["example", example]])(
-    "pass the check: %s",
-    (_, file) => {
-      assert.deepStrictEqual(RatePlan.check(file, { today: "2026-11-20" }), [])
-    }
-  )
-
-  it("have every state in every table, because scenarios ask in all states", () => {
-    for (const plan of fictionalPlans) {
-      const faults = RatePlan.check({ ...plan, states: servedStates })
-      assert.deepStrictEqual(faults, [], plan.product)
-    }
-  })
-})
-
-describe("the JSON Schema of rate plans", () => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  ajv.addFormat("date", true)
-  const fits = ajv.compile(ratePlanSchema)
-
-  it("takes the plans that ship", () => {
-    for (const file of [...fictionalPlanFiles, example]) assert.isTrue(fits(file), JSON.stringify(fits.errors))
-  })
-
-  it.each(shape.filter(([fault]) => !/decimals|day/.test(fault)))("refuses %s", (_, plan) => {
-    assert.isFalse(fits(plan))
-  })
-})
-
-describe("the variables of a line", () => {
-  const applications: { readonly [L in LineName]: unknown } = reference
-
-  it.each(lineNames)("%s: are those that an application has", (line) => {
-    const rating = ratings.get(line)
-    const risk = rating?.riskOf(assumed(line, applications[line]), {}, today)
-    const names = (...scopes: ReadonlyArray<object>) => scopes.flatMap((scope) => Object.keys(scope)).sort()
-    const { driver = {}, policy = {}, subject = {} } = rating?.variables ?? {}
-    assert.deepStrictEqual(Object.keys(risk?.policy ?? {}).sort(), names(policy))
-    assert.deepStrictEqual(Object.keys(risk?.subjects[0]?.known ?? {}).sort(), names(policy, subject))
-    assert.deepStrictEqual(Object.keys(risk?.drivers[0] ?? policy).sort(), names(policy, driver))
   })
 })
