@@ -30,7 +30,7 @@ const some = (
     .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
     .map(([always, sometimes]): object => ({ ...always, ...sometimes }))
 
-const of = <const Values extends ReadonlyArray<unknown>>(...values: Values) => fc.constantFrom(...values)
+const of = <const Value>(...values: ReadonlyArray<Value>): fc.Arbitrary<Value> => fc.constantFrom(...values)
 
 const common = { billing_preference: of("pay_in_full", "monthly") }
 
@@ -170,7 +170,7 @@ export const applications = (line: LineName, states: ReadonlyArray<string>): fc.
           wellness: fc.boolean(),
           deductible_usd: of(100, 250, 500, 750, 1_000),
           reimbursement_percent: of(70, 80, 90, 100),
-          annual_limit_usd: of(5_000, 10_000, 15_000, "unlimited")
+          annual_limit_usd: of<number | string>(5_000, 10_000, 15_000, "unlimited")
         }
       )
     }
