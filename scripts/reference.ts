@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { operations } from "@quotewire/core"
+import { operations, ratePlanSchema } from "@quotewire/core"
 import { OpenApi } from "@quotewire/http"
 import { lint } from "../packages/http/test/support/lint.ts"
 import { examples } from "./examples.ts"
@@ -11,6 +11,7 @@ const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.u
 export const targets = {
   examples: path("packages/http/src/documents/data/examples.json"),
   document: path("docs/reference/openapi.json"),
+  ratePlan: path("docs/reference/rate-plan.schema.json"),
   readme: path("docs/reference/README.md")
 }
 
@@ -29,6 +30,7 @@ export const generate = async (): Promise<Readonly<Record<keyof typeof targets, 
   return {
     examples: pretty(recorded),
     document: pretty(document),
+    ratePlan: pretty(ratePlanSchema),
     readme: readFileSync(targets.readme, "utf8").replace(
       linted,
       (_, begin, end) => `${begin}\n${said.join("\n")}\n${end}`
@@ -41,5 +43,6 @@ if (import.meta.main) {
   const texts = await generate()
   writeFileSync(targets.examples, texts.examples)
   writeFileSync(targets.document, texts.document)
+  writeFileSync(targets.ratePlan, texts.ratePlan)
   writeFileSync(targets.readme, texts.readme)
 }

@@ -66,6 +66,12 @@ describe("examples", () => {
     ])
   })
 
+  it("rate-plan.ts prints the price of its plan's second example", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/rate-plan.ts")), [
+      'Example Mutual 12-month renters {"amount_minor":26671,"currency":"USD"}'
+    ])
+  })
+
   it("http.ts serves, answers itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
@@ -150,6 +156,13 @@ describe("the documentation", () => {
         `${path} shows what no program runs:\n${block}`
       )
     }
+  })
+
+  it("shows only JSON of rate plans that is in one", () => {
+    const plan = flush(read("examples/rate-plan.json").text)
+    const blocks = blocksOf(read("docs/guides/rate-plans.md"), "json")
+    assert.isAtLeast(blocks.length, 5)
+    for (const block of blocks) assert.include(plan, flush(block))
   })
 
   it("has no broken links", () => {

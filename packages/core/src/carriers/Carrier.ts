@@ -104,7 +104,7 @@ export const CarrierOffer = Schema.Struct({
 export type CarrierOffer = typeof CarrierOffer.Type
 
 /** A carrier's question. Its text is stored and shown unchanged, so it must not repeat a fact. */
-const Question = Schema.Struct({
+export const Question = Schema.Struct({
   path: Schema.String,
   label: Schema.String,
   allowed_values: Schema.optionalKey(Schema.Array(Schema.String))

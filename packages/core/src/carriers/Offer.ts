@@ -19,7 +19,7 @@ export interface OfferContext {
 }
 
 /** The highest credible price in US cents. A price above it is a carrier's mistake. */
-const premium_cap = 100_000_000
+export const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
 const max_list = 100

@@ -1,31 +1,48 @@
-import { Schema } from "effect"
-import ratePlans from "./data/rate-plans.json" with { type: "json" }
+import { Result } from "effect"
+import * as Input from "../wire/Input.ts"
+import { checkExamples } from "./checkExamples.ts"
+import { checkPlan } from "./checkPlan.ts"
+import { type Fault, Faults } from "./Faults.ts"
+import { RatePlan } from "./Plan.ts"
+import { ratings } from "./ratings.ts"
 
-/** Factors by name or limit. */
-export const Factors = Schema.Record(Schema.String, Schema.Int)
-/** Factors by the highest value that they apply to, lowest first. */
-export const Steps = Schema.Array(Schema.Tuple([Schema.Int, Schema.Int]))
+export type { Fault } from "./Faults.ts"
+export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Plan.ts"
 
-/** The unparsed rate plans of the fictional carriers, by line: amounts in cents, factors in ten-thousandths. */
-export const written: Readonly<Record<string, unknown>> = ratePlans
+/** What a check may depend on. */
+export interface CheckOptions {
+  /** The day after which `reviewed_on` is in the future, `YYYY-MM-DD`. Without it, no day is. */
+  readonly today?: string
+}
 
-/** The factor 1. */
-export const neutral = 10_000
+/**
+ * Reads and checks the parsed JSON of a rate plan.
+ *
+ * Fails with every fault, by path, at most a hundred. Tables are checked only if the shape is right. A plan that passes
+ * gives every application of its states a premium or a decline.
+ */
+export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
+  const faults = new Faults()
+  const decoded = decode(input)
+  if (Result.isFailure(decoded)) {
+    for (const field of decoded.failure.found) faults.addField("", field)
+    return Result.fail(faults.all())
+  }
+  const plan = decoded.success
+  const rating = ratings.get(plan.line)
+  if (rating === undefined) faults.add("line", "Has no rating.")
+  else {
+    const context = { plan, rating, faults }
+    checkPlan(context, options.today)
+    // Examples of a plan with holes would only repeat its faults.
+    if (faults.all().length === 0) checkExamples(context)
+  }
+  const all = faults.all()
+  return all.length === 0 ? Result.succeed(plan) : Result.fail(all)
+}
 
-/** Multiplies cents by a factor in ten-thousandths, rounding half up. Prices are multiplied only with this function. */
-export const mul = (cents: number, factor: number): number => Math.floor((cents * factor + 5_000) / 10_000)
+const decode = Input.decoder(RatePlan)
 
-/** Multiplies cents by one factor after another, rounding after each. So the order of the factors affects the price. */
-export const mulAll = (cents: number, factors: ReadonlyArray<number>): number => factors.reduce(mul, cents)
-
-/** The factor for a name or limit; neutral if the plan does not list it. */
-export const factor = (table: { readonly [name: string]: number }, name: string | number): number =>
-  table[name] ?? neutral
-
-/** The factor of the first step that includes `value`; above all steps, that of the last. */
-export const step = (steps: ReadonlyArray<readonly [number, number]>, value: number): number =>
-  (steps.find(([highest]) => value <= highest) ?? steps.at(-1))?.[1] ?? neutral
-
-/** The factor of a ZIP code. Its first three digits select one of five. */
-export const territory = (factors: ReadonlyArray<number>, zip: string): number =>
-  factors[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? neutral
+/** The faults of the parsed JSON of a rate plan, by path, at most a hundred; none if `ratePlanCarrier` takes it. */
+export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>
+  Result.match(read(input, options), { onSuccess: () => [], onFailure: (faults) => faults })

@@ -1,66 +1,41 @@
-import type { CarrierAsk, CarrierReply, DeclineReason } from "../carriers/Carrier.ts"
-import { type StateCode, servedStates } from "../lines/State.ts"
-import type { Subject } from "../lines/Subject.ts"
-import { dayOf } from "./calendar.ts"
-import type { Rated } from "./Rated.ts"
+import type { Line } from "../lines/Line.ts"
+import type { Coverage } from "./Plan.ts"
+import type { Risk, Variables } from "./Variable.ts"
 
-/** A priced risk, with what the offer copies from the facts. */
-export interface Priced extends Rated {
-  readonly billing_cycle: string
-  readonly subjects: ReadonlyArray<Subject>
-}
+/** The members of a plan's `coverage` that only some lines have. */
+export type CoverageSetting = Exclude<keyof Coverage, "offered">
 
-type Questions = Extract<CarrierReply, { readonly kind: "question" }>["questions"]
-
-/** The fixed properties of the fictional carriers of a line. */
-interface Traits {
-  /** The name of the line. */
+/** What the service knows of an application when it is rated. */
+export interface RatedApplication<Facts = unknown> {
   readonly line: string
-  /** The carriers that offer it: their names and usual latencies, in seconds. */
-  readonly carriers: { readonly [carrier_id: string]: { readonly name: string; readonly latency: number } }
-  /** The states in which a carrier does not offer it. */
-  readonly not_served: { readonly [carrier_id: string]: ReadonlyArray<StateCode> }
-  /** The line in product names. */
-  readonly product: string
-  /** How many days an offer is valid. */
-  readonly valid_days: number
-  /** The questions that a carrier asks in the scenario `carrier_question`. */
-  readonly questions: Questions
-  /** The reason that carriers give in scenarios in which they decline. */
-  readonly scripted_decline: DeclineReason
+  /** The complete facts, with the assumed ones. */
+  readonly facts: Facts
 }
 
-/** The definition of a rating. `Facts` are the complete facts of the line. Days are `YYYY-MM-DD`. */
-export interface Definition<Facts> extends Traits {
-  /** Why a carrier's own rules decline a risk; null if they accept it. */
-  readonly decline: (carrier_id: string, facts: Facts, today: string) => DeclineReason | null
-  /** The price of a risk; null if the carrier does not offer the line. */
-  readonly price: (carrier_id: string, facts: Facts, today: string) => Priced | null
+/** How applications of a line look to rate plans. */
+export interface Rating {
+  readonly line: Line
+  /** The covers that have a base rate. */
+  readonly covers: ReadonlyArray<string>
+  readonly variables: Variables
+  readonly settings: ReadonlyArray<CoverageSetting>
+  /** The application as rate plans see it; null if it is of another line. `today` is the day of the quote request. */
+  readonly riskOf: (application: RatedApplication, coverage: Coverage, today: string) => Risk | null
 }
 
-/** How the fictional carriers rate a line. */
-export interface Rating extends Traits {
-  /** Why a carrier's own rules decline a risk; null if they accept it. */
-  readonly decline: (carrier_id: string, ask: CarrierAsk) => DeclineReason | null
-  /** The price of a risk; null if the carrier does not offer the line. */
-  readonly price: (carrier_id: string, ask: CarrierAsk) => Priced | null
+/** The definition of a rating. `Facts` are the complete facts of the line. */
+export interface Definition<Facts> extends Omit<Rating, "riskOf"> {
+  readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }
 
 /** Makes the rating of a line. */
 export const make = <Facts>(definition: Definition<Facts>): Rating => {
-  // The engine always asks with the facts of the line in `ask.line`.
-  const isOfLine = (ask: CarrierAsk): ask is CarrierAsk<Facts> => ask.line === definition.line
-  // The day of the quote request, so that a refresh gives the same price.
-  const today = (ask: CarrierAsk): string => dayOf(ask.requested_at)
+  // Whoever has an application of this line has read its facts with the line's schema.
+  const isOfLine = (application: RatedApplication): application is RatedApplication<Facts> =>
+    application.line === definition.line.name
   return {
     ...definition,
-    decline: (carrier_id, ask) => (isOfLine(ask) ? definition.decline(carrier_id, ask.facts, today(ask)) : null),
-    price: (carrier_id, ask) => (isOfLine(ask) ? definition.price(carrier_id, ask.facts, today(ask)) : null)
+    riskOf: (application, coverage, today) =>
+      isOfLine(application) ? definition.riskOf(application.facts, coverage, today) : null
   }
-}
-
-/** The states in which a carrier offers the line of a rating. */
-export const statesOf = ({ not_served }: Rating, carrier_id: string): ReadonlyArray<StateCode> => {
-  const left_out = not_served[carrier_id] ?? []
-  return servedStates.filter((state) => !left_out.includes(state))
 }

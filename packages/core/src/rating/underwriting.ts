@@ -1,41 +1,56 @@
-import type { DeclineReason } from "../carriers/Carrier.ts"
+import type { Decline } from "../carriers/Carrier.ts"
 import { addDays } from "../wire/CalendarDate.ts"
+import type { Condition, RatePlan, Rule } from "./Plan.ts"
+import { appliesIn, keyOf, valuesOf } from "./Table.ts"
+import type { Known, Risk } from "./Variable.ts"
 
-/*
- * The underwriting rules of the fictional carriers: which risks each of them declines when no scenario is played.
- */
-
-/** A rule: why the carrier declines a risk; null if this rule accepts it. */
-export type Rule<Facts> = (facts: Facts, today: string) => DeclineReason | null
-
-/** The rules of the carriers, by carrier id. */
-export type CarrierRules<Facts> = { readonly [carrier_id: string]: ReadonlyArray<Rule<Facts>> }
-
-/** Makes a rule from a reason and a condition. */
-export const rule =
-  <Facts>(reason: DeclineReason, applies: (facts: Facts, today: string) => boolean): Rule<Facts> =>
-  (facts, today) =>
-    applies(facts, today) ? reason : null
-
-const first_start_days = 1
-const last_start_days = 60
-
-/** The start date must be from tomorrow to sixty days ahead. */
-export const startDate = rule<{ readonly effective_date: string }>(
-  "start_date_out_of_range",
-  ({ effective_date }, today) =>
-    effective_date < addDays(today, first_start_days) || effective_date > addDays(today, last_start_days)
-)
-
-/** The reason of the first rule that declines a risk; null if none does. */
-export const firstReason = <Facts>(
-  rules: ReadonlyArray<Rule<Facts>>,
-  facts: Facts,
-  today: string
-): DeclineReason | null => {
-  for (const applies of rules) {
-    const reason = applies(facts, today)
-    if (reason !== null) return reason
-  }
-  return null
+/** Why the underwriting rules of a plan decline a risk; null if they accept it. `today` is the day of the quote request. */
+export const declineOf = (plan: RatePlan, risk: Risk, today: string): Decline | null => {
+  if (!isServed(plan, risk)) return decline("state_not_served")
+  if (!startsInTime(plan, risk, today)) return decline("start_date_out_of_range")
+  const rule = plan.underwriting.find((rule) => applies(rule, risk, today))
+  if (rule !== undefined) return decline(rule.reason, rule.message)
+  return isOffered(plan, risk) ? null : decline("risk_outside_guidelines")
 }
+
+const decline = (reason: Decline["reason"], message?: string): Decline => ({
+  kind: "declined",
+  reason,
+  ...(message !== undefined && { message })
+})
+
+const isServed = ({ states }: RatePlan, { state }: Risk): boolean => states.includes(state)
+
+const startsInTime = ({ terms }: RatePlan, { effective_date }: Risk, today: string): boolean =>
+  effective_date >= addDays(today, terms.first_start_days) && effective_date <= addDays(today, terms.last_start_days)
+
+const applies = (rule: Rule, risk: Risk, today: string): boolean =>
+  appliesIn(rule, risk.state) &&
+  (rule.from === undefined || rule.from <= today) &&
+  (rule.until === undefined || today <= rule.until) &&
+  holds(rule.when ?? [], risk)
+
+/** Whether all conditions hold for one subject together with one driver. */
+export const holds = (conditions: ReadonlyArray<Condition>, risk: Risk): boolean => {
+  const drivers = risk.drivers.length === 0 ? [risk.policy] : risk.drivers
+  return risk.subjects.some(({ known }) =>
+    drivers.some((driver) => conditions.every((condition) => isMet(condition, { ...driver, ...known })))
+  )
+}
+
+const isMet = ({ above, below, by, is }: Condition, known: Known): boolean =>
+  valuesOf(known, by).some(
+    (value) =>
+      (is === undefined || is.some((one) => keyOf(one) === keyOf(value))) &&
+      (above === undefined || Number(value) > above) &&
+      (below === undefined || Number(value) < below)
+  )
+
+/** Whether the carrier offers all covers and choices of the application. */
+const isOffered = ({ coverage }: RatePlan, risk: Risk): boolean =>
+  Object.entries(coverage?.offered ?? {}).every(([name, offered]) => {
+    const choices = offered.map(keyOf)
+    return [...risk.subjects.map(({ known }) => known), ...risk.drivers].every((known) =>
+      valuesOf(known, name).every((value) => choices.includes(keyOf(value)))
+    )
+  })

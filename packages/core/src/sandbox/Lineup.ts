@@ -1,55 +1,76 @@
-import type { Rating } from "../rating/Rating.ts"
-import { ratings } from "../rating/ratings.ts"
+import { Schema } from "effect"
+import { declineReasons, Question } from "../carriers/Carrier.ts"
+import { fictionalPlans } from "../rating/fictionalPlans.ts"
+import type { RatePlan } from "../rating/RatePlan.ts"
 import { second_ms } from "../wire/Timestamp.ts"
+import lineup from "./data/lineup.json" with { type: "json" }
 import type { Part } from "./script.ts"
 
 /** A fictional carrier and how it answers. */
 export interface FictionalCarrier {
   readonly id: string
   readonly name: string
-  /** The brand name in product names. */
-  readonly brand: string
   readonly mode: "sync" | "poll" | "callback"
   readonly uses_credit: boolean
+  /** What it offers, one plan for each line. */
+  readonly plans: ReadonlyArray<RatePlan>
 }
 
-type Character = Omit<FictionalCarrier, "id" | "name">
+type Character = Pick<FictionalCarrier, "mode" | "uses_credit">
 
-const sync = { mode: "sync", uses_credit: false } as const
+const sync: Character = { mode: "sync", uses_credit: false }
 
 const characters: { readonly [carrier_id: string]: Character } = {
-  sbx_harborline: { brand: "Harborline Mutual", ...sync },
-  sbx_pinecrest: { brand: "Pinecrest Direct", ...sync },
-  sbx_bluefern: { brand: "Bluefern", mode: "poll", uses_credit: false },
-  sbx_copperline: { brand: "Copperline Specialty", ...sync },
-  sbx_meridian: { brand: "Meridian Lane", mode: "callback", uses_credit: true },
-  sbx_lanternway: { brand: "Lanternway", ...sync },
-  sbx_brightstoop: { brand: "Brightstoop", ...sync },
-  sbx_pawbridge: { brand: "Pawbridge", ...sync },
-  sbx_tailhaven: { brand: "Tailhaven", ...sync },
-  sbx_whiskerwell: { brand: "Whiskerwell", ...sync }
+  sbx_harborline: sync,
+  sbx_pinecrest: sync,
+  sbx_bluefern: { mode: "poll", uses_credit: false },
+  sbx_copperline: sync,
+  sbx_meridian: { mode: "callback", uses_credit: true },
+  sbx_lanternway: sync,
+  sbx_brightstoop: sync,
+  sbx_pawbridge: sync,
+  sbx_tailhaven: sync,
+  sbx_whiskerwell: sync
 }
 
+/** What scenarios need to know of a line. */
+const PlayedLine = Schema.Struct({
+  /** The usual latencies of its carriers, in seconds. */
+  latency_s: Schema.Record(Schema.String, Schema.Int),
+  /** The reason that carriers give in scenarios in which they decline. */
+  scripted_decline: Schema.Literals(declineReasons),
+  /** The questions that a carrier asks in the scenario `action_required`. */
+  questions: Schema.Array(Question)
+})
+/** What scenarios need to know of a line. */
+export type PlayedLine = typeof PlayedLine.Type
+
+const lines = new Map(Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, PlayedLine))(lineup)))
+
+/** What scenarios need to know of a line; undefined if it has no fictional carriers. */
+export const playedLine = (line: string): PlayedLine | undefined => lines.get(line)
+
 /** The carriers of a line and their places in its scenarios, fastest first. */
-const lineupOf = ({ line, carriers }: Rating): ReadonlyMap<string, Part> => {
-  const sorted = Object.entries(carriers).toSorted(([, a], [, b]) => a.latency - b.latency)
+const lineupOf = (line: string, { latency_s }: PlayedLine): ReadonlyMap<string, Part> => {
+  const sorted = Object.entries(latency_s).toSorted(([, a], [, b]) => a - b)
   return new Map(
-    sorted.map(([id, { latency }], position) => [
+    sorted.map(([id, latency], position) => [
       id,
       { line, position, count: sorted.length, latency_ms: latency * second_ms }
     ])
   )
 }
 
-const parts = new Map(Array.from(ratings, ([line, rating]) => [line, lineupOf(rating)]))
+const parts = new Map(Array.from(lines, ([line, played]) => [line, lineupOf(line, played)]))
 
 /** A carrier's place in the scenarios of a line; undefined if it does not offer the line. */
 export const partOf = (carrier_id: string, line: string): Part | undefined => parts.get(line)?.get(carrier_id)
 
-const nameOf = (carrier_id: string): string | undefined =>
-  [...ratings.values()].map(({ carriers }) => carriers[carrier_id]?.name).find((name) => name !== undefined)
-
 /** Every fictional carrier once, ordered by line, then by latency. */
-export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).map(
-  ([id, character]) => ({ id, name: nameOf(id) ?? character.brand, ...character })
+export const fictionalCarrierList: ReadonlyArray<FictionalCarrier> = Object.entries(characters).flatMap(
+  ([id, character]) => {
+    const plans = fictionalPlans.filter(({ carrier }) => carrier.id === id)
+    const [first] = plans
+    return first === undefined ? [] : [{ ...first.carrier, ...character, plans }]
+  }
 )

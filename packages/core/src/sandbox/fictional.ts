@@ -2,13 +2,17 @@ import { Effect } from "effect"
 import { Mac } from "effect/crypto"
 import type { CarrierAdapter, CarrierAsk, CarrierLine, CarrierRefresh, CarrierReply } from "../carriers/Carrier.ts"
 import { type SignedCallbacks, signedCallbacks } from "../carriers/SignedCallbacks.ts"
-import { mul } from "../rating/RatePlan.ts"
-import { type Rating, statesOf } from "../rating/Rating.ts"
-import { ratings } from "../rating/ratings.ts"
+import { mul } from "../rating/Amount.ts"
+import { answerOf, riskOf } from "../rating/Answer.ts"
+import { dayOf } from "../rating/calendar.ts"
+import { offerRefOf } from "../rating/offer.ts"
+import type { RatePlan } from "../rating/RatePlan.ts"
+import { carrierOf } from "../rating/ratePlanCarrier.ts"
+import type { Risk } from "../rating/Variable.ts"
 import { cents } from "../wire/Money.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import { handoffHost, offerOf, offerRefOf } from "./fictionalOffer.ts"
-import { type FictionalCarrier, fictionalCarrierList, partOf } from "./Lineup.ts"
+import { fictionalOffer } from "./fictionalOffer.ts"
+import { type FictionalCarrier, fictionalCarrierList, type PlayedLine, partOf, playedLine } from "./Lineup.ts"
 import {
   changeOf,
   ignoresRules,
@@ -22,16 +26,15 @@ import {
 
 const attempt_timeout_ms = 15 * second_ms
 const retry_after_ms = 10 * second_ms
-// A fictional carrier cannot be overloaded.
-const rate_per_minute = 1_000_000
-const max_concurrent = 1_000
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 
 /** A carrier's part in one ask: who it is, what it does, and when its answer is ready (null: never). */
 interface Play {
   readonly carrier: FictionalCarrier
-  readonly rating: Rating
+  readonly line: PlayedLine
+  readonly plan: RatePlan
+  readonly risk: Risk
   readonly part: Part
   readonly script: Script
   readonly ask: CarrierAsk
@@ -41,17 +44,20 @@ interface Play {
 
 const playOf = (carrier: FictionalCarrier, ask: CarrierAsk): Play | null => {
   const part = partOf(carrier.id, ask.line)
-  const rating = ratings.get(ask.line)
-  if (part === undefined || rating === undefined) return null
+  const line = playedLine(ask.line)
+  const plan = carrier.plans.find((plan) => plan.line === ask.line)
+  if (part === undefined || line === undefined || plan === undefined) return null
+  const risk = riskOf(plan, ask, dayOf(ask.requested_at))
+  if (risk === null) return null
   const script = scriptOf(ask.scenario, part)
   const origin = ask.asked_at - start_ms
-  return { carrier, rating, part, script, ask, origin, ready_at: script.at_ms === null ? null : origin + script.at_ms }
+  const ready_at = script.at_ms === null ? null : origin + script.at_ms
+  return { carrier, line, plan, risk, part, script, ask, origin, ready_at }
 }
 
 const offers = (play: Play): CarrierReply => {
-  const { ask, carrier, rating, part } = play
-  const offer = offerOf(carrier, rating, part, ask, ask.now)
-  if (offer === null) return unreadable
+  const { ask, part, plan, risk } = play
+  const offer = fictionalOffer(plan, risk, part, ask, ask.now)
   const change = changeOf(ask.scenario, part)
   if (change === null) return { kind: "offers", offers: [offer] }
   const refresh_after_ms = Math.max(0, play.origin + change.at_ms - ask.now)
@@ -60,18 +66,18 @@ const offers = (play: Play): CarrierReply => {
 
 /** The answer, as it is when it becomes ready. */
 const answer = (play: Play): CarrierReply => {
-  const { ask, carrier, rating } = play
+  const { ask, line, plan, risk } = play
   switch (play.script.act) {
     case "decline":
-      return { kind: "declined", reason: rating.scripted_decline }
+      return { kind: "declined", reason: line.scripted_decline }
     case "question":
-      return { kind: "question", questions: rating.questions }
+      return { kind: "question", questions: line.questions }
     case "error":
     case "silent":
       return { kind: "unavailable", reason: "carrier_error", retry_after_ms }
     case "rules": {
-      const reason = rating.decline(carrier.id, ask)
-      return reason === null ? offers(play) : { kind: "declined", reason }
+      const answer = answerOf(plan, risk, dayOf(ask.requested_at))
+      return answer.kind === "declined" ? answer : offers(play)
     }
     case "quote":
       return offers(play)
@@ -106,9 +112,9 @@ const latency = (play: Play | null): number => {
 
 /** A refreshed offer: unchanged, unless the scenario changes it. */
 const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
-  const { ask, carrier, rating, part } = play
-  const offer = offerOf(carrier, rating, part, ask, play.ready_at ?? ask.now)
-  if (offer === null || offer_ref !== offerRefOf(ask)) return { kind: "withdrawn" }
+  const { ask, part, plan, risk } = play
+  if (offer_ref !== offerRefOf(ask)) return { kind: "withdrawn" }
+  const offer = fictionalOffer(plan, risk, part, ask, play.ready_at ?? ask.now)
   const change = changeOf(ask.scenario, part)
   if (change === null || ask.now < play.origin + change.at_ms || offer.premium === null) {
     return { kind: "offer", reason: "rechecked", offer }
@@ -118,37 +124,28 @@ const refreshed = (play: Play, offer_ref: string): CarrierRefresh => {
   return { kind: "offer", reason: "price_updated", offer: { ...offer, premium } }
 }
 
-const lineOf = (carrier: FictionalCarrier, rating: Rating, part: Part): CarrierLine => ({
-  states: statesOf(rating, carrier.id),
-  needs: [],
-  uses_credit: carrier.uses_credit,
-  mode: carrier.mode,
-  idempotent: true,
-  attempt_timeout_ms,
-  typical_ms: part.latency_ms - start_ms,
-  hedge_after_ms: null,
-  rate_per_minute,
-  max_concurrent
-})
-
-const linesOf = (carrier: FictionalCarrier): CarrierAdapter["lines"] =>
+/** The lines as the plans have them, with the carrier's character. */
+const linesOf = (carrier: FictionalCarrier, lines: CarrierAdapter["lines"]): CarrierAdapter["lines"] =>
   Object.fromEntries(
-    Array.from(ratings).flatMap(([line, rating]) => {
-      const part = partOf(carrier.id, line)
-      return part === undefined ? [] : [[line, lineOf(carrier, rating, part)]]
+    Object.entries(lines).flatMap(([name, line]): ReadonlyArray<[string, CarrierLine]> => {
+      const part = partOf(carrier.id, name)
+      const { mode, uses_credit } = carrier
+      return part === undefined
+        ? []
+        : [[name, { ...line, mode, uses_credit, attempt_timeout_ms, typical_ms: part.latency_ms - start_ms }]]
     })
   )
 
 const adapterOf = (carrier: FictionalCarrier, callbacks: SignedCallbacks): CarrierAdapter => {
+  const rated = carrierOf(carrier, carrier.plans, ["sandbox"])
   const reply = (ask: CarrierAsk, by: (play: Play) => CarrierReply): CarrierReply => {
     const play = playOf(carrier, ask)
     return play === null ? unreadable : by(play)
   }
   return {
-    carrier: { id: carrier.id, name: carrier.name, registry_ids: [carrier.id.replace("sbx_", "sandbox:")] },
-    environments: ["sandbox"],
-    lines: linesOf(carrier),
-    handoff_hosts: [handoffHost(carrier.id)],
+    ...rated,
+    carrier: { ...rated.carrier, registry_ids: [carrier.id.replace("sbx_", "sandbox:")] },
+    lines: linesOf(carrier, rated.lines),
     ask: (ask) => Effect.sync(() => reply(ask, asked)),
     poll: (ask) => Effect.sync(() => reply(ask, polled)),
     callback: (callback) => callbacks.read(carrier.id, callback),

@@ -1,39 +1,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { servedStates, get as stateOf } from "../../src/lines/State.ts"
-import { plan as autoPlan } from "../../src/rating/personal_auto/plan.ts"
-import { rateAuto } from "../../src/rating/personal_auto/rate.ts"
 import { segmentOf } from "../../src/rating/personal_auto/VehicleSegment.ts"
-import { plan as petPlan } from "../../src/rating/pet/plan.ts"
-import { ratePet } from "../../src/rating/pet/rate.ts"
-import { plan as rentersPlan } from "../../src/rating/renters/plan.ts"
-import { contentsFactor, rateRenters } from "../../src/rating/renters/rate.ts"
+import { lookUp } from "../../src/rating/Table.ts"
 import golden from "../golden.json" with { type: "json" }
 import { assumed, autoFacts, dated, petFacts, reference, rentersFacts, today, zipOf } from "../sandbox/support.ts"
+import { planOf, plansOf, priced } from "./fictional.ts"
 
 type Prices = { readonly [carrier_id: string]: readonly [cents: number, months: number] }
 
+const factsOf = (line: string, application: unknown): unknown => {
+  if (line === "personal_auto") return autoFacts(application)
+  return line === "renters" ? rentersFacts(application) : petFacts(application)
+}
+
 const prices = (line: string, application: unknown): Prices => {
-  const all = (carriers: object, of: (id: string) => { readonly premium: number; readonly term_months: number }) =>
-    Object.fromEntries(
-      Object.keys(carriers).map((id) => {
-        const { premium, term_months } = of(id)
-        return [id, [premium, term_months] as const]
-      })
-    )
-  const known = <A>(plan: A | undefined): A => {
-    if (plan === undefined) throw new Error("no such carrier")
-    return plan
-  }
-  if (line === "personal_auto") {
-    const facts = autoFacts(application)
-    return all(autoPlan.carriers, (id) => rateAuto(facts, known(autoPlan.carriers[id]), today))
-  }
-  if (line === "renters") {
-    const facts = rentersFacts(application)
-    return all(rentersPlan.carriers, (id) => rateRenters(facts, known(rentersPlan.carriers[id])))
-  }
-  const facts = petFacts(application)
-  return all(petPlan.carriers, (id) => ratePet(facts, known(petPlan.carriers[id]), today))
+  const facts = factsOf(line, application)
+  return Object.fromEntries(
+    Array.from(plansOf(line), ([id, plan]) => {
+      const { premium, term_months } = priced(plan, { line, facts }, today)
+      return [id, [premium, term_months] as const]
+    })
+  )
 }
 
 const yearly = (line: string, application: unknown): ReadonlyArray<number> =>
@@ -140,7 +127,10 @@ describe("prices", () => {
     ["NJ", "08701", 1_034, 1_407]
   ])("for the state's minimum in %s lie in the published range", (state, zip, lowest, highest) => {
     const facts = auto({ garaging_address: { state, zip }, coverage: { level: "state_minimum" } })
-    const territory = autoPlan.territory_bp[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? 0
+    const territories = planOf("sbx_pinecrest", "personal_auto").factors.find(
+      ({ name }) => name === "territory"
+    )?.values
+    const territory = 10_000 * (territories?.[(7 * Number(zip.slice(0, 3)) + 3) % 5] ?? 0)
     const dollars = yearly("personal_auto", facts).map((usd) => usd * (10_000 / territory))
     // The published figures are for a place whose territory factor is 1.00.
     assert.approximately(Math.min(...dollars), lowest, 2)
@@ -179,9 +169,9 @@ describe("prices over all states", () => {
 })
 
 describe("covers of a car policy", () => {
-  const [pinecrest] = Object.values(autoPlan.carriers)
-  if (pinecrest === undefined) throw new Error("no carrier")
-  const rated = (changes: object) => rateAuto(autoFacts(auto(changes)), pinecrest, today)
+  const pinecrest = planOf("sbx_pinecrest", "personal_auto")
+  const rated = (changes: object) =>
+    priced(pinecrest, { line: "personal_auto", facts: autoFacts(auto(changes)) }, today)
   const item = (changes: object, code: string) => rated(changes).coverages[0]?.find((cover) => cover.code === code)
 
   it("cost more with the level, unless limits were sent", () => {
@@ -248,8 +238,11 @@ describe("segments and steps", () => {
   })
 
   it("interpolate between the contents limits of the plan", () => {
+    const contents = planOf("sbx_lanternway", "renters").factors.find(({ name }) => name === "contents")
     assert.deepStrictEqual(
-      [5_000, 20_000, 25_000, 40_000, 150_000].map(contentsFactor),
+      [5_000, 20_000, 25_000, 40_000, 150_000].flatMap((personal_property_usd) =>
+        lookUp(contents ?? {}, { personal_property_usd }, 10_000)
+      ),
       [6_200, 8_500, 9_250, 11_500, 28_000]
     )
   })

@@ -1,14 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { servedStates } from "../../src/lines/State.ts"
-import { plan as autoPlan } from "../../src/rating/personal_auto/plan.ts"
-import { declineAuto } from "../../src/rating/personal_auto/underwriting.ts"
-import { plan as petPlan } from "../../src/rating/pet/plan.ts"
-import { ratePet } from "../../src/rating/pet/rate.ts"
-import { accidentOnlyFrom, declinePet } from "../../src/rating/pet/underwriting.ts"
-import { plan as rentersPlan } from "../../src/rating/renters/plan.ts"
-import { declineRenters } from "../../src/rating/renters/underwriting.ts"
 import { addDays } from "../../src/wire/CalendarDate.ts"
 import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, servedBy, today } from "../sandbox/support.ts"
+import { declined, planOf, plansOf, priced } from "./fictional.ts"
 
 const [self] = reference.personal_auto.drivers
 const [accord] = reference.personal_auto.vehicles
@@ -18,9 +12,13 @@ const incidents = (...types: ReadonlyArray<string>) =>
   driver({ incidents: types.map((type) => ({ type, month: monthsAgo(12) })) })
 const prior = (status: string) => ({ ...reference.personal_auto, prior_insurance: { status } })
 
-const auto_ids = Object.keys(autoPlan.carriers)
-const renters_ids = Object.keys(rentersPlan.carriers)
-const pet_ids = Object.keys(petPlan.carriers)
+const auto_ids = [...plansOf("personal_auto").keys()]
+const renters_ids = [...plansOf("renters").keys()]
+const pet_ids = [...plansOf("pet").keys()]
+
+const decline = (line: string) => (id: string, facts: unknown, today: string) =>
+  declined(planOf(id, line), { line, facts }, today)
+const [declineAuto, declineRenters, declinePet] = [decline("personal_auto"), decline("renters"), decline("pet")]
 
 const declines = (ids: ReadonlyArray<string>, of: (id: string) => string | null) =>
   Object.fromEntries(
@@ -148,12 +146,9 @@ describe("a pet insurer declines", () => {
   })
 
   it("no pet for its age at whiskerwell, which covers old pets for accidents only and says so", () => {
-    const plan = petPlan.carriers.sbx_whiskerwell
-    assert.isDefined(plan)
-    if (plan === undefined) return
-    const from = accidentOnlyFrom("sbx_whiskerwell")
-    const old = ratePet(petFacts(pet({ age_years: 14 })), plan, today, from)
-    const accident = ratePet(petFacts(pet({ age_years: 14 }, "accident_only")), plan, today, from)
+    const plan = planOf("sbx_whiskerwell", "pet")
+    const old = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 })) }, today)
+    const accident = priced(plan, { line: "pet", facts: petFacts(pet({ age_years: 14 }, "accident_only")) }, today)
     assert.strictEqual(old.premium, accident.premium)
     assert.deepStrictEqual(old.coverages, accident.coverages)
     assert.strictEqual(old.assumptions[0]?.path, "application.coverage.plan")

@@ -12,8 +12,7 @@ import { assume as assumeRenters, type RentersFacts } from "../../src/lines/rent
 import { Renters } from "../../src/lines/renters/facts.ts"
 import type { LineName } from "../../src/lines/standard.ts"
 import { dayOf } from "../../src/rating/calendar.ts"
-import { statesOf } from "../../src/rating/Rating.ts"
-import { ratings } from "../../src/rating/ratings.ts"
+import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
 import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
 import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import { lineNamed } from "../lines/applications.ts"
@@ -100,10 +99,8 @@ export const askFor = (line: LineName, application: unknown, parts: Partial<Carr
 }
 
 /** The states in which a fictional carrier offers a line. */
-export const servedBy = (carrier_id: string, line: LineName): ReadonlyArray<string> => {
-  const rating = ratings.get(line)
-  return rating === undefined ? [] : statesOf(rating, carrier_id)
-}
+export const servedBy = (carrier_id: string, line: LineName): ReadonlyArray<string> =>
+  fictionalPlans.find((plan) => plan.line === line && plan.carrier.id === carrier_id)?.states ?? []
 
 const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))
 

@@ -10,7 +10,7 @@ export type Species = Animal["species"]
 export type PetSize = NonNullable<Animal["size"]>
 
 /** The breed groups of the rate plans. */
-const breedGroups = [
+export const breedGroups = [
   "mixed_small",
   "mixed_medium",
   "mixed_large",

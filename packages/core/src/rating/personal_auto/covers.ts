@@ -2,7 +2,7 @@ import type { CoverageItem } from "../../carriers/Carrier.ts"
 import type { Assumption } from "../../lines/Assumption.ts"
 import type { PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
 import * as State from "../../lines/State.ts"
-import { deductible, limited, plain } from "../Rated.ts"
+import { deductible, limited, plain } from "../coverageItems.ts"
 
 /** Limits of a bodily injury cover in whole US dollars. */
 export interface InjuryLimits {
@@ -15,6 +15,21 @@ export interface DamageCovers {
   readonly comprehensive: number | null
   readonly collision: number | null
 }
+
+/** The covers that have a base rate, by name. */
+export const baseCovers = [
+  "bodily_injury",
+  "property_damage",
+  "uninsured_motorist",
+  "medical_payments",
+  "personal_injury_protection",
+  "property_protection",
+  "comprehensive",
+  "collision",
+  "rental_and_roadside"
+] as const
+/** A cover that has a base rate. */
+export type BaseCover = (typeof baseCovers)[number]
 
 /** The covers of a car policy, limits in whole US dollars. */
 export interface AutoCovers {
@@ -65,7 +80,7 @@ const vehicleAssumptions = (vehicle: VehicleFacts, index: number): ReadonlyArray
   })
   return [
     ...(vehicle.make === undefined || vehicle.model === undefined ? [unknown("model", "Rated as a standard car")] : []),
-    ...(vehicle.model_year === undefined ? [unknown("model_year", "Rated as a car of five to eight years")] : [])
+    ...(vehicle.model_year === undefined ? [unknown("model_year", "Rated as a car of unknown age")] : [])
   ]
 }
 
@@ -129,4 +144,20 @@ export const autoCoverageItems = (covers: AutoCovers, damage: DamageCovers): Rea
       : [plain("rental_reimbursement_per_day", false), plain("rental_reimbursement_maximum", false)]),
     plain("roadside_assistance", covers.extras)
   ]
+}
+
+/** The covers of one vehicle that are bought. */
+export const boughtCovers = (covers: AutoCovers, damage: DamageCovers): ReadonlyArray<BaseCover> => {
+  const bought: { readonly [C in BaseCover]: boolean } = {
+    bodily_injury: true,
+    property_damage: true,
+    uninsured_motorist: covers.uninsured_motorist !== null,
+    medical_payments: covers.medical_payments > 0,
+    personal_injury_protection: covers.personal_injury_protection,
+    property_protection: covers.property_protection !== null,
+    comprehensive: damage.comprehensive !== null,
+    collision: damage.collision !== null,
+    rental_and_roadside: covers.extras
+  }
+  return baseCovers.filter((cover) => bought[cover])
 }

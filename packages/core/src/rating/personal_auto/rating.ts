@@ -1,38 +1,213 @@
-import type { PersonalAutoFacts } from "../../lines/personal_auto/assume.ts"
+import type { DriverFacts, PersonalAutoFacts, VehicleFacts } from "../../lines/personal_auto/assume.ts"
+import { limits } from "../../lines/personal_auto/facts.ts"
 import { personalAuto as line, subjectsOf } from "../../lines/personal_auto/line.ts"
-import { servedStates } from "../../lines/State.ts"
-import { subject_to_review } from "../Rated.ts"
+import * as State from "../../lines/State.ts"
+import { ageInYears } from "../../wire/CalendarDate.ts"
+import { monthsBetween, yearOf } from "../calendar.ts"
 import * as Rating from "../Rating.ts"
-import { autoFees } from "./fees.ts"
-import { plan } from "./plan.ts"
-import { rateAuto } from "./rate.ts"
-import { declineAuto } from "./underwriting.ts"
+import {
+  type Known,
+  nearest,
+  number,
+  oneOf,
+  sharedKnown,
+  sharedVariables,
+  type Variable,
+  type Variables,
+  yesNo
+} from "../Variable.ts"
+import {
+  type AutoCovers,
+  autoCoverageItems,
+  autoCovers,
+  type BaseCover,
+  baseCovers,
+  boughtCovers,
+  type DamageCovers
+} from "./covers.ts"
+import { segmentOfVehicle, segments } from "./VehicleSegment.ts"
 
-/** How the fictional carriers rate car insurance. */
+/** Incidents older than this many months do not count. */
+const incident_months = 36
+const oldest_vehicle_years = 99
+const most_drivers = 6
+const most_incidents = 60
+
+/** A liability limit: those that can be sent, and the minimums of the states. */
+const limit = (fact: keyof State.LiabilityMinimum, cover: BaseCover): Variable => {
+  const minimumOf = (state: State.StateCode) => State.get(state).liability_minimum[fact]
+  const all = [...new Set([...limits[fact], ...State.servedStates.map(minimumOf)])].sort((a, b) => a - b)
+  const inStates = (states: ReadonlyArray<State.StateCode>) => {
+    const lowest = Math.min(...states.map(minimumOf))
+    return all.filter((usd) => usd >= lowest)
+  }
+  return { domain: { kind: "values", all, inStates }, may_be_unknown: false, is_list: false, cover }
+}
+
+const licenseStatuses = ["valid", "permit", "expired", "suspended", "revoked", "foreign", "never_licensed"]
+const deductibles = [250, 500, 1_000, 2_000]
+
+const policy = {
+  ...sharedVariables,
+  vehicles: number(1, 6),
+  drivers: number(1, most_drivers),
+  coverage_level: oneOf(["state_minimum", "standard", "enhanced"]),
+  prior_insurance: oneOf([
+    "continuous_12_months",
+    "continuous_6_months",
+    "lapse_under_30_days",
+    "lapse_over_30_days",
+    "never_insured"
+  ]),
+  residence_ownership: oneOf(["own", "rent", "other"], { may_be_unknown: true }),
+  applicant_age: number(14, 110),
+  applicant_license_status: oneOf(licenseStatuses),
+  chargeable_incidents: number(0, most_incidents),
+  major_violations: number(0, most_incidents),
+  sr22_filings: number(0, most_drivers)
+} as const satisfies Variables["policy"]
+
+const vehicle = {
+  vehicle_age: number(0, oldest_vehicle_years, { may_be_unknown: true }),
+  vehicle_segment: oneOf(segments),
+  annual_miles: number(0, 100_000),
+  primary_use: oneOf(["commute", "pleasure", "business", "farm", "rideshare"]),
+  ownership: oneOf(["owned", "financed", "leased"]),
+  salvage_title: yesNo(),
+  bodily_injury_per_person_usd: limit("bodily_injury_per_person_usd", "bodily_injury"),
+  bodily_injury_per_accident_usd: limit("bodily_injury_per_accident_usd", "bodily_injury"),
+  property_damage_usd: limit("property_damage_usd", "property_damage"),
+  uninsured_motorist_per_person_usd: limit("bodily_injury_per_person_usd", "uninsured_motorist"),
+  uninsured_motorist_per_accident_usd: limit("bodily_injury_per_accident_usd", "uninsured_motorist"),
+  medical_payments_usd: oneOf([1_000, 2_000, 5_000, 10_000], { cover: "medical_payments" }),
+  comprehensive_deductible_usd: oneOf(deductibles, { cover: "comprehensive" }),
+  collision_deductible_usd: oneOf(deductibles, { cover: "collision" })
+} as const satisfies Variables["subject"]
+
+const driver = {
+  driver_age: number(14, 110),
+  years_licensed: number(0, 97),
+  license_status: oneOf(licenseStatuses),
+  marital_status: oneOf(["single", "married", "domestic_partner", "divorced", "widowed", "separated"], {
+    may_be_unknown: true
+  }),
+  good_student: yesNo({ may_be_unknown: true }),
+  sr22_required: yesNo(),
+  incidents: oneOf(
+    [
+      "at_fault_accident",
+      "not_at_fault_accident",
+      "minor_violation",
+      "major_violation",
+      "comprehensive_claim",
+      "glass_claim"
+    ],
+    { is_list: true }
+  )
+} as const satisfies Variables["driver"]
+
+/** The kinds of the incidents of a driver that are recent enough to count. */
+const recentIncidents = ({ incidents }: DriverFacts, today: string): ReadonlyArray<string> =>
+  incidents.filter(({ month }) => monthsBetween(month, today) <= incident_months).map(({ type }) => type)
+
+const priorInsurance = ({ prior_insurance: prior }: PersonalAutoFacts): string => {
+  if (prior.status === "lapsed_under_30_days") return "lapse_under_30_days"
+  if (prior.status === "lapsed_over_30_days") return "lapse_over_30_days"
+  if (prior.status === "never_insured") return "never_insured"
+  const months = prior.months_continuous ?? 12
+  if (months >= 12) return "continuous_12_months"
+  // Less than six months of continuous insurance is rated like a short lapse.
+  return months >= 6 ? "continuous_6_months" : "lapse_under_30_days"
+}
+
+const chargeable = ["at_fault_accident", "minor_violation", "major_violation"]
+
+const policyKnown = (facts: PersonalAutoFacts, today: string): Known<keyof typeof policy> => {
+  const incidents = facts.drivers.flatMap((driver) => recentIncidents(driver, today))
+  const self = facts.drivers.find(({ relationship }) => relationship === "self")
+  return {
+    ...sharedKnown(facts.garaging_address, facts.billing_preference),
+    vehicles: facts.vehicles.length,
+    drivers: facts.drivers.length,
+    coverage_level: facts.coverage.level,
+    prior_insurance: priorInsurance(facts),
+    residence_ownership: facts.residence_ownership,
+    applicant_age: self === undefined ? undefined : ageOf(self, today),
+    applicant_license_status: self?.license_status,
+    chargeable_incidents: incidents.filter((type) => chargeable.includes(type)).length,
+    major_violations: incidents.filter((type) => type === "major_violation").length,
+    sr22_filings: facts.drivers.filter(({ sr22_required }) => sr22_required).length
+  }
+}
+
+const ageOf = ({ date_of_birth }: DriverFacts, today: string): number =>
+  nearest(ageInYears(date_of_birth, today), 14, 110)
+
+const driverKnown = (facts: DriverFacts, today: string): Known<keyof typeof driver> => ({
+  driver_age: ageOf(facts, today),
+  years_licensed: facts.years_licensed,
+  license_status: facts.license_status,
+  marital_status: facts.marital_status,
+  good_student: facts.good_student,
+  sr22_required: facts.sr22_required,
+  incidents: recentIncidents(facts, today)
+})
+
+const vehicleKnown = (
+  facts: VehicleFacts,
+  covers: AutoCovers,
+  damage: DamageCovers,
+  today: string
+): Known<keyof typeof vehicle> => {
+  const { model_year } = facts
+  return {
+    vehicle_age: model_year === undefined ? undefined : nearest(yearOf(today) - model_year, 0, oldest_vehicle_years),
+    vehicle_segment: segmentOfVehicle(facts),
+    annual_miles: facts.annual_miles,
+    primary_use: facts.primary_use,
+    ownership: facts.ownership,
+    salvage_title: facts.salvage_title,
+    bodily_injury_per_person_usd: covers.bodily_injury.per_person,
+    bodily_injury_per_accident_usd: covers.bodily_injury.per_accident,
+    property_damage_usd: covers.property_damage,
+    uninsured_motorist_per_person_usd: covers.uninsured_motorist?.per_person,
+    uninsured_motorist_per_accident_usd: covers.uninsured_motorist?.per_accident,
+    medical_payments_usd: covers.medical_payments === 0 ? undefined : covers.medical_payments,
+    comprehensive_deductible_usd: damage.comprehensive ?? undefined,
+    collision_deductible_usd: damage.collision ?? undefined
+  }
+}
+
+/** How applications for car insurance look to rate plans. */
 export const personalAuto = Rating.make<PersonalAutoFacts>({
-  line: line.name,
-  carriers: plan.carriers,
-  not_served: { sbx_bluefern: ["MA", "MI", "NY"], sbx_copperline: ["HI", "MA", "NC"] },
-  product: "auto",
-  valid_days: 30,
-  questions: [
-    {
-      path: "application.drivers.0.license_state",
-      label: "Which state issued the first driver's license?",
-      allowed_values: servedStates
-    }
-  ],
-  scripted_decline: "risk_outside_guidelines",
-  decline: declineAuto,
-  price: (carrier_id, facts, today) => {
-    const carrier = plan.carriers[carrier_id]
-    if (carrier === undefined) return null
+  line,
+  covers: baseCovers,
+  variables: { policy, subject: vehicle, driver },
+  settings: [],
+  riskOf: (facts, _, today) => {
+    const known = policyKnown(facts, today)
+    const covers = autoCovers(facts)
+    const subjects = subjectsOf(facts)
     return {
-      ...rateAuto(facts, carrier, today),
-      fees: autoFees(carrier_id, facts),
-      conditions: subject_to_review,
-      billing_cycle: facts.billing_preference,
-      subjects: subjectsOf(facts)
+      state: facts.garaging_address.state,
+      effective_date: facts.effective_date,
+      billing_preference: facts.billing_preference,
+      policy: known,
+      subjects: facts.vehicles.flatMap((vehicle, index) => {
+        const [subject, damage] = [subjects[index], covers.vehicles[index]]
+        if (subject === undefined || damage === undefined) return []
+        return [
+          {
+            subject,
+            known: { ...known, ...vehicleKnown(vehicle, covers, damage, today) },
+            covers: boughtCovers(covers, damage),
+            coverages: autoCoverageItems(covers, damage)
+          }
+        ]
+      }),
+      drivers: facts.drivers.map((driver) => ({ ...known, ...driverKnown(driver, today) })),
+      conditions: [],
+      assumptions: covers.assumptions
     }
   }
 })

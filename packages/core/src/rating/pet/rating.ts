@@ -1,33 +1,133 @@
-import type { PetFacts } from "../../lines/pet/assume.ts"
+import type { CoverageItem } from "../../carriers/Carrier.ts"
+import type { Assumption } from "../../lines/Assumption.ts"
+import type { PetFacts, PetSubjectFacts } from "../../lines/pet/assume.ts"
+import { breedGroup, breedGroups } from "../../lines/pet/Breed.ts"
 import { pet as line, subjectsOf } from "../../lines/pet/line.ts"
+import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
+import { daysBetween } from "../calendar.ts"
+import { limitedAbove, plain } from "../coverageItems.ts"
+import type { Coverage } from "../Plan.ts"
 import * as Rating from "../Rating.ts"
-import { plan } from "./plan.ts"
-import { ratePet } from "./rate.ts"
-import { accidentOnlyFrom, declinePet } from "./underwriting.ts"
+import { type Known, nearest, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 
-/** How the fictional carriers rate pet insurance. */
+const oldest_years = 40
+const oldest_days = 366 * oldest_years
+
+const policy = {
+  ...sharedVariables,
+  pets: number(1, 5),
+  deductible_usd: oneOf([100, 250, 500, 750, 1_000]),
+  reimbursement_percent: oneOf([70, 80, 90, 100]),
+  annual_limit_usd: oneOf([5_000, 10_000, 15_000, "unlimited"]),
+  wellness: yesNo()
+} as const satisfies Variables["policy"]
+
+const subject = {
+  plan: oneOf(["accident_only", "accident_illness"]),
+  species: oneOf(["dog", "cat"]),
+  breed_group: oneOf(breedGroups),
+  age_years: number(0, oldest_years),
+  // Days since the first day of the month of birth.
+  age_days: number(0, oldest_days, { may_be_unknown: true }),
+  sex: oneOf(["female", "male", "unknown"], { may_be_unknown: true }),
+  spayed_neutered: yesNo({ may_be_unknown: true }),
+  microchipped: yesNo({ may_be_unknown: true })
+} as const satisfies Variables["subject"]
+
+type PetPlan = PetFacts["coverage"]["plan"]
+
+/** A pet's age in completed years. A month of birth is more precise than an age in years, and is preferred. */
+const ageOf = (pet: PetSubjectFacts, today: string): number =>
+  pet.birth_month === undefined ? (pet.age_years ?? 0) : ageInYears(pet.birth_month, monthOf(today))
+
+const daysOf = ({ birth_month }: PetSubjectFacts, today: string): number | undefined =>
+  birth_month === undefined ? undefined : nearest(daysBetween(`${birth_month}-01`, today), 0, oldest_days)
+
+const policyKnown = (facts: PetFacts): Known<keyof typeof policy> => ({
+  ...sharedKnown(facts.residence, facts.billing_preference),
+  pets: facts.pets.length,
+  deductible_usd: facts.coverage.deductible_usd,
+  reimbursement_percent: facts.coverage.reimbursement_percent,
+  annual_limit_usd: facts.coverage.annual_limit_usd,
+  wellness: facts.coverage.wellness
+})
+
+const petKnown = (pet: PetSubjectFacts, plan: PetPlan, today: string): Known<keyof typeof subject> => ({
+  plan,
+  species: pet.species,
+  breed_group: breedGroup(pet),
+  age_years: nearest(ageOf(pet, today), 0, oldest_years),
+  age_days: daysOf(pet, today),
+  sex: pet.sex,
+  spayed_neutered: pet.spayed_neutered,
+  microchipped: pet.microchipped
+})
+
+const coveragesOf = (facts: PetFacts, plan: PetPlan): ReadonlyArray<CoverageItem> => {
+  const { annual_limit_usd, deductible_usd, wellness } = facts.coverage
+  const limit = annual_limit_usd === "unlimited" ? null : annual_limit_usd
+  const illness = plan === "accident_illness"
+  return [
+    limitedAbove("accident", limit, deductible_usd),
+    illness ? limitedAbove("illness", limit, deductible_usd) : plain("illness", false),
+    plain("wellness", wellness),
+    plain("exam_fees", false),
+    plain("prescription", illness),
+    plain("hereditary_conditions", illness)
+  ]
+}
+
+const waiting = (coverage: Coverage, plans: ReadonlyArray<PetPlan>): ReadonlyArray<string> => {
+  const { accident_waiting_days: accident, illness_waiting_days: illness } = coverage
+  const periods = [
+    ...(accident === undefined ? [] : [`accidents ${accident} days`]),
+    ...(illness === undefined || !plans.includes("accident_illness") ? [] : [`illness ${illness} days`])
+  ]
+  return periods.length === 0 ? [] : [`Waiting period: ${periods.join(", ")}.`]
+}
+
+const conditionsOf = (facts: PetFacts, coverage: Coverage, plans: ReadonlyArray<PetPlan>): ReadonlyArray<string> => [
+  `Pays ${facts.coverage.reimbursement_percent}% of eligible bills after the deductible.`,
+  ...waiting(coverage, plans),
+  "Pre-existing conditions are not covered.",
+  ...(facts.coverage.annual_limit_usd === "unlimited" ? ["No annual limit."] : [])
+]
+
+const replaced = (from_age: number): Assumption => ({
+  path: "application.coverage.plan",
+  value: "accident_only",
+  source: "carrier_default",
+  label: `Pets of ${from_age} years and more are covered for accidents only`
+})
+
+const covers = ["policy"] as const
+
+/** How applications for pet insurance look to rate plans. */
 export const pet = Rating.make<PetFacts>({
-  line: line.name,
-  carriers: plan.carriers,
-  not_served: {},
-  product: "pet",
-  valid_days: 14,
-  questions: [
-    {
-      path: "application.pets.0.spayed_neutered",
-      label: "Has the first pet been spayed or neutered?",
-      allowed_values: ["true", "false"]
-    }
-  ],
-  scripted_decline: "breed_not_eligible",
-  decline: declinePet,
-  price: (carrier_id, facts, today) => {
-    const carrier = plan.carriers[carrier_id]
-    if (carrier === undefined) return null
+  line,
+  covers,
+  variables: { policy, subject, driver: {} },
+  settings: ["accident_only_from_age", "accident_waiting_days", "illness_waiting_days"],
+  riskOf: (facts, coverage, today) => {
+    const asked = facts.coverage.plan
+    const from_age = coverage.accident_only_from_age ?? Number.POSITIVE_INFINITY
+    const plans = facts.pets.map((pet) => (ageOf(pet, today) >= from_age ? "accident_only" : asked))
+    const known = policyKnown(facts)
+    const subjects = subjectsOf(facts)
     return {
-      ...ratePet(facts, carrier, today, accidentOnlyFrom(carrier_id)),
-      billing_cycle: facts.billing_preference,
-      subjects: subjectsOf(facts)
+      state: facts.residence.state,
+      effective_date: facts.effective_date,
+      billing_preference: facts.billing_preference,
+      policy: known,
+      subjects: facts.pets.flatMap((pet, index) => {
+        const [subject, plan] = [subjects[index], plans[index] ?? asked]
+        if (subject === undefined) return []
+        const own = petKnown(pet, plan, today)
+        return [{ subject, known: { ...known, ...own }, covers, coverages: coveragesOf(facts, plan) }]
+      }),
+      drivers: [],
+      conditions: conditionsOf(facts, coverage, plans),
+      assumptions: plans.every((plan) => plan === asked) ? [] : [replaced(from_age)]
     }
   }
 })

@@ -1,29 +1,100 @@
+import type { CoverageItem } from "../../carriers/Carrier.ts"
+import type { Assumption } from "../../lines/Assumption.ts"
 import type { RentersFacts } from "../../lines/renters/assume.ts"
 import { renters as line, subjectsOf } from "../../lines/renters/line.ts"
-import { subject_to_review } from "../Rated.ts"
+import { deductible, limited, plain } from "../coverageItems.ts"
+import type { Coverage } from "../Plan.ts"
 import * as Rating from "../Rating.ts"
-import { plan } from "./plan.ts"
-import { rateRenters } from "./rate.ts"
-import { declineRenters } from "./underwriting.ts"
+import { type Known, number, oneOf, sharedKnown, sharedVariables, type Variables, yesNo } from "../Variable.ts"
 
-/** How the fictional carriers rate renters insurance. */
+const policy = {
+  ...sharedVariables,
+  personal_property_usd: number(5_000, 150_000),
+  liability_usd: oneOf([100_000, 300_000, 500_000]),
+  medical_payments_usd: oneOf([1_000, 2_500, 5_000]),
+  deductible_usd: oneOf([250, 500, 1_000, 2_500]),
+  replacement_cost: yesNo(),
+  dwelling_type: oneOf(["apartment", "condo", "townhouse", "duplex", "single_family", "mobile_home", "other"]),
+  year_built: number(1_700, 2_028, { may_be_unknown: true }),
+  units_in_building: number(1, 2_000, { may_be_unknown: true }),
+  automatic_sprinkler: yesNo({ may_be_unknown: true }),
+  monitored_burglar_alarm: yesNo({ may_be_unknown: true }),
+  short_term_rental: yesNo(),
+  student_housing: yesNo(),
+  residents: number(1, 12, { may_be_unknown: true }),
+  claims_last_5_years: number(0, 10),
+  dog_with_bite_history: yesNo()
+} as const satisfies Variables["policy"]
+
+/** The liability limit: the renter's choice, or the landlord's minimum if that is higher. */
+const liabilityOf = (facts: RentersFacts): number =>
+  Math.max(facts.coverage.liability_usd, facts.landlord_minimum_liability_usd ?? 0)
+
+const raised = (facts: RentersFacts): ReadonlyArray<Assumption> => {
+  const value = liabilityOf(facts)
+  if (value === facts.coverage.liability_usd) return []
+  const path = "application.coverage.liability_usd"
+  return [{ path, value, source: "carrier_default", label: "Raised to the landlord's minimum" }]
+}
+
+const coveragesOf = (facts: RentersFacts, loss_of_use_percent: number | undefined): ReadonlyArray<CoverageItem> => {
+  const { coverage } = facts
+  return [
+    limited("personal_property", coverage.personal_property_usd),
+    plain("replacement_cost", coverage.replacement_cost),
+    loss_of_use_percent === undefined
+      ? plain("loss_of_use", false)
+      : limited("loss_of_use", Math.floor((coverage.personal_property_usd * loss_of_use_percent) / 100)),
+    limited("liability", liabilityOf(facts)),
+    limited("medical_payments", coverage.medical_payments_usd),
+    deductible("deductible", coverage.deductible_usd),
+    plain("water_backup", false),
+    plain("identity_theft", false)
+  ]
+}
+
+const knownOf = (facts: RentersFacts): Known<keyof typeof policy> => {
+  const { coverage, dwelling, household } = facts
+  return {
+    ...sharedKnown(dwelling.address, facts.billing_preference),
+    personal_property_usd: coverage.personal_property_usd,
+    liability_usd: liabilityOf(facts),
+    medical_payments_usd: coverage.medical_payments_usd,
+    deductible_usd: coverage.deductible_usd,
+    replacement_cost: coverage.replacement_cost,
+    dwelling_type: dwelling.type,
+    year_built: dwelling.year_built,
+    units_in_building: dwelling.units_in_building,
+    automatic_sprinkler: dwelling.automatic_sprinkler,
+    monitored_burglar_alarm: dwelling.monitored_burglar_alarm,
+    short_term_rental: dwelling.short_term_rental,
+    student_housing: dwelling.student_housing,
+    residents: household.residents,
+    claims_last_5_years: household.claims_last_5_years,
+    dog_with_bite_history: household.dog_with_bite_history
+  }
+}
+
+const covers = ["policy"] as const
+
+/** How applications for renters insurance look to rate plans. */
 export const renters = Rating.make<RentersFacts>({
-  line: line.name,
-  carriers: plan.carriers,
-  not_served: { sbx_brightstoop: ["AK", "HI", "LA"] },
-  product: "renters",
-  valid_days: 30,
-  questions: [{ path: "application.dwelling.year_built", label: "In which year was the building built?" }],
-  scripted_decline: "property_not_eligible",
-  decline: declineRenters,
-  price: (carrier_id, facts) => {
-    const carrier = plan.carriers[carrier_id]
-    if (carrier === undefined) return null
+  line,
+  covers,
+  variables: { policy, subject: {}, driver: {} },
+  settings: ["loss_of_use_percent"],
+  riskOf: (facts, { loss_of_use_percent }: Coverage) => {
+    const known = knownOf(facts)
+    const coverages = coveragesOf(facts, loss_of_use_percent)
     return {
-      ...rateRenters(facts, carrier),
-      conditions: subject_to_review,
-      billing_cycle: facts.billing_preference,
-      subjects: subjectsOf(facts)
+      state: facts.dwelling.address.state,
+      effective_date: facts.effective_date,
+      billing_preference: facts.billing_preference,
+      policy: known,
+      subjects: subjectsOf(facts).map((subject) => ({ subject, known, covers, coverages })),
+      drivers: [],
+      conditions: [],
+      assumptions: raised(facts)
     }
   }
 })

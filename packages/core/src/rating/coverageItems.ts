@@ -1,21 +1,9 @@
 import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
 import { dollars } from "../wire/Money.ts"
 
-/** The price of a risk and its covers, computed from a rate plan. Amounts in cents, for the whole term. */
-export interface Rated {
-  readonly premium: number
-  readonly term_months: number
-  readonly fees: ReadonlyArray<{ readonly code: string; readonly cents: number }>
-  /** The covers of each vehicle, home or pet, in the order of the application. */
-  readonly coverages: ReadonlyArray<ReadonlyArray<CoverageItem>>
-  readonly conditions: ReadonlyArray<string>
-  /** The values that the carrier itself filled in or replaced. */
-  readonly assumptions: ReadonlyArray<Assumption>
-}
-
-/** The condition on every price that a fictional carrier may still change. */
-export const subject_to_review = ["Price is subject to the carrier's review."]
+/*
+ * Covers as offers list them.
+ */
 
 /** A cover with a limit in whole US dollars. */
 export const limited = (code: string, usd: number): CoverageItem => ({

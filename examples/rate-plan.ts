@@ -1,0 +1,27 @@
+import { Carrier, embed, ratePlanCarrier } from "@quotewire/core"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Layer } from "effect"
+import plan from "./rate-plan.json" with { type: "json" }
+
+const carriers = [ratePlanCarrier(plan)]
+const quotewire = embed({
+  storage: MemoryStorage.layer,
+  carriers: Layer.succeed(Carrier.CarrierAdapters, carriers)
+})
+const { id: organization_id } = await quotewire.createOrganization("Acme")
+const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
+const client = quotewire.client(key)
+
+const application = {
+  dwelling: { address: { state: "TX", zip: "78701" }, type: "single_family", year_built: 1965 },
+  coverage: { personal_property_usd: 50_000, liability_usd: 300_000, deductible_usd: 1_000 }
+} as const
+const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
+let { id, status, version: since_version } = await client.start_quote_request(start)
+while (status === "in_progress") {
+  const read = await client.get_quote_request({ id, since_version })
+  ;({ status, version: since_version } = read.quote_request)
+}
+const { quotes } = await client.get_quote_request({ id })
+for (const { price, source } of quotes) console.log(source.product, price.premium)
+await quotewire.close()

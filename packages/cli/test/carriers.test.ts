@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { afterAll } from "vitest"
+import example from "../../../examples/rate-plan.json" with { type: "json" }
+import { run } from "./support/program.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const valid = fileURLToPath(new URL("../../../examples/rate-plan.json", import.meta.url))
+
+/** A file with this text. */
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const faulty = file("faulty.json", JSON.stringify({ ...example, minimum_cents: 0, rounding: "up" }))
+
+describe("carriers check", () => {
+  it.live("says what it has checked if a rate plan has no faults", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["carriers", "check", valid])
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.match(stdout, /^carrier +Example Mutual, naic:00000$/m)
+      assert.match(stdout, /^states +2: NY, TX$/m)
+      assert.match(stdout, /^values in tables +12$/m)
+      assert.match(stdout, /^example +an old house in Texas: 26671$/m)
+    })
+  )
+
+  it.live("says each fault on a line of its own, and fails", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["carriers", "check", faulty])
+      assert.deepStrictEqual([code, stderr], [1, "quotewire: The rate plan has faults.\n"])
+      assert.strictEqual(
+        stdout,
+        "rounding: Must be one of cent, dollar.\nminimum_cents: Must be a whole number from 1 to 10000000.\n"
+      )
+    })
+  )
+
+  it.live("prints JSON for programs", () =>
+    Effect.gen(function* () {
+      const { code, stdout } = yield* run(["carriers", "check", faulty, "--json"])
+      assert.strictEqual(code, 1)
+      const { faults } = JSON.parse(stdout)
+      assert.deepStrictEqual(faults[0], { path: "rounding", message: "Must be one of cent, dollar." })
+    })
+  )
+
+  const unusable: ReadonlyArray<readonly [string, string, RegExp]> = [
+    ["is not there", join(folder, "none.json"), /^quotewire: <file> must be a file that can be read\.\n$/],
+    ["is a folder", folder, /^quotewire: <file> must be a file that can be read\.\n$/],
+    ["is not JSON", file("text.json", '{"secret":\n  oops'), /^quotewire: <file> must be JSON[^\n]*\.\n$/]
+  ]
+  it.live.each(unusable)("says in one sentence that a file %s", ([, path, sentence]) =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["carriers", "check", path])
+      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.match(stderr, sentence)
+      assert.notInclude(stderr, "secret")
+    })
+  )
+})

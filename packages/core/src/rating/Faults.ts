@@ -1,0 +1,40 @@
+import type { FieldError } from "../wire/ApiError.ts"
+
+/** A fault of a rate plan: the path of the member, and what is wrong with it. An empty path means the whole file. */
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+const max_listed = 100
+const max_path = 200
+
+/** Collects faults, in the order in which they are found: a hundred in full, the rest as a number. */
+export class Faults {
+  readonly #listed: Array<Fault> = []
+  #more = 0
+
+  /** Adds a fault. */
+  add(path: string, message: string): void {
+    if (this.#listed.length < max_listed) this.#listed.push({ path: path.slice(0, max_path), message })
+    else this.#more += 1
+  }
+
+  /** Adds what is wrong with a field, whose path is below `path`. */
+  addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
+    this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
+  }
+
+  /** Adds a fault unless a rule holds. Returns whether it does. */
+  require(holds: boolean, path: string, message: string): boolean {
+    if (!holds) this.add(path, message)
+    return holds
+  }
+
+  /** The faults. The last one says how many more there are. */
+  all(): ReadonlyArray<Fault> {
+    return this.#more === 0
+      ? this.#listed
+      : [...this.#listed, { path: "", message: `There are ${this.#more} more faults.` }]
+  }
+}

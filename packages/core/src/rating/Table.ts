@@ -1,0 +1,50 @@
+import type { Table, Where } from "./Plan.ts"
+import type { Known, Value } from "./Variable.ts"
+
+/** The text with which tables and conditions name a value. */
+export const keyOf = (value: Value): string => String(value)
+
+/** Whether a part of a plan applies in a state. */
+export const appliesIn = ({ states, except_states }: Where, state: string): boolean =>
+  (states === undefined || states.includes(state)) && !(except_states ?? []).includes(state)
+
+/** The values of a variable: none if it is not known, several if it is a list. */
+export const valuesOf = (known: Known, name: string): ReadonlyArray<Value> => {
+  const value = known[name]
+  if (value === undefined) return []
+  return typeof value === "object" ? value : [value]
+}
+
+/**
+ * What a table gives for a variable: one entry, or one for each value of a list. Entries are multiplied by `scale` to get
+ * whole numbers: 1 for cents, 10,000 for factors.
+ *
+ * A plan that passed the check has an entry for each value that can occur in its states. Otherwise the result is empty.
+ */
+export const lookUp = (table: Table, known: Known, scale: number): ReadonlyArray<number> => {
+  if (table.by === undefined) return []
+  const entries =
+    known[table.by] === undefined
+      ? [table.unknown]
+      : valuesOf(known, table.by).map((value) => entryOf(table, value, scale))
+  return entries.flatMap((entry) => (entry === undefined ? [] : [Math.round(entry * scale)]))
+}
+
+const entryOf = (table: Table, value: Value, scale: number): number | undefined => {
+  const { bands, otherwise, points, values } = table
+  if (values !== undefined) return Object.hasOwn(values, keyOf(value)) ? values[keyOf(value)] : otherwise
+  if (typeof value !== "number") return undefined
+  if (bands !== undefined)
+    return bands.find(({ from, to }) => value >= from && (to === undefined || value <= to))?.value
+  return points === undefined ? undefined : onLine(points, value, scale)
+}
+
+/** The value between two points. What is less than a whole number is dropped. */
+const onLine = (points: NonNullable<Table["points"]>, at: number, scale: number): number | undefined => {
+  const above = points.findIndex((point) => at <= point.at)
+  const upper = points.at(above)
+  const lower = above > 0 ? points[above - 1] : undefined
+  if (upper === undefined || lower === undefined) return upper?.value
+  const [from, to] = [Math.round(lower.value * scale), Math.round(upper.value * scale)]
+  return (from + Math.floor(((to - from) * (at - lower.at)) / (upper.at - lower.at))) / scale
+}

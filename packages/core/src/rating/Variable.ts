@@ -1,0 +1,116 @@
+import type { CoverageItem } from "../carriers/Carrier.ts"
+import type { Assumption } from "../lines/Assumption.ts"
+import * as State from "../lines/State.ts"
+import type { Subject } from "../lines/Subject.ts"
+
+/** A value of a variable. Tables write it as text: `"500"`, `"true"`. */
+export type Value = string | number | boolean
+
+/** What a variable can be: listed values, a whole number, or text of a form, such as a ZIP code. */
+export type Domain =
+  | {
+      readonly kind: "values"
+      readonly all: ReadonlyArray<Value>
+      /** The values that can occur in these states; all, if absent. */
+      readonly inStates?: (states: ReadonlyArray<State.StateCode>) => ReadonlyArray<Value>
+    }
+  | { readonly kind: "number"; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: "text"; readonly form: RegExp; readonly expected: string }
+
+/** A fact as rate plans see it. */
+export interface Variable {
+  readonly domain: Domain
+  /** Whether the fact may not be known. */
+  readonly may_be_unknown: boolean
+  /** Whether there can be several values at once. A table then gives one factor for each. */
+  readonly is_list: boolean
+  /** The only cover that it is about. */
+  readonly cover?: string
+}
+
+type Options = Partial<Omit<Variable, "domain">>
+
+const variable = (domain: Domain, options: Options): Variable => ({
+  domain,
+  may_be_unknown: false,
+  is_list: false,
+  ...options
+})
+
+/** A variable with listed values. */
+export const oneOf = (all: ReadonlyArray<Value>, options: Options = {}): Variable =>
+  variable({ kind: "values", all }, options)
+
+/** A variable that is true or false. */
+export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)
+
+/** A whole number. Values outside are counted as the nearest inside. */
+export const number = (minimum: number, maximum: number, options: Options = {}): Variable =>
+  variable({ kind: "number", minimum, maximum }, options)
+
+/** The nearest value of a domain to a number. */
+export const nearest = (value: number, minimum: number, maximum: number): number =>
+  Math.min(maximum, Math.max(minimum, value))
+
+/** The variables of a line: of the policy, of each subject, and of each driver. */
+export interface Variables {
+  readonly policy: { readonly [name: string]: Variable }
+  readonly subject: { readonly [name: string]: Variable }
+  readonly driver: { readonly [name: string]: Variable }
+}
+
+/** The values of variables, by name. */
+export type Known<Names extends string = string> = {
+  readonly [N in Names]: Value | ReadonlyArray<string> | undefined
+}
+
+/** The variables that all lines have. */
+export const sharedVariables = {
+  state: variable({ kind: "values", all: State.servedStates, inStates: (states) => states }, {}),
+  zip: variable({ kind: "text", form: /^[0-9]{5}$/, expected: "five digits" }, {}),
+  zip3: variable({ kind: "text", form: /^[0-9]{3}$/, expected: "three digits" }, {}),
+  zip3_group: oneOf([0, 1, 2, 3, 4]),
+  billing_preference: oneOf(["pay_in_full", "monthly"])
+} as const satisfies Variables["policy"]
+
+/** The values of the variables that all lines have. */
+export const sharedKnown = (
+  address: { readonly state: State.StateCode; readonly zip: string },
+  billing_preference: string
+): Known<keyof typeof sharedVariables> => {
+  const zip3 = address.zip.slice(0, 3)
+  return {
+    state: address.state,
+    zip: address.zip.slice(0, 5),
+    zip3,
+    // Spreads neighboring ZIP codes over the groups: territories for plans that are made up.
+    zip3_group: (7 * Number(zip3) + 3) % 5,
+    billing_preference
+  }
+}
+
+/** A subject as rate plans see it. */
+export interface RatedSubject {
+  readonly subject: Subject
+  /** The values of its own variables and of those of the policy. */
+  readonly known: Known
+  /** The covers that are bought for it. */
+  readonly covers: ReadonlyArray<string>
+  /** Its covers as an offer lists them. */
+  readonly coverages: ReadonlyArray<CoverageItem>
+}
+
+/** An application as rate plans see it. */
+export interface Risk {
+  readonly state: State.StateCode
+  readonly effective_date: string
+  readonly billing_preference: string
+  readonly policy: Known
+  readonly subjects: ReadonlyArray<RatedSubject>
+  /** For each driver, the values of the driver's own variables and of those of the policy. */
+  readonly drivers: ReadonlyArray<Known>
+  /** What the price depends on, in sentences for a person. */
+  readonly conditions: ReadonlyArray<string>
+  /** The values that the carrier itself filled in or replaced. */
+  readonly assumptions: ReadonlyArray<Assumption>
+}

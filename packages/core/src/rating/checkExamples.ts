@@ -1,0 +1,79 @@
+import { Result } from "effect"
+import { answerOf, riskOf } from "./Answer.ts"
+import type { Context } from "./checkTables.ts"
+import type { Example } from "./Plan.ts"
+import type { Step } from "./Premium.ts"
+
+const max_steps_told = 40
+
+/** Checks that the plan gives each worked example its price to the cent, or its decline. */
+export const checkExamples = (context: Context): void => {
+  const { faults, plan } = context
+  for (const [index, example] of plan.examples.entries()) checkExample(context, example, `examples.${index}`)
+  faults.require(
+    plan.examples.some(({ premium_cents }) => premium_cents !== undefined),
+    "examples",
+    "Must have an example with a premium_cents."
+  )
+}
+
+const checkExample = (context: Context, example: Example, path: string): void => {
+  const { faults, plan, rating } = context
+  const { application, declined, on, premium_cents } = example
+  const exclusive = (premium_cents === undefined) !== (declined === undefined)
+  if (!faults.require(exclusive, path, "Must have either premium_cents or declined.")) return
+  const read = rating.line.read(application, on)
+  if (Result.isFailure(read)) {
+    const { missing, wrong } = read.failure
+    for (const field of [...wrong, ...missing]) faults.addField(`${path}.`, field)
+    return
+  }
+  const complete = rating.line.complete(read.success.facts, on)
+  const risk = complete === null ? null : riskOf(plan, complete, on)
+  if (risk === null) return
+  const steps: Array<Step> = []
+  const answer = answerOf(plan, risk, on, (step, cents) => steps.push({ step, cents }))
+  if (answer.kind === "declined") {
+    faults.require(answer.reason === declined, path, `The plan declines it: ${answer.reason}.`)
+    return
+  }
+  if (declined !== undefined) {
+    faults.add(`${path}.declined`, `The plan gives a premium of ${answer.premium.cents}.`)
+    return
+  }
+  checkSteps(context, example, steps, path)
+  faults.require(
+    answer.premium.cents === premium_cents,
+    `${path}.premium_cents`,
+    `The plan gives ${answer.premium.cents}, by these steps: ${told(steps)}.`
+  )
+}
+
+/** Names the first step that differs: those after it follow from it. */
+const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<Step>, path: string): void => {
+  const expected = example.steps ?? {}
+  const different = steps.find(({ cents, step }) => Object.hasOwn(expected, step) && expected[step] !== cents)
+  if (different !== undefined) {
+    faults.add(`${path}.steps.${different.step}`, `The plan gives ${different.cents}.`)
+  }
+  for (const name of Object.keys(expected)) {
+    if (steps.some(({ step }) => step === name)) continue
+    faults.add(`${path}.steps.${name}`, `There is no such step. There are: ${told(steps)}.`)
+  }
+}
+
+/** The steps for a person; if there are many, only the last one of each cover, and the sums. */
+const told = (steps: ReadonlyArray<Step>): string => {
+  const coverOf = ({ step }: Step): string | null => (step.split(".").length > 2 ? step.replace(/\.[^.]*$/, "") : null)
+  const isLast = (step: Step, index: number): boolean => {
+    const cover = coverOf(step)
+    const next = steps[index + 1]
+    return cover === null || next === undefined || coverOf(next) !== cover
+  }
+  const shown = steps.length <= max_steps_told ? steps : steps.filter(isLast)
+  const rest = shown.length > max_steps_told ? ` and ${shown.length - max_steps_told} more` : ""
+  return `${shown
+    .slice(0, max_steps_told)
+    .map(({ cents, step }) => `${step} ${cents}`)
+    .join(", ")}${rest}`
+}

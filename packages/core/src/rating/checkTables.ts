@@ -1,0 +1,218 @@
+import type { StateCode } from "../lines/State.ts"
+import type { Faults } from "./Faults.ts"
+import type { Condition, RatePlan, Table, Where } from "./Plan.ts"
+import type { Rating } from "./Rating.ts"
+import { appliesIn, keyOf } from "./Table.ts"
+import type { Domain, Value, Variable, Variables } from "./Variable.ts"
+
+/** What is checked, and where faults are collected. */
+export interface Context {
+  readonly plan: RatePlan
+  readonly rating: Rating
+  readonly faults: Faults
+}
+
+/** What a variable is about. */
+export type Scope = keyof Variables
+
+/** Values that a number can have in a table by values. */
+const max_listed_numbers = 200
+
+/** The variable of this name; null if the line has none, or if it is about something else than these. Adds the fault. */
+export const variableAt = (
+  { faults, rating }: Context,
+  name: string,
+  path: string,
+  scopes: ReadonlyArray<Scope>
+): Variable | null => {
+  for (const scope of ["policy", "subject", "driver"] as const) {
+    const variables = rating.variables[scope]
+    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined
+    if (variable === undefined) continue
+    if (scopes.includes(scope)) return variable
+    faults.add(path, wrong_scope[scope])
+    return null
+  }
+  const names = scopes.flatMap((scope) => Object.keys(rating.variables[scope]))
+  faults.add(path, `Must be one of the variables of ${rating.line.name}: ${names.join(", ")}.`)
+  return null
+}
+
+const wrong_scope: { readonly [S in Scope]: string } = {
+  policy: "Must not be about the whole policy.",
+  subject: "Must not be about one of several subjects.",
+  driver: "Is about a driver: use it inside mean_of_drivers."
+}
+
+/** The states of a plan in which a part of it applies. */
+export const statesOf = (plan: RatePlan, where: Where): ReadonlyArray<StateCode> =>
+  plan.states.filter((state) => appliesIn(where, state))
+
+/** The values that a variable can have in these states, of those that the plan offers; null if they cannot be listed. */
+const needed = (plan: RatePlan, name: string, domain: Domain, states: ReadonlyArray<StateCode>) => {
+  if (domain.kind !== "values") return null
+  const offered = plan.coverage?.offered?.[name]?.map(keyOf)
+  return (domain.inStates?.(states) ?? domain.all).filter((value) => offered?.includes(keyOf(value)) ?? true)
+}
+
+/** Checks a table: that its variable exists, and that it has exactly one value for each value that can occur. */
+export const checkTable = (
+  context: Context,
+  table: Table,
+  path: string,
+  where: { readonly scopes: ReadonlyArray<Scope>; readonly states: ReadonlyArray<StateCode> }
+): Variable | null => {
+  const { faults, plan } = context
+  if (table.by === undefined) {
+    faults.add(path, "Must name the variable that selects the value, in by.")
+    return null
+  }
+  const variable = variableAt(context, table.by, `${path}.by`, where.scopes)
+  if (variable === null) return null
+  const { domain } = variable
+  const kinds = (["values", "bands", "points"] as const).filter((kind) => table[kind] !== undefined)
+  if (!faults.require(kinds.length === 1, path, "Must have exactly one of values, bands and points.")) return null
+  const listed = needed(plan, table.by, domain, where.states)
+  if (table.values !== undefined) checkValues(context, table.by, table.values, listed, domain, `${path}.values`)
+  else checkRanges(context, table, listed, domain, path)
+  checkRest(context, table, variable, path)
+  return variable
+}
+
+const checkRest = ({ faults }: Context, table: Table, { domain, may_be_unknown }: Variable, path: string): void => {
+  if (domain.kind === "text") faults.require(table.otherwise !== undefined, `${path}.otherwise`, "Is missing.")
+  else faults.require(table.otherwise === undefined, `${path}.otherwise`, "Is for ZIP codes only: list every value.")
+  if (may_be_unknown)
+    faults.require(table.unknown !== undefined, `${path}.unknown`, "Is missing: the fact may not be known.")
+  else faults.require(table.unknown === undefined, `${path}.unknown`, "Must be absent: the fact is always known.")
+}
+
+/** The text of a value's rule: null if the domain has the value. */
+const misfit = (name: string, domain: Domain, value: Value): string | null => {
+  if (domain.kind === "text") return domain.form.test(keyOf(value)) ? null : `Must be ${domain.expected}.`
+  if (domain.kind === "number") {
+    const { maximum, minimum } = domain
+    const number = Number(value)
+    return Number.isSafeInteger(number) && keyOf(number) === keyOf(value) && number >= minimum && number <= maximum
+      ? null
+      : `Must be a whole number from ${minimum} to ${maximum}, as ${name} is.`
+  }
+  return domain.all.some((one) => keyOf(one) === keyOf(value))
+    ? null
+    : `Must be a value of ${name}: ${domain.all.map(keyOf).join(", ")}.`
+}
+
+const checkValues = (
+  { faults }: Context,
+  name: string,
+  values: NonNullable<Table["values"]>,
+  listed: ReadonlyArray<Value> | null,
+  domain: Domain,
+  path: string
+): void => {
+  for (const key of Object.keys(values)) {
+    const message = misfit(name, domain, key)
+    if (message !== null) faults.add(`${path}.${key}`, message)
+  }
+  for (const value of listed ?? numbersOf(domain)) {
+    faults.require(Object.hasOwn(values, keyOf(value)), `${path}.${keyOf(value)}`, "Is missing.")
+  }
+  if (domain.kind === "number" && domain.maximum - domain.minimum > max_listed_numbers) {
+    faults.add(path, `Must be bands or points: ${name} can be any number from ${domain.minimum} to ${domain.maximum}.`)
+  }
+}
+
+const numbersOf = (domain: Domain): ReadonlyArray<number> =>
+  domain.kind === "number" && domain.maximum - domain.minimum <= max_listed_numbers
+    ? Array.from({ length: domain.maximum - domain.minimum + 1 }, (_, index) => domain.minimum + index)
+    : []
+
+const checkRanges = (
+  { faults }: Context,
+  table: Table,
+  listed: ReadonlyArray<Value> | null,
+  domain: Domain,
+  path: string
+): void => {
+  const numbers = domain.kind === "number" ? [domain.minimum, domain.maximum] : (listed ?? [])
+  const range = numbers.filter((value) => typeof value === "number")
+  if (range.length < numbers.length || domain.kind === "text") {
+    faults.add(path, `Must be values: ${table.by} is not a number.`)
+  } else if (range.length > 0) {
+    const [lowest, highest] = [Math.min(...range), Math.max(...range)]
+    if (table.bands !== undefined) checkBands(faults, table.bands, lowest, highest, `${path}.bands`)
+    if (table.points !== undefined) checkPoints(faults, table.points, lowest, highest, `${path}.points`)
+  }
+}
+
+const checkBands = (
+  faults: Faults,
+  bands: NonNullable<Table["bands"]>,
+  lowest: number,
+  highest: number,
+  path: string
+): void => {
+  const missing = (from: number, to: number) => `Has a hole: ${from === to ? from : `${from} to ${to}`} has no value.`
+  for (const [index, { from, to }] of bands.entries()) {
+    const at = `${path}.${index}`
+    const before = bands[index - 1]
+    const end = before === undefined ? Math.min(from, lowest) - 1 : (before.to ?? Number.POSITIVE_INFINITY)
+    if (before === undefined && from > lowest) faults.add(`${at}.from`, missing(lowest, from - 1))
+    else if (from <= end) faults.add(`${at}.from`, "Overlaps the band before it.")
+    else if (before !== undefined && from > end + 1) faults.add(`${at}.from`, missing(end + 1, from - 1))
+    if (to !== undefined) faults.require(to >= from, `${at}.to`, "Must not be below from.")
+  }
+  const last = bands.at(-1)?.to
+  if (last !== undefined && last < highest) faults.add(`${path}.${bands.length - 1}.to`, missing(last + 1, highest))
+}
+
+const checkPoints = (
+  faults: Faults,
+  points: NonNullable<Table["points"]>,
+  lowest: number,
+  highest: number,
+  path: string
+): void => {
+  for (const [index, { at }] of points.entries()) {
+    const before = points[index - 1]
+    const place = `${path}.${index}.at`
+    if (before !== undefined) faults.require(at > before.at, place, "Must be above the point before it.")
+    faults.require(at >= lowest && at <= highest, place, `Must be from ${lowest} to ${highest}.`)
+  }
+}
+
+/** Checks conditions: that their variables exist, and can have the values. */
+export const checkConditions = (context: Context, conditions: ReadonlyArray<Condition>, path: string): void => {
+  for (const [index, condition] of conditions.entries()) {
+    const { above, below, by, is } = condition
+    const at = `${path}.${index}`
+    const variable = variableAt(context, by, `${at}.by`, ["policy", "subject", "driver"])
+    context.faults.require(
+      is !== undefined || above !== undefined || below !== undefined,
+      at,
+      "Must have at least one of is, above and below."
+    )
+    if (variable === null) continue
+    checkListed(context, by, variable.domain, is ?? [], `${at}.is`)
+    if ((above !== undefined || below !== undefined) && !isNumeric(variable.domain)) {
+      context.faults.add(at, `Must be is: ${by} is not a number.`)
+    }
+  }
+}
+
+const isNumeric = (domain: Domain): boolean =>
+  domain.kind === "number" || (domain.kind === "values" && domain.all.every((value) => typeof value === "number"))
+
+/** Checks that a variable can have each of these values. */
+export const checkListed = (
+  { faults }: Context,
+  name: string,
+  domain: Domain,
+  values: ReadonlyArray<Value>,
+  path: string
+): void => {
+  for (const [index, value] of values.entries()) {
+    const message = misfit(name, domain, value)
+    if (message !== null) faults.add(`${path}.${index}`, message)
+  }
+}

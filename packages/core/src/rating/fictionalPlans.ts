@@ -1,0 +1,36 @@
+import { Schema } from "effect"
+import bluefernAuto from "./data/bluefern.personal_auto.json" with { type: "json" }
+import brightstoopRenters from "./data/brightstoop.renters.json" with { type: "json" }
+import copperlineAuto from "./data/copperline.personal_auto.json" with { type: "json" }
+import harborlineAuto from "./data/harborline.personal_auto.json" with { type: "json" }
+import harborlineRenters from "./data/harborline.renters.json" with { type: "json" }
+import lanternwayRenters from "./data/lanternway.renters.json" with { type: "json" }
+import meridianAuto from "./data/meridian.personal_auto.json" with { type: "json" }
+import pawbridgePet from "./data/pawbridge.pet.json" with { type: "json" }
+import pinecrestAuto from "./data/pinecrest.personal_auto.json" with { type: "json" }
+import tailhavenPet from "./data/tailhaven.pet.json" with { type: "json" }
+import whiskerwellPet from "./data/whiskerwell.pet.json" with { type: "json" }
+import { RatePlan } from "./Plan.ts"
+
+/** The files of the fictional carriers, ordered by line. */
+export const fictionalPlanFiles: ReadonlyArray<unknown> = [
+  harborlineAuto,
+  pinecrestAuto,
+  bluefernAuto,
+  copperlineAuto,
+  meridianAuto,
+  harborlineRenters,
+  lanternwayRenters,
+  brightstoopRenters,
+  pawbridgePet,
+  tailhavenPet,
+  whiskerwellPet
+]
+
+/**
+ * The rate plans of the fictional carriers. Scenarios ask them in all states, so their tables have every state, whichever
+ * they serve.
+ */
+export const fictionalPlans: ReadonlyArray<RatePlan> = Schema.decodeUnknownSync(Schema.Array(RatePlan))(
+  fictionalPlanFiles
+)

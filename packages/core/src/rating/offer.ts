@@ -1,0 +1,38 @@
+import type { CarrierAsk, CarrierOffer } from "../carriers/Carrier.ts"
+import type { Assumption } from "../lines/Assumption.ts"
+import { cents } from "../wire/Money.ts"
+import { day_ms, fromMillis } from "../wire/Timestamp.ts"
+import type { Priced } from "./Answer.ts"
+import type { RatePlan } from "./Plan.ts"
+
+/** The place of the offer's reference in the address of a plan's page. */
+export const offer_ref_place = "{offer_ref}"
+
+/** The carrier's own reference for its one offer. It reveals nothing about the person or the risk. */
+export const offerRefOf = (ask: CarrierAsk): string => `${ask.idempotency_key}-1`
+
+/** Merges the assumptions of both; at the same path the carrier's wins. */
+const merged = (service: ReadonlyArray<Assumption>, carrier: ReadonlyArray<Assumption>): ReadonlyArray<Assumption> => [
+  ...service.filter((assumption) => !carrier.some((own) => own.path === assumption.path)),
+  ...carrier
+]
+
+/** The offer of a plan for an ask, made at `answered_at`: milliseconds of workspace time. */
+export const offerOf = (plan: RatePlan, priced: Priced, ask: CarrierAsk, answered_at: number): CarrierOffer => {
+  const { premium, risk } = priced
+  const offer_ref = offerRefOf(ask)
+  return {
+    offer_ref,
+    product: plan.product,
+    premium: cents(premium.cents),
+    term_months: plan.terms.months,
+    billing_cycle: risk.billing_preference,
+    fees: premium.fees.map((fee) => ({ code: fee.code, amount: cents(fee.cents) })),
+    conditions: [...risk.conditions, ...(plan.conditions ?? [])],
+    subjects: risk.subjects.map(({ coverages, subject }) => ({ ...subject, coverages })),
+    assumptions: merged(ask.assumptions, risk.assumptions),
+    expires_at: fromMillis(answered_at + plan.terms.valid_days * day_ms),
+    evidence_label: plan.evidence_label ?? `Price from the carrier's rates as of ${plan.reviewed_on}`,
+    handoff_url: plan.handoff?.url.replaceAll(offer_ref_place, encodeURIComponent(offer_ref)) ?? null
+  }
+}

@@ -1,0 +1,108 @@
+import { Data, Effect, Result } from "effect"
+import type { Environment } from "../access/Caller.ts"
+import type {
+  CarrierAdapter,
+  CarrierAsk,
+  CarrierLine,
+  CarrierName,
+  CarrierRefresh,
+  CarrierReply
+} from "../carriers/Carrier.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import { answerOf, riskOf } from "./Answer.ts"
+import { dayOf } from "./calendar.ts"
+import { offerOf } from "./offer.ts"
+import { type CheckOptions, type Fault, type RatePlan, read } from "./RatePlan.ts"
+
+/** A rate plan cannot be served. The message lists all faults, as `faults` does. */
+export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
+  readonly message: string
+  readonly faults: ReadonlyArray<Fault>
+}> {}
+
+/** Options of `ratePlanCarrier`. */
+export interface RatePlanCarrierOptions extends CheckOptions {
+  /** Where the carrier is asked; `["live"]` by default. */
+  readonly environments?: ReadonlyArray<Environment>
+}
+
+/**
+ * Makes a carrier of a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
+ *
+ * It answers at once, without a call: with the price of the plan, or with the reason of the first underwriting rule that
+ * applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
+ */
+export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions = {}): CarrierAdapter => {
+  const plans = Array.isArray(plan)
+    ? plan.map((one: unknown, index) => readOrThrow(one, options, `${index}.`))
+    : [readOrThrow(plan, options, "")]
+  const [first] = plans
+  if (first === undefined) throw invalid([{ path: "", message: "There must be at least one plan." }])
+  const faults = plans.flatMap(({ carrier, line }, index) => [
+    ...(carrier.id === first.carrier.id
+      ? []
+      : [{ path: `${index}.carrier.id`, message: "Must be that of the first plan." }]),
+    ...(plans.findIndex((other) => other.line === line) === index
+      ? []
+      : [{ path: `${index}.line`, message: "Must differ from the lines of the plans before it." }])
+  ])
+  if (faults.length > 0) throw invalid(faults)
+  return carrierOf(first.carrier, plans, options.environments ?? ["live"])
+}
+
+const invalid = (faults: ReadonlyArray<Fault>): InvalidRatePlan =>
+  new InvalidRatePlan({
+    message: `The rate plan cannot be served. ${faults.map(({ message, path }) => `${path}: ${message}`).join(" ")}`,
+    faults
+  })
+
+const readOrThrow = (plan: unknown, options: CheckOptions, prefix: string): RatePlan =>
+  Result.getOrThrowWith(read(plan, options), (faults) =>
+    invalid(faults.map(({ message, path }) => ({ path: prefix + path, message })))
+  )
+
+/** A carrier that answers by its checked plans, one for each line. */
+export const carrierOf = (
+  { id, name }: CarrierName,
+  plans: ReadonlyArray<RatePlan>,
+  environments: ReadonlyArray<Environment>
+): CarrierAdapter => {
+  const byLine = new Map<string, RatePlan>(plans.map((plan) => [plan.line, plan]))
+  const reply = (ask: CarrierAsk): CarrierReply => replyOf(byLine.get(ask.line), ask)
+  return {
+    carrier: { id, name, registry_ids: [id] },
+    environments,
+    lines: Object.fromEntries(plans.map((plan) => [plan.line, lineOf(plan)])),
+    handoff_hosts: [...new Set(plans.flatMap(({ handoff }) => handoff?.hosts ?? []))],
+    ask: (ask) => Effect.sync(() => reply(ask)),
+    refresh: (ask, offer_ref) =>
+      Effect.sync((): CarrierRefresh => {
+        const again = reply(ask)
+        const [offer] = again.kind === "offers" ? again.offers : []
+        return offer?.offer_ref === offer_ref ? { kind: "offer", reason: "rechecked", offer } : { kind: "withdrawn" }
+      })
+  }
+}
+
+const lineOf = ({ states }: RatePlan): CarrierLine => ({
+  states,
+  needs: [],
+  uses_credit: false,
+  mode: "sync",
+  idempotent: true,
+  attempt_timeout_ms: 5 * second_ms,
+  typical_ms: 1,
+  hedge_after_ms: null,
+  // Nobody is asked, so nothing can be overloaded.
+  rate_per_minute: 1_000_000,
+  max_concurrent: 1_000
+})
+
+/** The answer of a plan. The day is that of the quote request, so that a refresh gives the same price. */
+const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk): CarrierReply => {
+  const today = dayOf(ask.requested_at)
+  const risk = plan === undefined ? null : riskOf(plan, ask, today)
+  if (plan === undefined || risk === null) return { kind: "unavailable", reason: "unreadable_answer" }
+  const answer = answerOf(plan, risk, today)
+  return answer.kind === "declined" ? answer : { kind: "offers", offers: [offerOf(plan, answer, ask, ask.now)] }
+}

@@ -1,0 +1,341 @@
+import { assert, describe, it } from "@effect/vitest"
+import example from "../../../../examples/rate-plan.json" with { type: "json" }
+import * as RatePlan from "../../src/rating/RatePlan.ts"
+import { planOf } from "./fictional.ts"
+
+const [contents, deductible, year_built, wind] = example.factors
+const [smallest, house] = example.examples
+
+/** A plan for cars that has what only cars have. */
+const auto = planOf("sbx_pinecrest", "personal_auto")
+
+type Row = readonly [fault: string, plan: object, path: string, message: string]
+
+const withFactor = (factor: object): object => ({ ...example, factors: [factor, ...example.factors.slice(1)] })
+const withRule = (rule: object): object => ({ ...example, underwriting: [rule] })
+const withExample = (changes: object): object => ({ ...example, examples: [{ ...smallest, ...changes }] })
+const withAuto = (name: string, changes: object): object => ({
+  ...auto,
+  factors: auto.factors.map((factor) => (factor.name === name ? { ...factor, ...changes } : factor))
+})
+
+const shape: ReadonlyArray<Row> = [
+  ["an unknown member", { ...example, comment: "x" }, "comment", "This field is not known."],
+  ["another format", { ...example, format: "2" }, "format", "Must be one of quotewire-rate-plan/1."],
+  ["an unknown line", { ...example, line: "boat" }, "line", "Must be one of personal_auto, renters, pet."],
+  ["an unknown rounding", { ...example, rounding: "up" }, "rounding", "Must be one of cent, dollar."],
+  ["a state that does not exist", { ...example, states: ["ZZ"] }, "states.0", "Must be one of AL, "],
+  ["no factor of zero", withFactor({ name: "zero", factor: 0 }), "factors.0.factor", "Must be a factor above 0"],
+  ["a factor above the limit", withFactor({ name: "big", factor: 100.5 }), "factors.0.factor", "at most 100"],
+  ["five decimals", withFactor({ name: "fine", factor: 1.00001 }), "factors.0.factor", "with up to four decimals"],
+  ["a day that does not exist", { ...example, reviewed_on: "2026-02-30" }, "reviewed_on", "Must be a day"],
+  ["a reason that does not exist", withRule({ reason: "mood" }), "underwriting.0.reason", "Must be one of "]
+]
+
+const tables: ReadonlyArray<Row> = [
+  [
+    "a value that a state's table lacks",
+    { ...example, base_cents: { policy: { by: "state", values: { NY: 14_200 } } } },
+    "base_cents.policy.values.TX",
+    "Is missing."
+  ],
+  ["a cover without base rate", { ...example, base_cents: {} }, "base_cents.policy", "Is missing."],
+  [
+    "a cover that the line does not have",
+    { ...example, base_cents: { ...example.base_cents, hail: { cents: 1 } } },
+    "base_cents.hail",
+    "Must be one of policy."
+  ],
+  [
+    "a choice that is offered and has no factor",
+    { ...example, coverage: { loss_of_use_percent: 20 } },
+    "factors.1.values.250",
+    "Is missing."
+  ],
+  [
+    "a value that cannot occur",
+    withFactor({ ...deductible, values: { "500": 1, "750": 1, "1000": 1 } }),
+    "factors.0.values.750",
+    "Must be a value of deductible_usd: 250, 500, 1000, 2500."
+  ],
+  [
+    "a hole between bands",
+    withFactor({
+      ...year_built,
+      bands: [
+        { from: 1_700, to: 1_899, value: 1 },
+        { from: 1_910, value: 1 }
+      ]
+    }),
+    "factors.0.bands.1.from",
+    "Has a hole: 1900 to 1909 has no value."
+  ],
+  [
+    "bands that overlap",
+    withFactor({
+      ...year_built,
+      bands: [
+        { from: 1_700, to: 1_900, value: 1 },
+        { from: 1_900, value: 1 }
+      ]
+    }),
+    "factors.0.bands.1.from",
+    "Overlaps the band before it."
+  ],
+  [
+    "a band after one without an end",
+    withFactor({
+      ...year_built,
+      bands: [
+        { from: 1_700, value: 1 },
+        { from: 1_900, value: 1 }
+      ]
+    }),
+    "factors.0.bands.1.from",
+    "Overlaps the band before it."
+  ],
+  [
+    "bands that begin too late",
+    withFactor({ ...year_built, bands: [{ from: 1_701, value: 1 }] }),
+    "factors.0.bands.0.from",
+    "Has a hole: 1700 has no value."
+  ],
+  [
+    "bands that end too early",
+    withFactor({ ...year_built, bands: [{ from: 1_700, to: 2_000, value: 1 }] }),
+    "factors.0.bands.0.to",
+    "Has a hole: 2001 to 2028 has no value."
+  ],
+  [
+    "points out of order",
+    withFactor({
+      ...contents,
+      points: [
+        { at: 30_000, value: 1 },
+        { at: 20_000, value: 1 }
+      ]
+    }),
+    "factors.0.points.1.at",
+    "Must be above the point before it."
+  ],
+  [
+    "no value for a fact that may not be known",
+    withFactor({ ...year_built, unknown: undefined }),
+    "factors.0.unknown",
+    "Is missing: the fact may not be known."
+  ],
+  [
+    "a value for a fact that is always known",
+    withFactor({ ...deductible, unknown: 1 }),
+    "factors.0.unknown",
+    "Must be absent: the fact is always known."
+  ],
+  [
+    "ZIP codes without the rest",
+    withFactor({ name: "zip", by: "zip", values: { "10001": 1 } }),
+    "factors.0.otherwise",
+    "Is missing."
+  ],
+  [
+    "a ZIP code of another form",
+    withFactor({ name: "zip", by: "zip3", values: { "10001": 1 }, otherwise: 1 }),
+    "factors.0.values.10001",
+    "Must be three digits."
+  ],
+  [
+    "two kinds of table at once",
+    withFactor({ ...deductible, points: contents?.points }),
+    "factors.0",
+    "Must have exactly one of values, bands and points."
+  ],
+  [
+    "a variable that the line does not have",
+    withFactor({ ...deductible, by: "driver_age" }),
+    "factors.0.by",
+    "Must be one of the variables of renters: state, "
+  ],
+  [
+    "a name twice",
+    { ...example, factors: [...example.factors, wind] },
+    "factors.4.name",
+    "Must differ from the names before it"
+  ],
+  [
+    "a part that applies nowhere",
+    withFactor({ name: "quake", states: ["CA"], factor: 1 }),
+    "factors.0",
+    "Applies in none of the plan's states."
+  ],
+  [
+    "drivers in a line without drivers",
+    withFactor({ name: "drivers", mean_of_drivers: { factors: [{ name: "one", factor: 1 }] } }),
+    "factors.0.mean_of_drivers",
+    "Must be absent: renters has no drivers."
+  ],
+  [
+    "a driver's fact outside mean_of_drivers",
+    withAuto("use", { by: "license_status" }),
+    "factors.4.by",
+    "Is about a driver: use it inside mean_of_drivers."
+  ],
+  [
+    "a cover's own fact for other covers",
+    withAuto("collision_deductible", { covers: ["collision", "bodily_injury"] }),
+    "factors.11",
+    'Its variable is about collision alone: set covers to ["collision"].'
+  ],
+  [
+    "a limit that the state's law requires",
+    withAuto("property_damage_limit", { values: { "50000": 1 } }),
+    "factors.9.values.100000",
+    "Is missing."
+  ]
+]
+
+const rules: ReadonlyArray<Row> = [
+  [
+    "a value that the variable cannot have",
+    withRule({ reason: "property_not_eligible", when: [{ by: "dwelling_type", is: ["castle"] }] }),
+    "underwriting.0.when.0.is.0",
+    "Must be a value of dwelling_type"
+  ],
+  [
+    "a condition without a test",
+    withRule({ reason: "prior_claims", when: [{ by: "claims_last_5_years" }] }),
+    "underwriting.0.when.0",
+    "Must have at least one of is, above and below."
+  ],
+  [
+    "a comparison of words",
+    withRule({ reason: "prior_claims", when: [{ by: "dwelling_type", above: 1 }] }),
+    "underwriting.0.when.0",
+    "Must be is: dwelling_type is not a number."
+  ],
+  [
+    "a time that ends before it begins",
+    withRule({ reason: "binding_moratorium", from: "2026-09-02", until: "2026-09-01" }),
+    "underwriting.0.until",
+    "Must not be before from."
+  ],
+  [
+    "a fee code that the line does not have",
+    { ...example, fees: [{ code: "smile_fee", cents: 1 }] },
+    "fees.0.code",
+    "Must be one of policy_fee, "
+  ],
+  [
+    "a setting of another line",
+    { ...example, coverage: { ...example.coverage, accident_only_from_age: 9 } },
+    "coverage.accident_only_from_age",
+    "Must be absent: it is not about renters."
+  ],
+  [
+    "an offered choice that does not exist",
+    { ...example, coverage: { offered: { deductible_usd: [500, 750] } } },
+    "coverage.offered.deductible_usd.1",
+    "Must be a value of deductible_usd"
+  ],
+  [
+    "a page on a host that is not declared",
+    { ...example, handoff: { hosts: ["example.com"], url: "https://example.org/{offer_ref}" } },
+    "handoff.url",
+    "Must be an https URL of one of the hosts"
+  ],
+  [
+    "a page whose address would hold a fact",
+    { ...example, handoff: { hosts: ["example.com"], url: "https://example.com/{zip}" } },
+    "handoff.url",
+    "with no placeholder but {offer_ref}."
+  ],
+  [
+    "a latest start before the earliest",
+    { ...example, terms: { ...example.terms, first_start_days: 30, last_start_days: 20 } },
+    "terms.last_start_days",
+    "Must not be below first_start_days."
+  ],
+  ["a maximum below the minimum", { ...example, maximum_cents: 7_499 }, "maximum_cents", "Must not be below"]
+]
+
+const worked: ReadonlyArray<Row> = [
+  [
+    "an example that is off by a cent, with the steps",
+    withExample({ premium_cents: 14_769 }),
+    "examples.0.premium_cents",
+    "The plan gives 14768, by these steps: dwelling-1.policy.base 14200, dwelling-1.policy.contents 14200, " +
+      "dwelling-1.policy.deductible 14200, dwelling-1.policy.year_built 14768, dwelling-1.liability 0, " +
+      "dwelling-1.total 14768, sum 14768, term 14768, minimum 14768, fees 14768."
+  ],
+  [
+    "the first step that differs",
+    {
+      ...example,
+      examples: [
+        {
+          ...house,
+          steps: { "dwelling-1.policy.contents": 23_435, "dwelling-1.policy.wind": 1, "dwelling-1.total": 2 }
+        }
+      ]
+    },
+    "examples.0.steps.dwelling-1.policy.wind",
+    "The plan gives 24771."
+  ],
+  [
+    "a step that does not exist",
+    withExample({ steps: { "dwelling-2.total": 1 } }),
+    "examples.0.steps.dwelling-2.total",
+    "There is no such step."
+  ],
+  [
+    "a decline instead of a price",
+    withExample({ application: { dwelling: { ...smallest?.application.dwelling, type: "mobile_home" } } }),
+    "examples.0",
+    "The plan declines it: property_not_eligible."
+  ],
+  [
+    "a price instead of a decline",
+    {
+      ...example,
+      examples: [smallest, { ...smallest, premium_cents: undefined, declined: "prior_claims" }]
+    },
+    "examples.1.declined",
+    "The plan gives a premium of 14768."
+  ],
+  [
+    "facts that no caller could send",
+    withExample({ application: { dwelling: { address: { state: "NY", zip: "78701" }, type: "tent" } } }),
+    "examples.0.application.dwelling.type",
+    "Must be one of apartment, condo, townhouse, duplex, single_family, mobile_home, other."
+  ],
+  [
+    "no price at all",
+    { ...example, examples: example.examples.slice(2) },
+    "examples",
+    "Must have an example with a premium_cents."
+  ]
+]
+
+describe("the check of a rate plan finds", () => {
+  it.each([...shape, ...tables, ...rules, ...worked])("%s", (_, plan, path, message) => {
+    const faults = RatePlan.check(plan)
+    const found = faults.find((fault) => fault.path === path)
+    assert.include(found?.message, message, JSON.stringify(faults))
+  })
+
+  it("a review in the future of a given day", () => {
+    assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-19" }), [
+      { path: "reviewed_on", message: "Must not be in the future." }
+    ])
+    assert.deepStrictEqual(RatePlan.check(example, { today: "2026-11-20" }), [])
+  })
+
+  it.each([null, 7, "plan", [], [example]])("that %j is no plan", (input) => {
+    assert.isNotEmpty(RatePlan.check(input))
+  })
+
+  it("at most a hundred faults, and says how many more there are", () => {
+    const rule = { reason: "prior_claims", when: [{ by: "none", above: 1 }] }
+    const faults = RatePlan.check({ ...example, underwriting: Array.from({ length: 150 }, () => rule) })
+    assert.lengthOf(faults, 101)
+    assert.deepStrictEqual(faults.at(-1), { path: "", message: "There are 50 more faults." })
+  })
+})
