@@ -5,6 +5,7 @@ import * as Workspace from "./access/Workspace.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
+import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
@@ -41,6 +42,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Quote.kind,
   OfferRecord.kind,
   BegunAsk.kind,
+  Exchange.kind,
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,

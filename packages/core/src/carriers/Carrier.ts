@@ -236,6 +236,16 @@ export interface CarrierAdapter {
   readonly handoff_hosts: ReadonlyArray<string>
   /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
   readonly connection?: ConnectionFields
+  /**
+   * Paths of values in JSON bodies that are left out when exchanges are recorded: `applicant`, or `drivers.*.name` with `*`
+   * for any name or index. Fields with names such as `access_token` or `password`, and secrets of the connection, always are.
+   */
+  readonly redact?: ReadonlyArray<string>
+  /**
+   * Whether bodies that are not JSON, such as XML, are recorded as they are; by default only their type and length.
+   * `redact` does not reach into them.
+   */
+  readonly keeps_text_bodies?: boolean
   /** Decides without a call whether the carrier writes this risk at all. Must be pure. */
   readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>
