@@ -112,6 +112,7 @@ describe("retention", () => {
         request_key: 0,
         application: 0,
         ask: 0,
+        exchange: 0,
         offer: 0,
         quote_request: 0,
         quote: 0

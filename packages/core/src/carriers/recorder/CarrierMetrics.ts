@@ -13,7 +13,7 @@ const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds"
 })
 
 const openCircuits = Metric.gauge("quotewire_carrier_circuits_open", {
-  description: "Circuits of carriers that are open in this process."
+  description: "Circuits of carriers that are open, as this host sees them."
 })
 
 /** Counts and times an exchange that has ended. */
