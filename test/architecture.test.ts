@@ -281,7 +281,9 @@ describe("hosts", () => {
       "RequestLog",
       "Retention",
       "Seal",
-      "Storage"
+      "Storage",
+      "Timeline",
+      "Timelines"
     ]
   ]
   // The Node host implements the ports of cryptography and the one through which webhooks leave.
