@@ -20,7 +20,10 @@ export const ExchangeRecording = Context.Reference<{ readonly [E in Environment]
   { defaultValue: () => ({ sandbox: "all", live: "failures" }) }
 )
 
-/** An exchange with a carrier's adapter that has ended: no body, no header, nothing about a person. */
+/**
+ * An exchange with a carrier's adapter that has ended: no body, no header, no value of a query. Paths are as the adapter sent
+ * them.
+ */
 export interface CarrierExchange
   extends Pick<
     Exchange,
