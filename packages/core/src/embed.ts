@@ -34,7 +34,7 @@ import type { Timeline } from "./timeline/Entry.ts"
 import { type TimelineOptions, Timelines } from "./timeline/Timelines.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
-import { Ids, type KeyId, type OrganizationId, type QuoteRequestId } from "./wire/Ids.ts"
+import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
 import * as Json from "./wire/Json.ts"
 import * as PublicUrl from "./wire/PublicUrl.ts"
 
@@ -119,7 +119,7 @@ export interface Embedded {
    * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
    * carriers that are on record, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
    */
-  readonly timeline: (quote_request_id: QuoteRequestId, options?: TimelineOptions) => Promise<Timeline>
+  readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
    * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
    *

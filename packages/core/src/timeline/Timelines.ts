@@ -7,7 +7,7 @@ import type { StoredRecord } from "../storage/Change.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as Delivery from "../webhooks/deliveries/Delivery.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { prefixes, type QuoteRequestId, type WorkspaceId } from "../wire/Ids.ts"
+import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
 import { fromMillis, toMillis } from "../wire/Timestamp.ts"
 import * as Entry from "./Entry.ts"
 import * as FeedSearch from "./FeedSearch.ts"
@@ -31,7 +31,7 @@ export class Timelines extends Context.Service<
      * no workspace has it.
      */
     readonly read: (
-      id: QuoteRequestId,
+      quote_request_id: string,
       options?: TimelineOptions
     ) => Effect.Effect<Entry.Timeline, ApiError.ApiError<"not_found"> | StorageUnavailable>
   }
@@ -58,7 +58,7 @@ type Port = Storage["Service"]
 
 const read = Effect.fnUntraced(function* (
   storage: Port,
-  id: QuoteRequestId,
+  id: string,
   { after = 0, bodies = false, limit = default_limit }: TimelineOptions
 ) {
   const found = yield* findRequest(storage, id)
@@ -78,7 +78,7 @@ const read = Effect.fnUntraced(function* (
   ])
   const end = after + Math.min(max_limit, Math.max(1, limit))
   const page: Entry.Timeline = {
-    quote_request_id: id,
+    quote_request_id: request.id,
     workspace_id,
     environment: request.environment,
     line: request.line,
@@ -91,7 +91,7 @@ const read = Effect.fnUntraced(function* (
   return page
 })
 
-const findRequest = Effect.fnUntraced(function* (storage: Port, id: QuoteRequestId) {
+const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
   let after: WorkspaceId | null = null
   do {
     const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, max_workspaces)
@@ -117,7 +117,7 @@ interface QuoteVersion {
   readonly at: number
 }
 
-const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, parent: QuoteRequestId) {
+const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, parent: string) {
   const kind = Quote.kind.name
   const page = yield* storage.page({ workspace_id, kind, parent, order: "oldest", after: null, limit: max_quotes })
   const versionOf = (record: StoredRecord): QuoteVersion => ({ quote: Quote.kind.value(record), at: record.updated_at })

@@ -42,8 +42,8 @@ describe("an exchange with a carrier", () => {
       const id = yield* ask()
       const [exchange, ...others] = yield* onRecord()
       assert.deepStrictEqual(others, [])
+      assert.strictEqual(exchange?.quote_request_id, id)
       assert.deepInclude(exchange, {
-        quote_request_id: id,
         exchange: "ask",
         carrier_id: "acme",
         line: "renters",

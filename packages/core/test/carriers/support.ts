@@ -13,7 +13,7 @@ import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
 import { kinds } from "../../src/kinds.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { carriers, offers } from "../quoting/carriers.ts"
+import { carriers, offers, type ScriptedCarrier } from "../quoting/carriers.ts"
 import { type InWorld, live, pass, start, testInWorld, work } from "../quoting/support.ts"
 
 /** What is on record in an environment, oldest first, as an operator's program opens it. */
@@ -66,7 +66,7 @@ const server = (answer: NonNullable<Surroundings["answer"]>) =>
 export const testRecorded = (
   name: string,
   body: InWorld<unknown>,
-  scripted: Parameters<typeof carriers>[0] | ReadonlyArray<Parameters<typeof carriers>[0]>,
+  scripted: ScriptedCarrier | ReadonlyArray<ScriptedCarrier>,
   { answer = () => Response.json({}), onExchange, recording = all }: Surroundings = {}
 ) =>
   testInWorld(name, body, {
