@@ -22,6 +22,8 @@ export * as Revision from "./calls/Revision.ts"
 export * as ServedRevisions from "./calls/ServedRevisions.ts"
 export * as Carrier from "./carriers/Carrier.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
+export type { ConnectionPlace, ConnectionSummary, ConnectionTestResult, LastTest } from "./carriers/Connection.ts"
+export * as Connections from "./carriers/Connections.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {

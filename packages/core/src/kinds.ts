@@ -5,6 +5,7 @@ import * as Workspace from "./access/Workspace.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
+import * as Connection from "./carriers/Connection.ts"
 import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
@@ -32,6 +33,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   ApiKey.kind,
   Workspace.kind,
   NewestSealKey.kind,
+  Connection.kind,
   Pin.kind,
   IdempotencyRecord.kind,
   RequestLogEntry.kind,

@@ -20,14 +20,19 @@ class SealedRecord extends LazyRecord<() => string> {
 // Bound to the version too, so that an older version cannot replace a newer one.
 const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
 
-const seal = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
+/** The record with its body sealed. */
+export const sealRecord = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
   Effect.map(
     sealer.sealLater(purposeOf(record), () => record.body),
     (sealed) => new SealedRecord(record, sealed)
   )
 
-/** The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that. */
-const open = (
+/**
+ * The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that.
+ *
+ * Fails only if this process lacks the key that the record is sealed with.
+ */
+export const openRecord = (
   sealer: Seal["Service"],
   record: StoredRecord
 ): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>
@@ -46,7 +51,7 @@ export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds
       change.writes.some(isSealed)
         ? Effect.flatMap(
             Effect.forEach(change.writes, (record) =>
-              isSealed(record) ? seal(sealer, record) : Effect.succeed(record)
+              isSealed(record) ? sealRecord(sealer, record) : Effect.succeed(record)
             ),
             (writes) => storage.commit({ ...change, writes })
           )
@@ -54,14 +59,14 @@ export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds
     get: (key) =>
       isSealed(key)
         ? Effect.flatMap(storage.get(key), (found) =>
-            Option.isNone(found) ? Effect.succeed(found) : open(sealer, found.value)
+            Option.isNone(found) ? Effect.succeed(found) : openRecord(sealer, found.value)
           )
         : storage.get(key),
     page: (query) =>
       isSealed(query)
         ? Effect.flatMap(storage.page(query), (page) =>
             Effect.map(
-              Effect.forEach(page.records, (record) => open(sealer, record)),
+              Effect.forEach(page.records, (record) => openRecord(sealer, record)),
               (records) => ({ ...page, records: Array.getSomes(records) })
             )
           )

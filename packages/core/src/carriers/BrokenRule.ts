@@ -1,6 +1,6 @@
 import { Effect, Predicate, Schema } from "effect"
 import * as Input from "../wire/Input.ts"
-import { CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import { CarrierRefresh, CarrierReply, ConnectionTest } from "./Carrier.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
@@ -14,6 +14,9 @@ export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(r
 
 /** The rules that an answer to `refresh` breaks. */
 export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefresh(found) ? [] : findInRefresh(found))
+
+/** The rules that an answer to `testConnection` breaks. */
+export const ofConnectionTest: (answer: unknown) => ReadonlyArray<BrokenRule> = Input.findings(ConnectionTest)
 
 /** Logs why an answer of an adapter is not used, and adds it to the record of the exchange. */
 export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>

@@ -16,7 +16,7 @@ import {
 } from "../quoting/carriers.ts"
 import { pass } from "../quoting/support.ts"
 
-import { ask, onRecord, send, stored, testRecorded } from "./support.ts"
+import { ask, onRecord, send, stored, testRecorded } from "./onRecord.ts"
 
 describe("an exchange with a carrier", () => {
   const posting = carrier("acme", () =>

@@ -9,7 +9,7 @@ import { day_ms, minute_ms, second_ms } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
 import { live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
-import { all, ask, onRecord, send, testRecorded } from "./support.ts"
+import { all, ask, onRecord, send, testRecorded } from "./onRecord.ts"
 
 describe("the setting", () => {
   const declining = prompt("declining", declined)

@@ -1,96 +1,50 @@
-import { Effect, Layer } from "effect"
-import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { Seal } from "../../src/access/Seal.ts"
-import { withSealing } from "../../src/access/withSealing.ts"
-import type { CarrierReply } from "../../src/carriers/Carrier.ts"
-import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
-import {
-  type CarrierExchange,
-  ExchangeRecording,
-  OnCarrierExchange
-} from "../../src/carriers/recorder/CarrierExchange.ts"
-import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
-import { kinds } from "../../src/kinds.ts"
-import { Storage } from "../../src/storage/Storage.ts"
+import { Cause, Effect, Logger, References } from "effect"
+import type { CarrierAdapter, ConnectionFields } from "../../src/carriers/Carrier.ts"
+import { Connections } from "../../src/carriers/Connections.ts"
+import type { StorageUnavailable } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import { carriers, offers, type ScriptedCarrier } from "../quoting/carriers.ts"
-import { type InWorld, live, pass, start, testInWorld, work } from "../quoting/support.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
+import { type Character, offers, prompt } from "../quoting/carriers.ts"
+import type { InWorld } from "../quoting/support.ts"
 
-/** What is on record in an environment, oldest first, as an operator's program opens it. */
-export const onRecord = (environment: "sandbox" | "live" = "live") =>
-  Effect.gen(function* () {
-    const storage = withSealing(yield* Storage, yield* Seal, kinds)
-    const { organization } = yield* World
-    const workspace_id = organization.workspaces[environment]
-    const page = yield* storage.page({
-      workspace_id,
-      kind: Exchange.kind.name,
-      order: "oldest",
-      after: null,
-      limit: 500
-    })
-    return page.records.map(Exchange.kind.value)
-  })
+/* What an organization gives for a carrier, in tests. */
 
-/** What storage holds, sealed. */
-export const stored = Effect.gen(function* () {
-  const storage = yield* Storage
-  const { organization } = yield* World
-  const workspace_id = organization.workspaces.live
-  const page = yield* storage.page({ workspace_id, kind: Exchange.kind.name, order: "oldest", after: null, limit: 500 })
-  return page.records.map(({ body }) => body)
-})
+export const fields: ConnectionFields = { producer_code: "string", api_key: "secret" }
+export const given = { producer_code: "PROD-4711", api_key: "Zq7xSecretZq7x" }
+export const carrier_id = "naic:12345"
 
-/** The carrier's server, and what else stands around the core. */
-interface Surroundings {
-  readonly answer?: (request: Request) => Response | "never" | "refused"
-  readonly recording?: { readonly sandbox: "all" | "failures" | "none"; readonly live: "all" | "failures" | "none" }
-  readonly onExchange?: (exchange: CarrierExchange) => void
-}
+/** A carrier that asks for a producer code and a key. */
+export const appointing = (rest: Partial<CarrierAdapter> = {}, character: Character = {}) =>
+  prompt(carrier_id, offers(), { ...character, rest: { connection: fields, ...rest } })
 
-export const all = { sandbox: "all", live: "all" } as const
+/** The connection of the world's organization to the carrier, in live. */
+export const place = Effect.map(World, ({ organization }) => ({
+  organization_id: organization.id,
+  environment: "live" as const,
+  carrier_id
+}))
 
-/** A carrier's server in memory. */
-const server = (answer: NonNullable<Surroundings["answer"]>) =>
-  HttpClient.make((request, url) =>
-    Effect.gen(function* () {
-      const sent = yield* Effect.orDie(HttpClientRequest.toWeb(request))
-      const answered = answer(new Request(url, sent))
-      if (answered === "never") return yield* Effect.never
-      if (answered === "refused") return yield* Effect.die(Object.assign(new Error("secret"), { code: "ECONNREFUSED" }))
-      return HttpClientResponse.fromWeb(request, answered)
-    })
+/** The refusal of a call. */
+export const refusal = <A, R>(
+  call: Effect.Effect<A, ApiError | StorageUnavailable, R>
+): Effect.Effect<ApiError, A, R> => Effect.flip(Effect.catchTag(call, "StorageUnavailable", (lost) => Effect.die(lost)))
+
+export const set = (values: unknown, changes: object = {}) =>
+  Effect.flatMap(place, (place) =>
+    Effect.flatMap(Connections, (connections) => connections.set({ ...place, values, ...changes }))
   )
+export const remove = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ remove }) => remove(place)))
+export const test = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ test }) => test(place)))
+export const list = Effect.flatMap(place, ({ organization_id }) =>
+  Effect.flatMap(Connections, ({ list }) => list(organization_id))
+)
 
-/** A test with carriers behind a server. */
-export const testRecorded = (
-  name: string,
-  body: InWorld<unknown>,
-  scripted: ScriptedCarrier | ReadonlyArray<ScriptedCarrier>,
-  { answer = () => Response.json({}), onExchange, recording = all }: Surroundings = {}
-) =>
-  testInWorld(name, body, {
-    ...carriers(...[scripted].flat()),
-    surroundings: Layer.mergeAll(
-      Layer.succeed(CarrierTransport, server(answer)),
-      Layer.succeed(ExchangeRecording, recording),
-      onExchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, onExchange)
-    )
+/** Runs a body, and gives back everything that it logs. */
+export const logOf = (body: InWorld<unknown>) => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ cause, fiber, message }) => {
+    const annotations = JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))
+    lines.push(`${String(message)} ${Cause.pretty(cause)} ${annotations}`)
   })
-
-/** Starts a live request and lets time pass. */
-export const ask = (millis = 10) =>
-  Effect.gen(function* () {
-    yield* work
-    const { id } = yield* start({}, live)
-    yield* pass(millis)
-    return id
-  })
-
-/** Sends a request as an adapter does, and reads the answer. */
-export const send = (request: HttpClientRequest.HttpClientRequest, reply: CarrierReply = offers()) =>
-  Effect.gen(function* () {
-    const client = yield* CarrierTransport
-    yield* Effect.flatMap(client.execute(request), (response) => response.text)
-    return reply
-  }).pipe(Effect.orDie)
+  return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
+}

@@ -6,7 +6,7 @@ import { ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.t
 import type { Entry } from "../../src/timeline/Entry.ts"
 import { type TimelineOptions, Timelines } from "../../src/timeline/Timelines.ts"
 import { minute_ms, second_ms, toMillis } from "../../src/wire/Timestamp.ts"
-import { all, testRecorded } from "../carriers/support.ts"
+import { all, testRecorded } from "../carriers/onRecord.ts"
 import { carrier, carriers, declined, offer, offers, prompt, unavailable } from "../quoting/carriers.ts"
 import { advance, live, pass, refusal, runDue, start, stranger, testInWorld, work } from "../quoting/support.ts"
 import { create, testWebhooks } from "../webhooks/support.ts"

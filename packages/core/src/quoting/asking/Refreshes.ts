@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
             now: at,
             exchange: "refresh"
           })
-    if (pending === null) return yield* finish(job)
+    if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
     const found = yield* logged(pending, client.refresh(pending.candidate, pending.ask, offer_ref))
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
