@@ -1,5 +1,5 @@
-import { Effect, Layer } from "effect"
-import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { Effect, Layer, Metric } from "effect"
+import { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { Seal } from "../../src/access/Seal.ts"
 import { withSealing } from "../../src/access/withSealing.ts"
 import type { CarrierReply } from "../../src/carriers/Carrier.ts"
@@ -46,6 +46,8 @@ interface Surroundings {
   readonly answer?: (request: Request) => Response | "never" | "refused"
   readonly recording?: { readonly sandbox: "all" | "failures" | "none"; readonly live: "all" | "failures" | "none" }
   readonly onExchange?: (exchange: CarrierExchange) => void
+  /** Where the metrics of the test are. */
+  readonly metrics?: Metric.MetricRegistry
 }
 
 export const all = { sandbox: "all", live: "all" } as const
@@ -57,7 +59,11 @@ const server = (answer: NonNullable<Surroundings["answer"]>) =>
       const sent = yield* Effect.orDie(HttpClientRequest.toWeb(request))
       const answered = answer(new Request(url, sent))
       if (answered === "never") return yield* Effect.never
-      if (answered === "refused") return yield* Effect.die(Object.assign(new Error("secret"), { code: "ECONNREFUSED" }))
+      if (answered === "refused") {
+        const cause = Object.assign(new Error("hidden"), { code: "ECONNREFUSED" })
+        const reason = new HttpClientError.TransportError({ request, cause })
+        return yield* Effect.fail(new HttpClientError.HttpClientError({ reason }))
+      }
       return HttpClientResponse.fromWeb(request, answered)
     })
   )
@@ -67,13 +73,14 @@ export const testRecorded = (
   name: string,
   body: InWorld<unknown>,
   scripted: ScriptedCarrier | ReadonlyArray<ScriptedCarrier>,
-  { answer = () => Response.json({}), onExchange, recording = all }: Surroundings = {}
+  { answer = () => Response.json({}), metrics, onExchange, recording = all }: Surroundings = {}
 ) =>
   testInWorld(name, body, {
     ...carriers(...[scripted].flat()),
     surroundings: Layer.mergeAll(
       Layer.succeed(CarrierTransport, server(answer)),
       Layer.succeed(ExchangeRecording, recording),
+      metrics === undefined ? Layer.empty : Layer.succeed(Metric.MetricRegistry, metrics),
       onExchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, onExchange)
     )
   })

@@ -17,6 +17,7 @@ import {
 import { pass } from "../quoting/support.ts"
 
 import { ask, onRecord, send, stored, testRecorded } from "./onRecord.ts"
+import { appointing, given, set } from "./support.ts"
 
 describe("an exchange with a carrier", () => {
   const posting = carrier("acme", () =>
@@ -161,6 +162,42 @@ describe("an exchange with a carrier", () => {
     }),
     hanging,
     { answer: () => "never" }
+  )
+
+  testRecorded(
+    "that reaches no server names the class and code of the error",
+    Effect.gen(function* () {
+      yield* ask()
+      const found = yield* onRecord()
+      assert.deepInclude(found[0], { outcome: "unavailable", reason: "carrier_error" })
+      assert.deepInclude(found[0]?.http[0], { status: null, error: "TransportError ECONNREFUSED" })
+      assert.notInclude(JSON.stringify(found), "hidden")
+    }),
+    carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/")), { idempotent: false }),
+    { answer: () => "refused" }
+  )
+
+  const appointed = appointing(
+    {
+      ask: ({ connection }) =>
+        send(
+          HttpClientRequest.post(`https://api.acme.example/${connection?.api_key}/quotes`).pipe(
+            HttpClientRequest.bodyJsonUnsafe({ producer: connection?.producer_code, login: connection?.api_key })
+          )
+        )
+    },
+    { idempotent: false }
+  )
+  testRecorded(
+    "has no secret of the connection, wherever the adapter puts it",
+    Effect.gen(function* () {
+      yield* set(given)
+      yield* ask()
+      const [exchange] = yield* onRecord()
+      assert.strictEqual(exchange?.http[0]?.path, "/[redacted]/quotes")
+      assert.strictEqual(exchange?.http[0]?.request.body, `{"producer":"${given.producer_code}","login":"[redacted]"}`)
+    }),
+    appointed
   )
 
   const thrown = prompt("acme", offers(), {

@@ -195,18 +195,19 @@ describe("an exchange that cannot be recorded", () => {
   )
 })
 
-describe("the metrics of carriers", () => {
-  const measured = Effect.map(Metric.snapshot, (metrics) =>
-    metrics
-      .filter(({ id }) => id.startsWith("quotewire_carrier"))
-      .map(({ attributes, id, state, type }) => {
-        const count = type === "Counter" ? Number(state.count) : type === "Histogram" ? state.count : null
-        const value = type === "Gauge" ? Number(state.value) : count
-        return `${id} ${Object.values(attributes ?? {}).join(" ")}: ${value}`
-      })
-  )
-  const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, new Map())
+const measured = Effect.map(Metric.snapshot, (metrics) =>
+  metrics
+    .filter(({ id }) => id.startsWith("quotewire_carrier"))
+    .map(({ attributes, id, state, type }) => {
+      const count = type === "Counter" ? Number(state.count) : type === "Histogram" ? state.count : null
+      const value = type === "Gauge" ? Number(state.value) : count
+      return `${id} ${Object.values(attributes ?? {}).join(" ")}: ${value}`
+    })
+)
+const metrics: Metric.MetricRegistry = new Map()
+const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, metrics)
 
+describe("the metrics of carriers", () => {
   testRecorded(
     "count exchanges by carrier, line, environment, outcome and reason, and time them",
     apart(
@@ -220,6 +221,33 @@ describe("the metrics of carriers", () => {
       })
     ),
     [silent("acme", { attempt_timeout_ms: second_ms, idempotent: false }), prompt("other", declined)]
+  )
+})
+
+describe("the gauge of open circuits", () => {
+  let isWell = false
+  const sick = carrier("sick", () => Effect.sync(() => (isWell ? offers() : unavailable("maintenance"))), {
+    idempotent: false
+  })
+  testRecorded(
+    "counts a circuit until an ask has closed it",
+    apart(
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 21; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.include(yield* measured, "quotewire_carrier_circuits_open : 1")
+        yield* pass(minute_ms)
+        isWell = true
+        yield* start({}, live)
+        yield* pass(10)
+        assert.include(yield* measured, "quotewire_carrier_circuits_open : 0")
+      })
+    ),
+    sick,
+    { metrics }
   )
 })
 
