@@ -7,7 +7,7 @@ import { Retention } from "../../src/runner/Retention.ts"
 import { World } from "../../src/testing/World.ts"
 import { day_ms, minute_ms, second_ms } from "../../src/wire/Timestamp.ts"
 import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
-import { live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
+import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
 import { all, ask, onRecord, send, testRecorded } from "./onRecord.ts"
 
@@ -275,5 +275,19 @@ describe("the span of a call to an adapter", () => {
       assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
     }),
     carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada")))
+  )
+})
+
+describe("the client that a host has set", () => {
+  testRecorded(
+    "is also used by jobs that run in a fiber which does not know it",
+    Effect.gen(function* () {
+      yield* start({})
+      yield* advance(2)
+      yield* runDue
+      const [exchange] = yield* onRecord("sandbox")
+      assert.strictEqual(exchange?.http[0]?.status, 200)
+    }),
+    carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/")))
   )
 })

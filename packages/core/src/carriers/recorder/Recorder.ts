@@ -1,5 +1,4 @@
-import { Cause, Clock, Effect } from "effect"
-import type { HttpClient } from "effect/http"
+import { Cause, Clock, Context, Effect } from "effect"
 import type { Environment } from "../../access/Caller.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as Change from "../../storage/Change.ts"
@@ -40,17 +39,22 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const recording = yield* ExchangeRecording
   const onExchange = yield* OnCarrierExchange
-  const transport: HttpClient.HttpClient = yield* CarrierTransport
+  // What a host has set when the service starts also holds for jobs that the fiber of a call runs.
+  const transport = yield* CarrierTransport
 
   /** The draft of an exchange; null for a fictional carrier, with which nothing is exchanged. */
-  const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Draft | null =>
-    adapter.simulation === undefined ? new Draft(exchange, adapter, transport) : null
+  const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
+    adapter.simulation === undefined
+      ? Effect.contextWith((context: Context.Context<never>) =>
+          Effect.succeed(new Draft(exchange, adapter, Context.getOrUndefined(context, CarrierTransport) ?? transport))
+        )
+      : Effect.succeed(null)
 
   /** The draft of a callback that a carrier has sent. */
   const beginCallback = (adapter: CarrierAdapter, sent: CarrierCallback): Effect.Effect<Draft | null> =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const draft = begin("callback", adapter)
-      draft?.addHttp(RecordedTransport.received(sent, now))
+    Effect.gen(function* () {
+      const draft = yield* begin("callback", adapter)
+      draft?.addHttp(RecordedTransport.received(sent, yield* Clock.currentTimeMillis))
       return draft
     })
 

@@ -71,7 +71,7 @@ export const make = Effect.gen(function* () {
         deadline: toMillis(request.deadline_at)
       }),
       ordered: isOrdered(candidate, request),
-      draft: recorder.begin(of.exchange, candidate.adapter)
+      draft: yield* recorder.begin(of.exchange, candidate.adapter)
     }
     return found
   })
