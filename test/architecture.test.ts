@@ -148,6 +148,7 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
+    "carriers/recorder/Exchange carriers/recorder/Redaction timeline/Entry",
     "carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
