@@ -148,6 +148,7 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
+    "carriers/recorder/Exchange carriers/recorder/Redaction timeline/Entry",
     "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Maintenance carriers/Offer",
     "carriers/Reply carriers/Scenario",
     "rating/Amount rating/Answer rating/Faults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
@@ -288,7 +289,9 @@ describe("hosts", () => {
       "RequestLog",
       "Retention",
       "Seal",
-      "Storage"
+      "Storage",
+      "Timeline",
+      "Timelines"
     ]
   ]
   // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.

@@ -28,6 +28,7 @@ describe("rooms", () => {
     "runner",
     "quoting",
     "webhooks",
+    "timeline",
     "feedback",
     "sandbox",
     "config"

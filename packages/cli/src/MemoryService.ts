@@ -12,7 +12,8 @@ const periods: Retention.Periods = {
   quotes_days: 60,
   consents_days: 30,
   requests_days: 30,
-  feedback_days: 30
+  feedback_days: 30,
+  exchanges_days: 7
 }
 
 /** The whole service with its worker, with everything in the memory of this process. */

@@ -8,6 +8,7 @@ import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
 import { migrate } from "./commands/migrate.ts"
 import { organizations } from "./commands/organizations.ts"
+import { requests } from "./commands/requests.ts"
 import { serve } from "./commands/serve.ts"
 import { work } from "./commands/work.ts"
 import * as Presenter from "./Presenter.ts"
@@ -18,7 +19,7 @@ import { version } from "./version.ts"
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, carriers])
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, carriers, requests])
 )
 
 // Standard output is for the results of a command.

@@ -12,6 +12,12 @@ import { RequestLogEnabled } from "./calls/RequestLog.ts"
 import type { CarrierAdapter, CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "./carriers/Connection.ts"
 import { Connections } from "./carriers/Connections.ts"
+import {
+  type CarrierExchange,
+  ExchangeRecording,
+  OnCarrierExchange,
+  type RecordedExchanges
+} from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
 import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
@@ -26,7 +32,10 @@ import {
   worker
 } from "./layer.ts"
 import { operations } from "./operations.ts"
+import { RetentionPeriods } from "./runner/Retention.ts"
 import { type Storage, StorageUnavailable } from "./storage/Storage.ts"
+import type { Timeline } from "./timeline/Entry.ts"
+import { type TimelineOptions, Timelines } from "./timeline/Timelines.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId } from "./wire/Ids.ts"
@@ -55,6 +64,12 @@ export interface EmbedOptions extends Omit<Config, "carriers"> {
   readonly public_url?: string
   /** Whether calls are logged; true by default. */
   readonly request_log?: boolean
+  /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
+  readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
+  /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */
+  readonly exchanges_days?: number
+  /** Is called after every exchange with a carrier that is not fictional, without bodies. It must neither throw nor block. */
+  readonly on_carrier_exchange?: (exchange: CarrierExchange) => void
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
   /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
@@ -123,6 +138,11 @@ export interface Embedded {
   readonly removeConnection: (place: ConnectionPlace) => Promise<void>
   readonly client: (key: string) => Client
   /**
+   * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
+   * carriers that are on record, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
+   */
+  readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
+  /**
    * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
@@ -170,6 +190,7 @@ export const embed = (options: EmbedOptions): Embedded => {
     createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
     setConnection: (connection) => {
       const copy = { ...connection, values: snapshot(connection.values) }
       return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
@@ -257,6 +278,24 @@ const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
     Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noCallLimits)),
     Layer.provide(Layer.succeed(RequestLogEnabled, options.request_log ?? true)),
     Layer.provide(Layer.succeed(FeedbackEnabled, options.feedback ?? true)),
+    Layer.provide(recordingOf(options)),
     Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
   )
 }
+
+/** The settings of the flight recorder. What is left out is as by default. */
+const recordingOf = ({ exchange_recording, exchanges_days, on_carrier_exchange }: EmbedOptions): Layer.Layer<never> =>
+  Layer.mergeAll(
+    Layer.effect(
+      ExchangeRecording,
+      Effect.map(ExchangeRecording, (by_default) => ({ ...by_default, ...exchange_recording }))
+    ),
+    Layer.effect(
+      RetentionPeriods,
+      Effect.map(RetentionPeriods, (periods) => ({
+        ...periods,
+        exchanges_days: exchanges_days ?? periods.exchanges_days
+      }))
+    ),
+    on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
+  )

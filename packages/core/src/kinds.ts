@@ -6,6 +6,7 @@ import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as Connection from "./carriers/Connection.ts"
+import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as AskRef from "./quoting/asking/AskRef.ts"
@@ -45,6 +46,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   OfferRecord.kind,
   BegunAsk.kind,
   AskRef.kind,
+  Exchange.kind,
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,

@@ -31,6 +31,7 @@ import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { LongPolls } from "./storage/LongPolls.ts"
 import { Storage, type StorageUnavailable } from "./storage/Storage.ts"
+import { Timelines } from "./timeline/Timelines.ts"
 import { Deliveries } from "./webhooks/deliveries/Deliveries.ts"
 import { withDeliveries } from "./webhooks/deliveries/Publishing.ts"
 import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.ts"
@@ -99,6 +100,7 @@ export type Services =
   | Sandbox
   | Seal
   | LongPolls
+  | Timelines
   | Workspaces
 
 // Which service runs which job. A job kind without a handler does not compile.
@@ -157,7 +159,15 @@ export const layer: Layer.Layer<
   Layer.provideMerge(Runner.layer),
   Layer.provide(handlers),
   Layer.provideMerge(
-    Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
+    Layer.mergeAll(
+      Carriers.layer,
+      QuoteRequests.layer,
+      QuoteStarts.layer,
+      Quotes.layer,
+      Events.layer,
+      Feedback.layer,
+      Timelines.layer
+    )
   ),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
   Layer.provideMerge(

@@ -1,6 +1,7 @@
 import { Effect, Predicate, Schema } from "effect"
 import * as Input from "../wire/Input.ts"
 import { CarrierRefresh, CarrierReply, ConnectionTest, Declined } from "./Carrier.ts"
+import * as Draft from "./recorder/Draft.ts"
 
 /** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
 export interface BrokenRule {
@@ -21,9 +22,10 @@ export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefre
 /** The rules that an answer to `testConnection` breaks. */
 export const ofConnectionTest: (answer: unknown) => ReadonlyArray<BrokenRule> = Input.findings(ConnectionTest)
 
-/** Logs why an answer of an adapter is not used. */
+/** Logs why an answer of an adapter is not used, and adds it to the record of the exchange. */
 export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>
   Effect.logWarning("A carrier's answer breaks rules and is not used").pipe(
+    Effect.andThen(Draft.note((draft) => draft.broke(rules))),
     Effect.annotateLogs({
       broken_rules: rules
         .slice(0, max_logged)

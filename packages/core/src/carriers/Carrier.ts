@@ -250,6 +250,16 @@ export interface CarrierAdapter {
   /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
   readonly connection?: ConnectionFields
   /**
+   * Paths of values in JSON bodies that are left out when exchanges are recorded: `applicant`, or `drivers.*.name` with `*`
+   * for any name or index. Fields with names such as `access_token` or `password`, and secrets of the connection, always are.
+   */
+  readonly redact?: ReadonlyArray<string>
+  /**
+   * Whether bodies that are not JSON, such as XML, are recorded as they are; by default only their type and length.
+   * `redact` does not reach into them.
+   */
+  readonly keeps_text_bodies?: boolean
+  /**
    * Tries what an organization has given, such as by getting a token. It must not ask for a price. `message` is for the
    * operator and must not repeat a value. Without this, a connection to the carrier cannot be tried.
    */

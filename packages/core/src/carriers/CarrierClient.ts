@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Exit, Random, type Scope } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Random, type Scope, Stream } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
@@ -16,6 +16,8 @@ import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 import { openUntil } from "./Maintenance.ts"
 import { brokenHandoff } from "./Offer.ts"
+import * as CarrierMetrics from "./recorder/CarrierMetrics.ts"
+import * as Draft from "./recorder/Draft.ts"
 
 /**
  * The result of an attempt to ask: the carrier's reply; `in_doubt` if an earlier run had begun the ask; `no_room` if the
@@ -54,23 +56,31 @@ const no_room_ms = 250
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
 const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =>
   adapter.simulation === undefined
-    ? releasingSlot(Effect.suspend(call)).pipe(
-        Effect.timeoutOrElse({
-          duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
-          orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
-        }),
-        Effect.flatMap(checkedReply),
-        orIfThrown(failed),
-        unlessClosed(line, closed)
+    ? Draft.watched(
+        ask,
+        (reply) => reply,
+        releasingSlot(Effect.suspend(call)).pipe(
+          Effect.timeoutOrElse({
+            duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
+            orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
+          }),
+          Effect.flatMap(checkedReply),
+          orIfThrown(failed),
+          unlessClosed(line, closed)
+        )
       )
     : Effect.suspend(call).pipe(orIfThrown(failed))
 
 const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
-  releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
-    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
-    Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
-    orIfThrown(notNow),
-    unlessClosed(line, notNow)
+  Draft.watched(
+    ask,
+    (found) => found,
+    releasingSlot(Effect.suspend(() => adapter.refresh?.(ask, offer_ref) ?? Effect.succeed(notNow))).pipe(
+      Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => Effect.succeed(notNow) }),
+      Effect.flatMap((found) => validOr(found, BrokenRule.ofRefresh(found), notNow)),
+      orIfThrown(notNow),
+      unlessClosed(line, notNow)
+    )
   )
 
 /** How long a carrier's maintenance still takes, in milliseconds of real time; null if the carrier is open. */
@@ -108,6 +118,17 @@ const makeBreaker = CircuitBreaker.make({
 const outcomeOf = (exit: Exit.Exit<CarrierReply>): CircuitBreaker.Outcome =>
   Exit.isFailure(exit) || exit.value.kind === "unavailable" ? CircuitBreaker.failure() : CircuitBreaker.success
 
+/** Keeps the number of open circuits as a metric. A circuit counts as open until an ask has closed it. */
+const countOpenCircuits = (breaker: CircuitBreaker.CircuitBreaker) => {
+  const open = new Set<string>()
+  const follow = Stream.runForEach(breaker.transitions, ({ key, to }) => {
+    if (to === "Open") open.add(key)
+    if (to === "Closed") open.delete(key)
+    return CarrierMetrics.setOpenCircuits(open.size)
+  })
+  return Effect.forkScoped(follow)
+}
+
 /** Whether no ask may begin now: the circuit is open, or half open and its one ask is under way. */
 const refuses = (state: CircuitBreaker.State): boolean =>
   state._tag === "Open" ? Duration.isPositive(state.retryAfter) : state._tag === "HalfOpen" && state.probing
@@ -115,6 +136,7 @@ const refuses = (state: CircuitBreaker.State): boolean =>
 /** Makes the client of one process, with its circuit breakers. */
 export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen(function* () {
   const breaker = yield* makeBreaker
+  yield* countOpenCircuits(breaker)
   const healths = new Map<string, CarrierHealth.CarrierHealth>()
   const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
   const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
@@ -215,11 +237,15 @@ export const handoff = (
   offer_ref: string
 ): Effect.Effect<Handoff | null> => {
   if (adapter.handoff === undefined) return Effect.succeed(null)
-  return Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
-    Effect.flatMap((url) => validOr({ url }, brokenHandoff(url, adapter.handoff_hosts), null)),
-    Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => noLink("A carrier gave no link in time") }),
-    orIfThrown(null),
-    unlessClosed(line, null)
+  return Draft.watched(
+    ask,
+    (found) => ({ kind: found === null ? "unavailable" : "link" }),
+    Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
+      Effect.flatMap((url) => validOr({ url }, brokenHandoff(url, adapter.handoff_hosts), null)),
+      Effect.timeoutOrElse({ duration: attemptMs(line), orElse: () => noLink("A carrier gave no link in time") }),
+      orIfThrown(null),
+      unlessClosed(line, null)
+    )
   )
 }
 
@@ -232,7 +258,12 @@ const releasingSlot = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.flatMap(
 export const orIfThrown =
   <B>(otherwise: B) =>
   <A>(call: Effect.Effect<A>): Effect.Effect<A | B> =>
-    Effect.catchCause(call, (cause) => Effect.as(Fault.log("A carrier's adapter has failed", cause), otherwise))
+    Effect.catchCause(call, (cause) =>
+      Fault.log("A carrier's adapter has failed", cause).pipe(
+        Effect.andThen(Draft.note((draft) => draft.threw(Fault.classOf(Cause.squash(cause))))),
+        Effect.as(otherwise)
+      )
+    )
 
 /** How long to wait before the only repeat of an ask: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

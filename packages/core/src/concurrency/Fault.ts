@@ -15,6 +15,17 @@ const max_frames = 10
 /** The error without its messages. Of a thrown value that is not an error, only the type is kept. */
 export const redacted = (thrown: unknown): Error => faultOf(thrown, max_causes)
 
+/** The name of an error and the first code among its causes, such as `TypeError ECONNREFUSED`. */
+export const classOf = (thrown: unknown): string => {
+  const codes = causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? [])
+  return [nameOf(thrown), ...codes.slice(0, 1)].join(" ")
+}
+
+const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
+  causes > 1 && thrown instanceof Error && thrown.cause !== undefined
+    ? [thrown, ...causesOf(thrown.cause, causes - 1)]
+    : [thrown]
+
 /** Logs that code outside the core failed, and where, without its error messages. */
 export const log = (message: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.logWarning(message, Cause.die(redacted(Cause.squash(cause))))

@@ -20,12 +20,16 @@ export const ApplicationRecord = Schema.Struct({
 })
 export type ApplicationRecord = typeof ApplicationRecord.Type
 
-/** Applications in storage: sealed, and listed by their ids and by their requests. */
+/**
+ * Applications in storage: sealed, and listed by their ids and by their requests. What was said about them in exchanges with
+ * carriers is erased with them.
+ */
 export const kind = Kind.make({
   name: "application",
   schema: ApplicationRecord,
   sealed: true,
   kept_for: { period: "facts", clock: "workspace" },
+  erases_children: true,
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
 

@@ -6,6 +6,7 @@ import type { Call } from "../calls/Call.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import { handoff } from "../carriers/CarrierClient.ts"
 import type { Connections } from "../carriers/Connections.ts"
+import * as Recorder from "../carriers/recorder/Recorder.ts"
 import { Lines } from "../lines/Lines.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
@@ -15,7 +16,7 @@ import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as AskLoading from "./asking/AskLoading.ts"
-import { logged } from "./asking/PendingAsk.ts"
+import { logged, subjectOf } from "./asking/PendingAsk.ts"
 import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import { deactivationChange, lineOf } from "./QuoteChange.ts"
@@ -51,6 +52,7 @@ export class Quotes extends Context.Service<
         const workspaces = yield* Workspaces
         const lines = yield* Lines
         const loading = yield* AskLoading.make
+        const recorder = yield* Recorder.make
 
         const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
           const request = yield* storage.get({
@@ -85,11 +87,17 @@ export class Quotes extends Context.Service<
           now: number
         ) {
           const request = yield* loading.request(workspace_id, quote.quote_request_id)
-          const pending =
-            request === null ? null : yield* loading.pending(workspace_id, request, { carrier_id, attempt: 1, now })
-          return pending === null || AskLoading.lacksConnection(pending)
-            ? null
-            : yield* logged(pending, handoff(pending.candidate, pending.ask, offer_ref))
+          if (request === null) return null
+          const pending = yield* loading.pending(workspace_id, request, {
+            carrier_id,
+            attempt: 1,
+            now,
+            exchange: "link"
+          })
+          if (pending === null || AskLoading.lacksConnection(pending)) return null
+          const fresh = yield* logged(pending, handoff(pending.candidate, pending.ask, offer_ref))
+          yield* recorder.endAlone(pending.draft, subjectOf(pending))
+          return fresh
         })
 
         const go = Effect.fnUntraced(function* (token: string) {

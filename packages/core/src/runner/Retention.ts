@@ -20,9 +20,14 @@ export interface Periods {
   readonly requests_days: number
   /** Reports about the API. */
   readonly feedback_days: number
+  /** What was said in exchanges with carriers; at the longest as long as the facts of their request. */
+  readonly exchanges_days: number
 }
 
-/** The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents. */
+/**
+ * The retention periods. By default 30 days for events, requests and facts, 13 months for quotes, 5 years for consents, a
+ * week for exchanges with carriers.
+ */
 export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/RetentionPeriods", {
   defaultValue: () => ({
     events_days: 30,
@@ -30,7 +35,8 @@ export const RetentionPeriods = Context.Reference<Periods>("@quotewire/core/Rete
     quotes_days: 395,
     consents_days: 1_826,
     requests_days: 30,
-    feedback_days: 395
+    feedback_days: 395,
+    exchanges_days: 7
   })
 })
 

@@ -4,7 +4,7 @@ import type { StoredRecord } from "./Change.ts"
 import { LazyRecord } from "./LazyRecord.ts"
 
 /** The retention periods of the settings (`RetentionPeriods`). */
-export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback"
+export type Period = "events" | "facts" | "quotes" | "consents" | "requests" | "feedback" | "exchanges"
 
 /** How storage, retention and a reset treat a kind of record. */
 export interface Traits {

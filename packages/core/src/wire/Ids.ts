@@ -10,6 +10,7 @@ import { inBlocks } from "../concurrency/RandomPool.ts"
 export const prefixes = {
   application: "app",
   event: "evt",
+  exchange: "exc",
   feedback: "fb",
   key: "key",
   organization: "org",
@@ -37,6 +38,9 @@ export type ApplicationId = typeof ApplicationId.Type
 /** Identifier of an event, `evt_…`. */
 export const EventId = prefixed(prefixes.event).pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
+/** Identifier of a recorded exchange with a carrier, `exc_…`. */
+export const ExchangeId = prefixed(prefixes.exchange).pipe(Schema.brand("ExchangeId"))
+export type ExchangeId = typeof ExchangeId.Type
 /** Identifier of a report about the API, `fb_…`. */
 export const FeedbackId = prefixed(prefixes.feedback).pipe(Schema.brand("FeedbackId"))
 export type FeedbackId = typeof FeedbackId.Type
@@ -95,6 +99,7 @@ export class Ids extends Context.Service<
   {
     readonly application: () => ApplicationId
     readonly event: () => EventId
+    readonly exchange: () => ExchangeId
     readonly feedback: () => FeedbackId
     readonly key: () => KeyId
     readonly organization: () => OrganizationId
@@ -119,6 +124,7 @@ export class Ids extends Context.Service<
       return Ids.of({
         application: () => nominal.application(make(prefixes.application)),
         event: () => nominal.event(make(prefixes.event)),
+        exchange: () => nominal.exchange(make(prefixes.exchange)),
         feedback: () => nominal.feedback(make(prefixes.feedback)),
         key: () => nominal.key(make(prefixes.key)),
         organization: () => nominal.organization(make(prefixes.organization)),
@@ -139,6 +145,7 @@ export class Ids extends Context.Service<
 const nominal = {
   application: Brand.nominal<ApplicationId>(),
   event: Brand.nominal<EventId>(),
+  exchange: Brand.nominal<ExchangeId>(),
   feedback: Brand.nominal<FeedbackId>(),
   key: Brand.nominal<KeyId>(),
   organization: Brand.nominal<OrganizationId>(),

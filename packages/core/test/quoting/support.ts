@@ -30,6 +30,8 @@ interface TestWorldOptions extends WorldOptions {
   /** Other revisions than those of this release. */
   readonly served?: Served
   readonly public_url?: Effect.Effect<string>
+  /** Settings of the host, such as where requests to carriers go. */
+  readonly surroundings?: Layer.Layer<never>
 }
 
 /** A world whose clock is the test's, from its beginning on. */
@@ -37,6 +39,7 @@ export const world = ({
   around,
   public_url,
   served,
+  surroundings = Layer.empty,
   ...options
 }: TestWorldOptions = {}): Layer.Layer<World | Services | Storage> => {
   const storage =
@@ -44,7 +47,8 @@ export const world = ({
       ? MemoryStorage.layer
       : Layer.effect(Storage, Effect.map(Storage, around)).pipe(Layer.provide(MemoryStorage.layer))
   const whole = World.layer(storage, { cryptography: NodeCrypto.layer, ...options }).pipe(
-    public_url === undefined ? identity : Layer.provide(Layer.succeed(PublicUrl, public_url))
+    public_url === undefined ? identity : Layer.provide(Layer.succeed(PublicUrl, public_url)),
+    Layer.provide(surroundings)
   )
   return served === undefined ? whole : Layer.provide(whole, Layer.succeed(ServedRevisions, served))
 }

@@ -113,6 +113,7 @@ describe("retention", () => {
         application: 0,
         ask: 0,
         ask_ref: 0,
+        exchange: 0,
         offer: 0,
         quote_request: 0,
         quote: 0

@@ -1,5 +1,7 @@
 import { Effect } from "effect"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
+import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
+import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -9,7 +11,7 @@ import type { Part } from "../QuoteChange.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
-import { logged, logLate, type PendingAsk } from "./PendingAsk.ts"
+import { logged, logLate, type PendingAsk, subjectOf } from "./PendingAsk.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
 /** What the jobs of asks have in common: loading a pending ask, and committing the changes from its answer. */
@@ -18,6 +20,7 @@ export const make = Effect.gen(function* () {
   const loading = yield* AskLoading.make
   const refs = yield* AskRefs.make
   const applyReply = yield* ReplyRules.make
+  const recorder = yield* Recorder.make
 
   /** Finishes a job together with its changes. */
   const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
@@ -31,7 +34,12 @@ export const make = Effect.gen(function* () {
   ) {
     const request = yield* loading.request(job.workspace_id, quote_request_id)
     if (request !== null && AskLoading.isPending(request, carrier_id)) {
-      const pending = yield* loading.pending(job.workspace_id, request, { carrier_id, attempt, now: at })
+      const pending = yield* loading.pending(job.workspace_id, request, {
+        carrier_id,
+        attempt,
+        now: at,
+        exchange: exchangeOf(job)
+      })
       if (pending !== null) return pending
     }
     yield* logLate(carrier_id, quote_request_id)
@@ -53,6 +61,7 @@ export const make = Effect.gen(function* () {
   ) {
     const accepted = refs.accept(pending, yield* logged(pending, ReplyRules.checkReply(pending, reply, at)))
     const checked = yield* logged(pending, accepted)
+    const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
     let known: QuoteRequest | null = pending.request
     const attempt = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))
@@ -60,10 +69,15 @@ export const make = Effect.gen(function* () {
       // If the request was erased meanwhile, there is nothing to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
-      yield* storage.commit(Change.make(pending.workspace_id, { ...part, finishes: job === null ? [] : [job] }))
+      const writes = request === null ? [] : [...(part.writes ?? []), ...recorded]
+      yield* storage.commit(Change.make(pending.workspace_id, { ...part, writes, finishes: job === null ? [] : [job] }))
     })
     yield* retryOnConflict(attempt)
   })
 
   return { finish, load, applyAndCommit }
 })
+
+/** What the adapter is called for by a job. */
+const exchangeOf = ({ kind }: ClaimedJob): ExchangeType =>
+  kind === "poll_carrier" ? "poll" : kind === "carrier_callback" ? "callback" : "ask"

@@ -4,6 +4,8 @@ import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
 import { Connections } from "../../carriers/Connections.ts"
 import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
+import type { ExchangeType } from "../../carriers/recorder/Exchange.ts"
+import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { Assumed } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import { Lines } from "../../lines/Lines.ts"
@@ -29,6 +31,7 @@ export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const adapters = yield* CarrierAdapters
   const { open, askFor, isAppointed } = yield* makeAsks
+  const recorder = yield* Recorder.make
 
   /** Reads a request; null if it was erased. */
   const request = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
@@ -40,7 +43,13 @@ export const make = Effect.gen(function* () {
   const pending = Effect.fnUntraced(function* (
     workspace_id: WorkspaceId,
     request: QuoteRequest.QuoteRequest,
-    of: { readonly carrier_id: string; readonly attempt: number; readonly now: number }
+    of: {
+      readonly carrier_id: string
+      readonly attempt: number
+      readonly now: number
+      /** What the adapter will be called for. */
+      readonly exchange: ExchangeType
+    }
   ) {
     const candidate = candidates(adapters, request.environment, request.line).find(
       ({ adapter }) => adapter.carrier.id === of.carrier_id
@@ -61,7 +70,8 @@ export const make = Effect.gen(function* () {
         now: of.now,
         deadline: toMillis(request.deadline_at)
       }),
-      ordered: isOrdered(candidate, request)
+      ordered: isOrdered(candidate, request),
+      draft: yield* recorder.begin(of.exchange, candidate.adapter)
     }
     return found
   })

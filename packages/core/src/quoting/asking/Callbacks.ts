@@ -1,10 +1,19 @@
 import { Effect, Predicate } from "effect"
 import { Workspaces } from "../../access/Workspaces.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
-import { CarrierAdapters, type CarrierCallback, type CarrierReply } from "../../carriers/Carrier.ts"
+import {
+  type CarrierAdapter,
+  CarrierAdapters,
+  type CarrierCallback,
+  type CarrierReply
+} from "../../carriers/Carrier.ts"
 import { checkedReply, orIfThrown } from "../../carriers/CarrierClient.ts"
+import * as Draft from "../../carriers/recorder/Draft.ts"
+import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
+import type { WorkspaceId } from "../../wire/Ids.ts"
+import type { QuoteRequest } from "../QuoteRequest.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
@@ -15,19 +24,24 @@ export const make = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   const loading = yield* AskLoading.make
   const { load, applyAndCommit } = yield* AskJobs.make
+  const recorder = yield* Recorder.make
   const read = yield* makeRead
 
   const callback = Effect.fnUntraced(function* (carrier_id: string, sent: CarrierCallback) {
     const found = yield* read(carrier_id, sent)
     if (found === null) return false
+    const { draft } = found
     const { now } = yield* workspaces.moment(found.workspace_id)
     const request = yield* loading.request(found.workspace_id, found.id)
     const pending =
       request !== null && AskLoading.isPending(request, carrier_id)
-        ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now })
+        ? yield* loading.pending(found.workspace_id, request, { carrier_id, attempt: 1, now, exchange: "callback" })
         : null
-    if (pending === null) yield* logLate(carrier_id, found.id)
-    else yield* applyAndCommit(pending, found.reply, now, null)
+    if (pending !== null) yield* applyAndCommit({ ...pending, draft }, found.reply, now, null)
+    else {
+      yield* logLate(carrier_id, found.id)
+      if (request !== null) yield* recorder.endAlone(draft, lateSubject(found.workspace_id, request, now))
+    }
     return true
   })
 
@@ -54,23 +68,47 @@ export const make = Effect.gen(function* () {
 const makeRead = Effect.gen(function* () {
   const adapters = yield* CarrierAdapters
   const refs = yield* AskRefs.make
+  const recorder = yield* Recorder.make
+
+  const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
+    const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(orIfThrown(null))
+    if (!Predicate.isObject(read)) return null
+    const { ref, reply: answer } = read
+    const isAnswer = answer?.kind !== "pending" || (answer.poll_after_ms !== null && adapter.poll !== undefined)
+    if (!isAnswer) return yield* Effect.as(BrokenRule.log([noAnswer]), null)
+    const request = typeof ref === "string" ? yield* refs.find(adapter.carrier.id, ref) : null
+    if (request === null) return yield* Effect.as(BrokenRule.log([noRef]), null)
+    const reply = yield* Effect.annotateLogs(checkedReply(answer), { quote_request_id: request.id })
+    return { ...request, reply }
+  })
 
   return Effect.fnUntraced(
     function* (carrier_id: string, sent: CarrierCallback) {
       const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
       if (adapter?.callback === undefined) return null
-      const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(orIfThrown(null))
-      if (!Predicate.isObject(read)) return null
-      const { ref, reply: answer } = read
-      const isAnswer = answer?.kind !== "pending" || (answer.poll_after_ms !== null && adapter.poll !== undefined)
-      if (!isAnswer) return yield* Effect.as(BrokenRule.log([noAnswer]), null)
-      const request = typeof ref === "string" ? yield* refs.find(carrier_id, ref) : null
-      if (request === null) return yield* Effect.as(BrokenRule.log([noRef]), null)
-      const reply = yield* Effect.annotateLogs(checkedReply(answer), { quote_request_id: request.id })
-      return { ...request, reply }
+      const draft = yield* recorder.beginCallback(adapter, sent)
+      const found = yield* Draft.during(draft)(Draft.watched(null, answerOf, readBy(adapter, sent)))
+      if (found !== null) return { ...found, draft }
+      // Nobody knows which request it is for, so it is only counted and reported.
+      yield* recorder.end(draft, null)
+      return null
     },
     (read, carrier_id) => Effect.annotateLogs(read, { carrier_id })
   )
+})
+
+const answerOf = (found: { readonly reply: CarrierReply } | null) => found?.reply ?? ({ kind: "refused" } as const)
+
+/** The subject of a callback that came after its ask was answered. */
+const lateSubject = (workspace_id: WorkspaceId, request: QuoteRequest, at: number): Recorder.Subject => ({
+  workspace_id,
+  quote_request_id: request.id,
+  application_id: request.application_id,
+  environment: request.environment,
+  line: request.line,
+  attempt: 1,
+  at,
+  connection: {}
 })
 
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }

@@ -1,15 +1,16 @@
 import { Effect, Option } from "effect"
 import type { CarrierClient } from "../../carriers/CarrierClient.ts"
+import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
-import { deactivationChange, quoteVersionChange } from "../QuoteChange.ts"
+import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
-import { logged } from "./PendingAsk.ts"
+import { logged, subjectOf } from "./PendingAsk.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
@@ -19,6 +20,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   const loading = yield* AskLoading.make
   const loadOrigin = yield* makeOriginLoader
   const { finish } = yield* AskJobs.make
+  const recorder = yield* Recorder.make
 
   return Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
     const { quote_id } = JobPayload.read(job, "refresh_quote")
@@ -32,16 +34,22 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const pending =
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
         ? null
-        : yield* loading.pending(job.workspace_id, request, { carrier_id, attempt: 1, now: at })
+        : yield* loading.pending(job.workspace_id, request, {
+            carrier_id,
+            attempt: 1,
+            now: at,
+            exchange: "refresh"
+          })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
     const found = yield* logged(pending, client.refresh(pending.candidate, pending.ask, offer_ref))
-    if (found.kind === "unavailable") return yield* finish(job)
+    const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
+    const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
+    const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
+    const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded] })
     if (found.kind === "withdrawn") {
-      return yield* finish(job, deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
+      return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }
-    const refreshed = { ...found.offer, reason: found.reason }
-    const checked = yield* logged(pending, checkRefreshed(pending, refreshed, at))
-    if (checked === null) return yield* finish(job)
+    if (checked === null) return yield* end(nothing)
     const origin = yield* loadOrigin(pending, quote.id, checked, at)
     const made = {
       quote: Quote.fromOffer(checked, origin, quote.version + 1),
@@ -52,6 +60,8 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       at,
       ordered: pending.ordered
     }
-    yield* finish(job, quoteVersionChange(ids, made))
+    yield* end(quoteVersionChange(ids, made))
   })
 })
+
+const nothing: Part = { writes: [], events: [], jobs: [] }

@@ -204,7 +204,10 @@ const body_characters = 26
 
 /** The storage id of a delivery. Ids sort in the order of the events, also of test events. */
 export const idOf = (subscription_id: SubscriptionId, event_id: string): string =>
-  `${event_id.slice(-body_characters)} ${subscription_id}`
+  `${idPrefixOf(event_id)}${subscription_id}`
+
+/** What the storage ids of all deliveries of an event begin with. */
+export const idPrefixOf = (event_id: string): string => `${event_id.slice(-body_characters)} `
 
 /** The stored record. */
 export const toStored = (delivery: KeptDelivery, at: number): StoredRecord =>

@@ -1,0 +1,159 @@
+import { Allowance, Ids, Signature, type Timeline, Timelines } from "@quotewire/core"
+import { Console, Effect, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { CommandFailed } from "../CommandErrors.ts"
+import * as Database from "../Database.ts"
+import * as Service from "../Service.ts"
+import { json } from "../Settings.ts"
+import * as StorageSettings from "../StorageSettings.ts"
+
+const quote_request_id = Argument.String("quote_request_id").pipe(
+  Argument.filterMap(
+    Schema.decodeUnknownOption(Ids.QuoteRequestId),
+    () => "<quote_request_id> must be the id of a quote request, such as qreq_01…"
+  ),
+  Argument.withDescription("Id of the quote request, qreq_…")
+)
+
+const bodies = Flag.Boolean("bodies").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Print the recorded bodies, which can hold facts about a person")
+)
+
+/** The settings of a service that answers no call, runs no job and sends nothing. */
+const unusedSettings: Service.ServiceSettings = {
+  limits: Allowance.noLimits,
+  no_limits: true,
+  request_log: false,
+  feedback: false,
+  webhook_allow: [],
+  webhook_header_prefix: Signature.default_header_prefix
+}
+
+interface ShowSettings extends StorageSettings.StorageSettings {
+  readonly quote_request_id: Ids.QuoteRequestId
+  readonly bodies: boolean
+  readonly json: boolean
+}
+
+/** Reads a timeline to its end. */
+const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boolean) {
+  const timelines = yield* Timelines.Timelines
+  let page = yield* timelines.read(id, { bodies })
+  const entries = [...page.entries]
+  while (page.next !== null) {
+    page = yield* timelines.read(id, { bodies, after: page.next })
+    entries.push(...page.entries)
+  }
+  const { next: _, ...timeline } = page
+  return { ...timeline, entries }
+})
+
+const run = Effect.fnUntraced(function* (settings: ShowSettings) {
+  const service = Service.layer(unusedSettings, Database.dependencies(settings, Effect.never, {}))
+  const timeline = yield* readAll(settings.quote_request_id, settings.bodies).pipe(
+    Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such quote request." }))),
+    Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),
+    Effect.provide(service)
+  )
+  if (settings.json) return yield* Console.log(JSON.stringify(timeline))
+  const { environment, incomplete, line, quote_request_id, reason, status } = timeline
+  yield* Console.log(`${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`)
+  for (const entry of timeline.entries) yield* Console.log(printable(linesOf(entry).join("\n")))
+  if (incomplete.length > 0)
+    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there was too much.`)
+})
+
+/** Text of carriers without what could control a terminal. */
+const printable = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]/gu, " ")
+
+const indent = " ".repeat(26)
+
+const linesOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
+  const [first, ...more] = wordsOf(entry)
+  return [`${entry.at}  ${entry.what.padEnd(9)}  ${first}`, ...more.map((line) => indent + line)]
+}
+
+const because = (reason: string | null): string => (reason === null ? "" : ` (${reason})`)
+
+/** An entry as it is printed: its first line, and more. */
+const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
+  switch (entry.what) {
+    case "call": {
+      const { duration_ms, error_code, operation, request_id, status } = entry.details
+      return [`${operation} ${status}${because(error_code)} in ${duration_ms} ms, ${request_id}`]
+    }
+    case "not_asked": {
+      const { carrier_id, missing_facts, reason } = entry.details
+      return [`${carrier_id}${because(reason)} ${missing_facts.join(", ")}`.trimEnd()]
+    }
+    case "asked":
+      return [entry.details.carrier_id]
+    case "exchange":
+      return exchange(entry.details)
+    case "outcome": {
+      const { carrier_id, outcome, quote_ids, reason } = entry.details
+      return [`${carrier_id}: ${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]
+    }
+    case "quote": {
+      const { carrier_id, quote_id, reason, status, version } = entry.details
+      return [`${quote_id} version ${version} of ${carrier_id}: ${status} (${reason})`]
+    }
+    case "event": {
+      const { id, resource, type } = entry.details
+      return [`${type} ${id}, ${resource.id} version ${resource.version}`]
+    }
+    case "delivery": {
+      const { attempts, event_type, status, subscription_id } = entry.details
+      return [
+        `${event_type} to ${subscription_id}: ${status}`,
+        ...attempts.map(
+          ({ attempted_at, response_duration_ms, response_status_code }) =>
+            `${attempted_at} ${response_status_code ?? "no answer"} in ${response_duration_ms} ms`
+        )
+      ]
+    }
+  }
+}
+
+type Exchange = Extract<Timeline.Entry, { readonly what: "exchange" }>["details"]
+
+const exchange = (of: Exchange): ReadonlyArray<string> => [
+  `${of.exchange} ${of.carrier_id}, try ${of.attempt}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
+  ...(of.fault === null ? [] : [`threw ${of.fault}`]),
+  ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
+  ...of.http.flatMap(http),
+  ...(of.http_left_out === 0 ? [] : [`and ${of.http_left_out} more HTTP exchanges`])
+]
+
+const http = (of: Exchange["http"][number]): ReadonlyArray<string> => {
+  const answer = of.direction === "received" ? "received" : `${of.status ?? of.error} in ${of.duration_ms} ms`
+  const bodies = [
+    ["> ", of.request],
+    ["< ", of.response]
+  ] as const
+  return [
+    `${of.method} ${of.host}${of.path}  ${answer}`,
+    ...bodies.flatMap(([sign, message]) =>
+      message?.body == null ? [] : [`${sign}${message.body}${message.kept === "cut" ? "…" : ""}`]
+    )
+  ]
+}
+
+const show = Command.make(
+  "show",
+  {
+    quote_request_id,
+    bodies,
+    database_url: StorageSettings.database_url,
+    seal_keys: StorageSettings.seal_keys,
+    json
+  },
+  run
+).pipe(Command.withDescription("Show what happened to a quote request: calls, exchanges with carriers, events"))
+
+/** `quotewire requests`: the quote requests of a database, for its operators. */
+export const requests = Command.make("requests").pipe(
+  Command.withDescription("Look into the quote requests of a database"),
+  Command.withSubcommands([show])
+)

@@ -1,0 +1,138 @@
+import { Clock, Context, Effect } from "effect"
+import { HttpClient } from "effect/http"
+import type { CarrierAdapter, CarrierAsk } from "../Carrier.ts"
+import { CarrierTransport } from "../CarrierTransport.ts"
+import type { ExchangeOutcome, ExchangeType } from "./Exchange.ts"
+import * as RecordedTransport from "./RecordedTransport.ts"
+
+/** At most this many HTTP exchanges of one exchange are recorded. */
+const max_http = 8
+/** At most this many broken rules of one answer are recorded. */
+const max_rules = 20
+
+type Rule = { readonly path: string; readonly message: string }
+
+/** An answer of an adapter, as far as its record tells it. */
+interface Answer {
+  readonly kind: ExchangeOutcome
+  readonly reason?: string
+}
+
+/**
+ * What is known so far of one exchange with a carrier's adapter.
+ *
+ * It belongs to one run of a job. The adapter's call, its HTTP exchanges and the checks of its answer add to it.
+ */
+export class Draft {
+  readonly exchange: ExchangeType
+  readonly adapter: CarrierAdapter
+  /** The client that the adapter is given: it sends as `transport` does, and adds to this draft. */
+  readonly transport: HttpClient.HttpClient
+  /** When the adapter was called and how long it took, in milliseconds of real time; null if it was not called. */
+  call: { readonly started_at: number; readonly duration_ms: number } | null = null
+  outcome: ExchangeOutcome = "unavailable"
+  reason: string | null = null
+  fault: string | null = null
+  http_left_out = 0
+  private readonly rules: Array<Rule> = []
+  private readonly exchanges: Array<RecordedTransport.RawHttp> = []
+
+  constructor(exchange: ExchangeType, adapter: CarrierAdapter, transport: HttpClient.HttpClient) {
+    this.exchange = exchange
+    this.adapter = adapter
+    this.transport = RecordedTransport.make(transport, (http) => this.addHttp(http))
+  }
+
+  get broken_rules(): ReadonlyArray<Rule> {
+    return this.rules
+  }
+
+  get http(): ReadonlyArray<RecordedTransport.RawHttp> {
+    return this.exchanges
+  }
+
+  /** The call has ended. Its answer counts if the adapter has not failed and no rule was broken. */
+  answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
+    this.call = call
+    if (this.fault === null && this.rules.length === 0) this.ends(answer.kind, answer.reason ?? null)
+  }
+
+  /** The adapter has thrown; only the class of the error is kept. */
+  threw(fault: string): void {
+    this.fault = fault
+    this.ends("unavailable", "carrier_error")
+  }
+
+  /** The answer breaks rules, so it is not used. */
+  broke(rules: ReadonlyArray<Rule>): void {
+    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
+    this.ends("unavailable", "unreadable_answer")
+  }
+
+  private ends(outcome: ExchangeOutcome, reason: string | null): void {
+    this.outcome = outcome
+    this.reason = reason
+  }
+
+  /** Adds an HTTP exchange, and returns how to add what is known later; nothing is added above the bound. */
+  readonly addHttp: RecordedTransport.AddHttp = (begun) => {
+    if (this.exchanges.length >= max_http) {
+      this.http_left_out += 1
+      return () => {}
+    }
+    const index = this.exchanges.push(begun) - 1
+    return (known) => {
+      this.exchanges[index] = { ...(this.exchanges[index] ?? begun), ...known }
+    }
+  }
+}
+
+/** The exchange that the running code belongs to; null outside an exchange that is recorded. */
+export const CurrentDraft = Context.Reference<Draft | null>("@quotewire/core/CurrentDraft", {
+  defaultValue: () => null
+})
+
+/**
+ * Runs a part of an exchange: what it does is added to the draft, and the adapter gets the recording client.
+ *
+ * The client makes no spans of its own, because their addresses could hold facts.
+ */
+export const during =
+  (draft: Draft | null) =>
+  <A, E, R>(part: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    draft === null
+      ? part
+      : part.pipe(
+          Effect.provideService(CurrentDraft, draft),
+          Effect.provideService(CarrierTransport, draft.transport),
+          Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
+        )
+
+/** Adds to the draft of the running exchange, if there is one. */
+export const note = (add: (draft: Draft) => void): Effect.Effect<void> =>
+  Effect.map(CurrentDraft, (draft) => {
+    if (draft !== null) add(draft)
+  })
+
+/**
+ * Times a call to an adapter, adds its answer to the draft, and puts a span around it, without any fact. `ask` is null if it
+ * is not known which ask the call is for.
+ */
+export const watched = <A, E, R>(
+  ask: Pick<CarrierAsk, "line" | "attempt"> | null,
+  answerOf: (result: A) => Answer,
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(CurrentDraft, (draft) => {
+    if (draft === null) return call
+    const timed = Effect.gen(function* () {
+      const started_at = yield* Clock.currentTimeMillis
+      const result = yield* call
+      draft.answered(answerOf(result), { started_at, duration_ms: (yield* Clock.currentTimeMillis) - started_at })
+      yield* Effect.annotateCurrentSpan({ outcome: draft.outcome, reason: draft.reason ?? "" })
+      return result
+    })
+    const { id } = draft.adapter.carrier
+    const attributes = { carrier: id, ...(ask !== null && { line: ask.line, attempt: ask.attempt }) }
+    return Effect.withSpan(timed, `carrier ${draft.exchange}`, { kind: "client", attributes })
+  })

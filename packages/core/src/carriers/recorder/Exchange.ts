@@ -1,0 +1,116 @@
+import { Schema } from "effect"
+import { Environment } from "../../access/Caller.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { ApplicationId, QuoteRequestId } from "../../wire/Ids.ts"
+import { Timestamp, toMillis } from "../../wire/Timestamp.ts"
+
+/** What an exchange with a carrier's adapter is for. A `link` is a fresh link at the moment of the click. */
+export const exchangeTypes = ["ask", "poll", "callback", "refresh", "link"] as const
+export type ExchangeType = (typeof exchangeTypes)[number]
+
+/** How an exchange ended: the kind of the answer; `refused` is a callback that is not genuine. */
+export const exchangeOutcomes = [
+  "offers",
+  "declined",
+  "pending",
+  "question",
+  "unavailable",
+  "offer",
+  "withdrawn",
+  "link",
+  "refused"
+] as const
+export type ExchangeOutcome = (typeof exchangeOutcomes)[number]
+
+/** Whether an outcome is a failure: the carrier gave no answer, or none that can be used. */
+export const isFailure = (outcome: ExchangeOutcome): boolean => outcome === "unavailable" || outcome === "refused"
+
+/** One side of an HTTP exchange. */
+export const RecordedMessage = Schema.Struct({
+  /** Only harmless headers: never `authorization` or cookies. */
+  headers: Schema.Record(Schema.String, Schema.String),
+  content_type: Schema.NullOr(Schema.String),
+  /** The length of the body before it was redacted and cut; null if it is not known. */
+  bytes: Schema.NullOr(Schema.Int),
+  /** The redacted body; null if it is not kept. */
+  body: Schema.NullOr(Schema.String),
+  /** Whether the body is whole, cut to length, left out, or was not there (or not read by the adapter). */
+  kept: Schema.Literals(["whole", "cut", "left_out", "none"])
+}).annotate({ identifier: "RecordedMessage" })
+export type RecordedMessage = typeof RecordedMessage.Type
+
+/** One HTTP exchange within an exchange with an adapter. */
+export const HttpExchange = Schema.Struct({
+  /** `received` is a carrier's callback. */
+  direction: Schema.Literals(["sent", "received"]),
+  method: Schema.String,
+  /** Empty for a callback. */
+  host: Schema.String,
+  /** The path, and the names of the query's parameters without their values. */
+  path: Schema.String,
+  /** When it began, in real time. */
+  started_at: Timestamp,
+  /** Until the head of the answer arrived, or the exchange failed. */
+  duration_ms: Schema.Int,
+  /** Null if there was no answer. */
+  status: Schema.NullOr(Schema.Int),
+  /** Why there was no answer, such as `TransportError ECONNREFUSED` or `aborted`. */
+  error: Schema.NullOr(Schema.String),
+  request: RecordedMessage,
+  response: Schema.NullOr(RecordedMessage)
+}).annotate({ identifier: "HttpExchange" })
+export type HttpExchange = typeof HttpExchange.Type
+
+/** A rule that an answer broke: the path in the answer, and the requirement, never the value. */
+export const RecordedRule = Schema.Struct({ path: Schema.String, message: Schema.String })
+
+/** One exchange with a carrier's adapter, as it is stored. */
+export const Exchange = Schema.Struct({
+  quote_request_id: QuoteRequestId,
+  application_id: ApplicationId,
+  exchange: Schema.Literals(exchangeTypes),
+  carrier_id: Schema.String,
+  line: Schema.String,
+  environment: Environment,
+  attempt: Schema.Int,
+  /** Workspace time. */
+  at: Timestamp,
+  /** Real time. */
+  started_at: Timestamp,
+  duration_ms: Schema.Int,
+  outcome: Schema.Literals(exchangeOutcomes),
+  reason: Schema.NullOr(Schema.String),
+  broken_rules: Schema.Array(RecordedRule),
+  /** The class and code of what the adapter threw, such as `TypeError` or `Error ECONNRESET`, never its message. */
+  fault: Schema.NullOr(Schema.String),
+  http: Schema.Array(HttpExchange),
+  /** How many more HTTP exchanges there were. */
+  http_left_out: Schema.Int,
+  /** Counts the exchanges of a request that can come again and again: all but asks, which have a bound of their own. */
+  number: Schema.NullOr(Schema.Int)
+}).annotate({ identifier: "CarrierExchange" })
+export type Exchange = typeof Exchange.Type
+
+/** At most this many exchanges of a request are kept, besides its asks. */
+export const max_repeated = 100
+
+/** The status of stored exchanges that count against `max_repeated`. */
+export const repeated = "repeated"
+
+/**
+ * Exchanges in storage: sealed, and listed by their application, so that they are erased with its facts at the latest.
+ */
+export const kind = Kind.make({
+  name: "exchange",
+  schema: Exchange,
+  sealed: true,
+  kept_for: { period: "exchanges", clock: "workspace" },
+  listing: ({ application_id, number }) => ({ parent: application_id, status: number === null ? null : repeated })
+})
+
+/** The stored record of an exchange. */
+export const toStored = (exchange: Exchange, id: string): StoredRecord => {
+  const at = toMillis(exchange.at)
+  return kind.record(exchange, { id, version: 1, created_at: at, updated_at: at })
+}

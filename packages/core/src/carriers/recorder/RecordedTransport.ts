@@ -1,0 +1,145 @@
+import { Clock, Effect, Exit, Option, Stream } from "effect"
+import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import * as Fault from "../../concurrency/Fault.ts"
+import type { CarrierCallback } from "../Carrier.ts"
+import type { HttpExchange } from "./Exchange.ts"
+import { max_read_characters, type RawBody, type RawMessage } from "./Redaction.ts"
+
+/** What is known of an HTTP exchange so far, before it is redacted. */
+export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
+  readonly url: Pick<URL, "host" | "pathname" | "searchParams">
+  /** Real time in milliseconds. */
+  readonly started_at: number
+  readonly request: RawMessage
+  readonly response: RawMessage | null
+}
+
+/** Adds an exchange that begins, and returns how to add what is known later. */
+export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
+
+/** A client that sends as another one does, and adds each exchange. */
+export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
+  HttpClient.transform(client, (call, request) =>
+    Effect.flatMap(Clock.currentTimeMillis, (started_at) => {
+      const add = addHttp({
+        direction: "sent",
+        method: request.method,
+        url: urlOf(request),
+        started_at,
+        duration_ms: 0,
+        status: null,
+        // So it stays if the adapter answers before this exchange has ended.
+        error: "aborted",
+        request: {
+          headers: request.headers,
+          content_type: request.headers["content-type"] ?? null,
+          body: bodyOf(request)
+        },
+        response: null
+      })
+      const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
+        Effect.map(Clock.currentTimeMillis, (now) => add({ duration_ms: now - started_at, ...endOf(exit) }))
+      return Effect.map(Effect.onExit(call, addEnd), (response) =>
+        tapped(response, (body) => add({ response: { ...headOf(response), body } }))
+      )
+    })
+  )
+
+const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
+
+const urlOf = (request: HttpClientRequest.HttpClientRequest) =>
+  Option.getOrElse(HttpClientRequest.toUrl(request), () => nowhere)
+
+const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
+  switch (body._tag) {
+    case "Empty":
+      return { bytes: 0, text: "" }
+    case "Uint8Array":
+      return body.text === undefined ? bytesBody(body.body) : textBody(body.text)
+    case "Raw":
+      return typeof body.body === "string" ? textBody(body.body) : { bytes: body.contentLength ?? null, text: null }
+    default:
+      return { bytes: body.contentLength ?? null, text: null }
+  }
+}
+
+const textBody = (text: string): RawBody => ({
+  bytes: new TextEncoder().encode(text).length,
+  text: text.length > max_read_characters ? null : text
+})
+
+const bytesBody = (bytes: Uint8Array): RawBody => ({
+  bytes: bytes.byteLength,
+  text: bytes.byteLength > max_read_characters ? null : new TextDecoder().decode(bytes)
+})
+
+const endOf = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) => {
+  if (Exit.isSuccess(exit)) {
+    return { status: exit.value.status, error: null, response: { ...headOf(exit.value), body: null } }
+  }
+  const error = Option.getOrNull(Exit.findErrorOption(exit))
+  return { error: error === null ? "aborted" : Fault.classOf(error.reason) }
+}
+
+const headOf = ({ headers }: HttpClientResponse.HttpClientResponse) => ({
+  headers,
+  content_type: headers["content-type"] ?? null
+})
+
+/** What a carrier sent to this service: a callback. */
+export const received = ({ body, headers }: CarrierCallback, started_at: number): RawHttp => {
+  const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value?.toString()]))
+  return {
+    direction: "received",
+    method: "POST",
+    url: nowhere,
+    started_at,
+    duration_ms: 0,
+    status: null,
+    error: null,
+    request: { headers: texts, content_type: texts["content-type"] ?? null, body: bytesBody(body) },
+    response: null
+  }
+}
+
+/** A response whose body, when the adapter reads it, is also given to `read`. It is not read otherwise. */
+const tapped = (
+  response: HttpClientResponse.HttpClientResponse,
+  read: (body: RawBody) => void
+): HttpClientResponse.HttpClientResponse => {
+  const readText = <E, R>(text: Effect.Effect<string, E, R>) =>
+    Effect.tap(text, (found) => Effect.sync(() => read(textBody(found))))
+  return new Proxy(response, {
+    get: (target, name) => {
+      switch (name) {
+        case "text":
+          return readText(target.text)
+        case "json":
+          return target.json.pipe(
+            Effect.tap((value) => Effect.sync(() => read(textBody(JSON.stringify(value))))),
+            Effect.tapError(() => Effect.ignore(readText(target.text)))
+          )
+        case "arrayBuffer":
+          return Effect.tap(target.arrayBuffer, (bytes) => Effect.sync(() => read(bytesBody(new Uint8Array(bytes)))))
+        case "stream":
+          return tappedStream(target.stream, read)
+        default:
+          return Reflect.get(target, name, target)
+      }
+    }
+  })
+}
+
+const tappedStream = <E, R>(stream: Stream.Stream<Uint8Array, E, R>, read: (body: RawBody) => void) =>
+  Stream.suspend(() => {
+    const decoder = new TextDecoder()
+    let text = ""
+    let bytes = 0
+    const add = (chunk: Uint8Array) =>
+      Effect.sync(() => {
+        bytes += chunk.byteLength
+        if (text.length <= max_read_characters) text += decoder.decode(chunk, { stream: true })
+      })
+    const end = Effect.sync(() => read({ bytes, text: bytes > max_read_characters ? null : text + decoder.decode() }))
+    return Stream.ensuring(Stream.tap(stream, add), end)
+  })

@@ -1,0 +1,192 @@
+import { Cause, Clock, Context, Effect } from "effect"
+import type { Environment } from "../../access/Caller.ts"
+import * as Fault from "../../concurrency/Fault.ts"
+import * as Change from "../../storage/Change.ts"
+import { commit } from "../../storage/retryOnConflict.ts"
+import { Storage } from "../../storage/Storage.ts"
+import { type ApplicationId, Ids, type QuoteRequestId, type WorkspaceId } from "../../wire/Ids.ts"
+import { fromMillis } from "../../wire/Timestamp.ts"
+import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carrier.ts"
+import { CarrierTransport } from "../CarrierTransport.ts"
+import { type CarrierExchange, ExchangeRecording, OnCarrierExchange } from "./CarrierExchange.ts"
+import * as CarrierMetrics from "./CarrierMetrics.ts"
+import { Draft } from "./Draft.ts"
+import * as Exchange from "./Exchange.ts"
+import * as RecordedTransport from "./RecordedTransport.ts"
+import * as Redaction from "./Redaction.ts"
+
+/** The request that an exchange belongs to. */
+export interface Subject {
+  readonly workspace_id: WorkspaceId
+  readonly quote_request_id: QuoteRequestId
+  readonly application_id: ApplicationId
+  readonly environment: Environment
+  readonly line: string
+  readonly attempt: number
+  /** Milliseconds of workspace time. */
+  readonly at: number
+  readonly connection: ConnectionValues
+}
+
+/**
+ * The flight recorder: what was said in each exchange with a carrier's adapter.
+ *
+ * `begin` makes the draft of an exchange, `Draft.during` fills it, and `end` counts it, reports it to `OnCarrierExchange`,
+ * and returns the record for the change that commits the answer. So an exchange is on record exactly if its answer is.
+ */
+export const make = Effect.gen(function* () {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const recording = yield* ExchangeRecording
+  const onExchange = yield* OnCarrierExchange
+  // What a host has set when the service starts also holds for jobs that the fiber of a call runs.
+  const transport = yield* CarrierTransport
+
+  /** The draft of an exchange; null for a fictional carrier, with which nothing is exchanged. */
+  const begin = (exchange: Exchange.ExchangeType, adapter: CarrierAdapter): Effect.Effect<Draft | null> =>
+    adapter.simulation === undefined
+      ? Effect.contextWith((context: Context.Context<never>) =>
+          Effect.succeed(new Draft(exchange, adapter, Context.getOrUndefined(context, CarrierTransport) ?? transport))
+        )
+      : Effect.succeed(null)
+
+  /** The draft of a callback that a carrier has sent. */
+  const beginCallback = (adapter: CarrierAdapter, sent: CarrierCallback): Effect.Effect<Draft | null> =>
+    Effect.gen(function* () {
+      const draft = yield* begin("callback", adapter)
+      draft?.addHttp(RecordedTransport.received(sent, yield* Clock.currentTimeMillis))
+      return draft
+    })
+
+  const report = (summary: CarrierExchange): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      try {
+        onExchange(summary)
+        return Effect.void
+      } catch (defect) {
+        const { carrier_id, quote_request_id } = summary
+        const log = Fault.log("OnCarrierExchange has failed", Cause.die(defect))
+        return Effect.annotateLogs(log, { carrier_id, quote_request_id })
+      }
+    })
+
+  /** The number of the next exchange of a request that can come again and again; null above the bound. */
+  const nextNumber = ({ application_id, workspace_id }: Subject) =>
+    Effect.map(
+      storage.page({
+        workspace_id,
+        kind: Exchange.kind.name,
+        parent: application_id,
+        status: Exchange.repeated,
+        order: "newest",
+        after: null,
+        limit: 1
+      }),
+      ({ records: [newest] }) => {
+        const number = newest === undefined ? 1 : (Exchange.kind.value(newest).number ?? 0) + 1
+        return number > Exchange.max_repeated ? null : number
+      }
+    )
+
+  const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
+    const redaction = redactionOf(draft.adapter, subject)
+    const summary = summaryOf(draft, call, subject, redaction)
+    yield* CarrierMetrics.measure(summary)
+    yield* report(summary)
+    if (subject === null || !isWanted(recording[subject.environment], summary.outcome)) return none
+    const number = draft.exchange === "ask" ? null : yield* nextNumber(subject)
+    if (number === null && draft.exchange !== "ask") return none
+    return [Exchange.toStored(exchangeOf(draft, summary, subject, redaction, number), ids.exchange())]
+  })
+
+  /**
+   * Ends an exchange, and returns what its change must write: one record or none. It never fails: what cannot be recorded
+   * is logged. Null for `subject` if nobody knows which request the exchange was for.
+   */
+  const end = (draft: Draft | null, subject: Subject | null): Effect.Effect<ReadonlyArray<Change.StoredRecord>> =>
+    draft === null || draft.call === null
+      ? Effect.succeed(none)
+      : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
+
+  /** Ends an exchange whose answer changes nothing, such as a late callback, and stores its record alone. */
+  const endAlone = (draft: Draft | null, subject: Subject): Effect.Effect<void> =>
+    Effect.flatMap(end(draft, subject), (writes) =>
+      writes.length === 0
+        ? Effect.void
+        : Effect.catchCause(commit(storage, Change.make(subject.workspace_id, { writes })), logLost)
+    )
+
+  return { begin, beginCallback, end, endAlone }
+})
+
+const none: ReadonlyArray<never> = []
+
+const logLost = (cause: Cause.Cause<unknown>) => Fault.log("An exchange with a carrier could not be recorded", cause)
+
+const isWanted = (wanted: "all" | "failures" | "none", outcome: Exchange.ExchangeOutcome): boolean =>
+  wanted === "all" || (wanted === "failures" && Exchange.isFailure(outcome))
+
+/** What an organization has given for a carrier is never recorded, as far as the carrier calls it a secret. */
+const redactionOf = (
+  { connection = {}, keeps_text_bodies = false, redact = [] }: CarrierAdapter,
+  subject: Subject | null
+): Redaction.Redaction => ({
+  paths: redact,
+  keeps_text: keeps_text_bodies,
+  secrets: Object.entries(subject?.connection ?? {}).flatMap(([name, value]) =>
+    connection[name] === "string" ? [] : [value]
+  )
+})
+
+const summaryOf = (
+  draft: Draft,
+  { duration_ms, started_at }: NonNullable<Draft["call"]>,
+  subject: Subject | null,
+  redaction: Redaction.Redaction
+): CarrierExchange => ({
+  exchange: draft.exchange,
+  carrier_id: draft.adapter.carrier.id,
+  quote_request_id: subject?.quote_request_id ?? null,
+  line: subject?.line ?? null,
+  environment: subject?.environment ?? null,
+  attempt: subject?.attempt ?? 1,
+  started_at: fromMillis(started_at),
+  duration_ms,
+  outcome: draft.outcome,
+  reason: draft.reason,
+  broken_rules: draft.broken_rules,
+  fault: draft.fault,
+  http: draft.http.map((http) => httpSummary(http, redaction)),
+  http_left_out: draft.http_left_out
+})
+
+const httpSummary = (http: RecordedTransport.RawHttp, redaction: Redaction.Redaction) => ({
+  direction: http.direction,
+  method: http.method,
+  ...Redaction.address(http.url, redaction),
+  started_at: fromMillis(http.started_at),
+  duration_ms: http.duration_ms,
+  status: http.status,
+  error: http.error
+})
+
+const exchangeOf = (
+  draft: Draft,
+  summary: CarrierExchange,
+  { application_id, at, environment, line, quote_request_id }: Subject,
+  redaction: Redaction.Redaction,
+  number: number | null
+): Exchange.Exchange => ({
+  ...summary,
+  quote_request_id,
+  application_id,
+  line,
+  environment,
+  at: fromMillis(at),
+  http: draft.http.map((http) => ({
+    ...httpSummary(http, redaction),
+    request: Redaction.recorded(http.request, redaction),
+    response: http.response === null ? null : Redaction.recorded(http.response, redaction)
+  })),
+  number
+})

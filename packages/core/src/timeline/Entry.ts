@@ -1,0 +1,111 @@
+import type { Environment } from "../access/Caller.ts"
+import type { RequestLogEntry } from "../calls/RequestLogEntry.ts"
+import type { Exchange } from "../carriers/recorder/Exchange.ts"
+import type { Event } from "../events/Event.ts"
+import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"
+import type { Attempt, KeptDelivery } from "../webhooks/deliveries/Delivery.ts"
+import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
+import { type Timestamp, toMillis } from "../wire/Timestamp.ts"
+
+/** What happened at a moment of workspace time. */
+type At<What extends string, Details> = { readonly at: Timestamp; readonly what: What; readonly details: Details }
+
+/** One entry of a timeline. */
+export type Entry =
+  /** The call that started the request, if the request log has it. Its `details.created_at` is real time. */
+  | At<"call", RequestLogEntry>
+  /** A carrier was not asked, and why. */
+  | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
+  /** A carrier was to be asked. */
+  | At<"asked", OfCarrier>
+  /** An exchange with a carrier's adapter, if it is on record. Without `bodies`, all bodies are null. */
+  | At<"exchange", Exchange>
+  /** How a carrier's part of the request ended. */
+  | At<"outcome", Pick<CarrierResult, "outcome" | "reason" | "message" | "missing_facts" | "quote_ids"> & OfCarrier>
+  /** A version of a quote. */
+  | At<"quote", OfQuote>
+  /** An event of the request or one of its quotes. */
+  | At<"event", Pick<Event, "id" | "type" | "resource">>
+  /** The delivery of such an event, with its attempts, newest first. */
+  | At<"delivery", OfDelivery>
+
+interface OfCarrier {
+  readonly carrier_id: string
+}
+
+interface OfQuote extends OfCarrier {
+  readonly quote_id: QuoteId
+  readonly version: number
+  readonly status: "active" | "inactive"
+  readonly reason: string
+}
+
+interface OfDelivery extends Pick<KeptDelivery, "event_id" | "event_type" | "status"> {
+  readonly subscription_id: SubscriptionId
+  readonly attempts: ReadonlyArray<Attempt>
+}
+
+/** A page of what happened to a quote request, oldest first. */
+export interface Timeline {
+  readonly quote_request_id: QuoteRequestId
+  readonly workspace_id: WorkspaceId
+  readonly environment: Environment
+  readonly line: string
+  readonly status: QuoteRequest["status"]
+  readonly reason: string
+  readonly entries: ReadonlyArray<Entry>
+  /** How many entries to skip for the next page; null at the end. */
+  readonly next: number | null
+  /** What is incomplete, because there was too much to look through. */
+  readonly incomplete: ReadonlyArray<Entry["what"]>
+}
+
+/** What entries of the same moment are ordered by. */
+const order: ReadonlyArray<Entry["what"]> = [
+  "call",
+  "not_asked",
+  "asked",
+  "exchange",
+  "outcome",
+  "quote",
+  "event",
+  "delivery"
+]
+
+/** Entries in the order in which things happened. */
+export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+  entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
+
+/** The event of an accepted request comes before all that follows from it; other events after what they tell of. */
+const rankOf = (entry: Entry): number =>
+  order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
+
+/** What the request itself tells of its carriers. */
+export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
+  const collected_at = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
+  const ended_at = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at
+  return carriers.flatMap((result): ReadonlyArray<Entry> => {
+    const { answered_at, asked_at, missing_facts, outcome, reason } = result
+    const of = { carrier_id: result.carrier.id }
+    if (outcome === "not_asked")
+      return [{ at: collected_at, what: "not_asked", details: { ...of, reason, missing_facts } }]
+    const asked: Entry = { at: asked_at ?? created_at, what: "asked", details: of }
+    if (outcome === "pending") return [asked]
+    const { message, quote_ids } = result
+    const details = { ...of, outcome, reason, message, missing_facts, quote_ids }
+    return [asked, { at: answered_at ?? ended_at, what: "outcome", details }]
+  })
+}
+
+/** An exchange, with its bodies only if they were asked for. */
+export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({
+  at: exchange.at,
+  what: "exchange",
+  details: bodies ? exchange : { ...exchange, http: exchange.http.map(withoutBodies) }
+})
+
+const withoutBodies = (http: Exchange["http"][number]): Exchange["http"][number] => ({
+  ...http,
+  request: { ...http.request, body: null },
+  response: http.response === null ? null : { ...http.response, body: null }
+})

@@ -1,0 +1,83 @@
+import { Effect, Schema } from "effect"
+import { Event } from "../events/Event.ts"
+import type { StoredEvent } from "../storage/Change.ts"
+import type { Storage } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import { minute_ms, second_ms } from "../wire/Timestamp.ts"
+
+/** The events that were found, and whether all were looked at. */
+export interface Found {
+  readonly events: ReadonlyArray<Event>
+  readonly isComplete: boolean
+}
+
+/** At most this many events are looked at. */
+const max_scanned = 5_000
+const page_size = 500
+/** Events of one moment can be numbered in another order by so much, when several hosts commit at once. */
+const disorder_ms = 2 * second_ms
+
+const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
+
+/**
+ * Finds the events of some resources in the feed of a workspace, which has no index by resource.
+ *
+ * `times` are the moments at which something happened to them, in milliseconds of workspace time. The feed is sorted by
+ * time, so each moment is found by bisection, and only the events around it are looked at.
+ */
+export const find = Effect.fnUntraced(function* (
+  storage: Pick<Storage["Service"], "feed">,
+  workspace_id: WorkspaceId,
+  resource_ids: ReadonlySet<string>,
+  times: ReadonlyArray<number>
+) {
+  const firstAfter = (after: number) =>
+    Effect.map(storage.feed({ workspace_id, after, limit: 1 }), ({ events }) => events[0] ?? null)
+
+  /** The number before the first event at or after a time. */
+  const seek = Effect.fnUntraced(function* (time: number) {
+    let step = 1
+    let low = 0
+    const isBefore = (event: StoredEvent | null) => event !== null && event.occurred_at < time
+    // Doubles until an event is late enough, and halves from there.
+    while (isBefore(yield* firstAfter(low + step))) {
+      low += step
+      step *= 2
+    }
+    let high = low + step
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (isBefore(yield* firstAfter(middle))) low = middle + 1
+      else high = middle
+    }
+    return low
+  })
+
+  const events: Array<Event> = []
+  let scanned = 0
+  for (const { from, until } of windows(times)) {
+    let after = yield* seek(from)
+    while (scanned < max_scanned) {
+      const page = yield* storage.feed({ workspace_id, after, limit: page_size })
+      const within = page.events.filter(({ occurred_at }) => occurred_at <= until)
+      scanned += page.events.length
+      events.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
+      const last = page.events.at(-1)
+      if (last === undefined || within.length < page.events.length) break
+      after = last.number
+    }
+  }
+  const found: Found = { events, isComplete: scanned < max_scanned }
+  return found
+})
+
+/** The stretches of time around these moments. Moments within a minute share one. */
+const windows = (times: ReadonlyArray<number>) => {
+  const merged: Array<{ from: number; until: number }> = []
+  for (const time of times.toSorted((a, b) => a - b)) {
+    const last = merged.at(-1)
+    if (last !== undefined && time - last.until <= minute_ms) last.until = time + disorder_ms
+    else merged.push({ from: time - disorder_ms, until: time + disorder_ms })
+  }
+  return merged
+}

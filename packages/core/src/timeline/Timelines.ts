@@ -1,0 +1,220 @@
+import { Context, Effect, Layer, Option } from "effect"
+import * as RequestLogEntry from "../calls/RequestLogEntry.ts"
+import * as Exchange from "../carriers/recorder/Exchange.ts"
+import * as Quote from "../quoting/Quote.ts"
+import * as QuoteRequest from "../quoting/QuoteRequest.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import * as Delivery from "../webhooks/deliveries/Delivery.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { prefixes, type WorkspaceId } from "../wire/Ids.ts"
+import { fromMillis, toMillis } from "../wire/Timestamp.ts"
+import * as Entry from "./Entry.ts"
+import * as FeedSearch from "./FeedSearch.ts"
+
+/** What to read of a timeline. */
+export interface TimelineOptions {
+  /** Whether exchanges come with their bodies, which can hold facts about a person; false by default. */
+  readonly bodies?: boolean
+  /** How many entries to skip: `next` of the page before; none by default. */
+  readonly after?: number
+  /** At most this many entries; 200 by default, 1,000 at most. */
+  readonly limit?: number
+}
+
+/** Tells operators what happened to a quote request. Callers of the API never reach it. */
+export class Timelines extends Context.Service<
+  Timelines,
+  {
+    /**
+     * The timeline of a request. Looks for it in every workspace, since an id does not name its workspace; `not_found` if
+     * no workspace has it.
+     */
+    readonly read: (
+      quote_request_id: string,
+      options?: TimelineOptions
+    ) => Effect.Effect<Entry.Timeline, ApiError.ApiError<"not_found"> | StorageUnavailable>
+  }
+>()("@quotewire/core/Timelines") {
+  static readonly layer: Layer.Layer<Timelines, never, Storage> = Layer.effect(
+    Timelines,
+    Effect.map(Storage, (storage) => Timelines.of({ read: (id, options = {}) => read(storage, id, options) }))
+  )
+}
+
+const default_limit = 200
+const max_limit = 1_000
+/** How many workspaces are looked through at once. */
+const max_workspaces = 100
+/** How many calls before the start of a request are looked at: those under way at the same time. */
+const max_calls = 500
+/** At most this many quotes of a request, versions of a quote, and deliveries of an event. */
+const max_quotes = 200
+const max_versions = 20
+const max_deliveries = 20
+const max_exchanges = 500
+
+type Port = Storage["Service"]
+
+const read = Effect.fnUntraced(function* (
+  storage: Port,
+  id: string,
+  { after = 0, bodies = false, limit = default_limit }: TimelineOptions
+) {
+  const found = yield* findRequest(storage, id)
+  if (found === null) return yield* ApiError.make("not_found")
+  const { request, workspace_id } = found
+  const quotes = yield* quotesOf(storage, workspace_id, id)
+  const exchanges = yield* exchangesOf(storage, workspace_id, request, bodies)
+  const events = yield* eventsOf(storage, workspace_id, request, quotes)
+  const deliveries = yield* Effect.forEach(events.events, (event) => deliveriesOf(storage, workspace_id, event.id))
+  const all = Entry.sorted([
+    ...(yield* startOf(storage, workspace_id, request)),
+    ...Entry.ofCarriers(request),
+    ...exchanges,
+    ...quotes.map(ofQuote),
+    ...events.events.map(ofEvent),
+    ...deliveries.flat()
+  ])
+  const end = after + Math.min(max_limit, Math.max(1, limit))
+  const page: Entry.Timeline = {
+    quote_request_id: request.id,
+    workspace_id,
+    environment: request.environment,
+    line: request.line,
+    status: request.status,
+    reason: request.status_details.reason,
+    entries: all.slice(after, end),
+    next: end < all.length ? end : null,
+    incomplete: events.isComplete ? [] : ["event", "delivery"]
+  }
+  return page
+})
+
+const findRequest = Effect.fnUntraced(function* (storage: Port, id: string) {
+  let after: WorkspaceId | null = null
+  do {
+    const workspaces: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, max_workspaces)
+    const found = yield* Effect.forEach(
+      workspaces,
+      (workspace_id) => storage.get({ workspace_id, kind: QuoteRequest.kind.name, id }),
+      { concurrency: 8 }
+    )
+    const index = found.findIndex(Option.isSome)
+    const workspace_id = workspaces[index]
+    const record = found[index]
+    if (workspace_id !== undefined && record !== undefined && Option.isSome(record)) {
+      return { workspace_id, request: QuoteRequest.kind.value(record.value) }
+    }
+    after = workspaces.at(-1) ?? null
+  } while (after !== null)
+  return null
+})
+
+/** A version of a quote, and when it was stored. */
+interface QuoteVersion {
+  readonly quote: Quote.Quote
+  readonly at: number
+}
+
+const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, parent: string) {
+  const kind = Quote.kind.name
+  const page = yield* storage.page({ workspace_id, kind, parent, order: "oldest", after: null, limit: max_quotes })
+  const versionOf = (record: StoredRecord): QuoteVersion => ({ quote: Quote.kind.value(record), at: record.updated_at })
+  const versions = yield* Effect.forEach(page.records, (newest) =>
+    Effect.forEach(
+      Array.from({ length: Math.min(max_versions, newest.version) - 1 }, (_, index) => index + 1),
+      (version) => storage.get({ workspace_id, kind, id: newest.id, version })
+    ).pipe(Effect.map((older) => [...older.flatMap(Option.toArray), newest].map(versionOf)))
+  )
+  return versions.flat()
+})
+
+const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
+  at: fromMillis(at),
+  what: "quote",
+  details: {
+    quote_id: quote.id,
+    version: quote.version,
+    carrier_id: quote.source.carrier.id,
+    status: quote.status,
+    reason: quote.status_details.reason
+  }
+})
+
+const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest, bodies: boolean) =>
+  Effect.map(
+    storage.page({
+      workspace_id,
+      kind: Exchange.kind.name,
+      parent: request.application_id,
+      order: "oldest",
+      after: null,
+      limit: max_exchanges
+    }),
+    ({ records }) => records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies))
+  )
+
+/** The moments at which versions of the request and its quotes were stored: each has an event. */
+const eventsOf = (
+  storage: Port,
+  workspace_id: WorkspaceId,
+  request: QuoteRequest.QuoteRequest,
+  quotes: ReadonlyArray<QuoteVersion>
+) => {
+  const ids = new Set<string>([request.id, ...quotes.map(({ quote }) => quote.id)])
+  const times = [
+    request.created_at,
+    request.updated_at,
+    ...request.carriers.flatMap(({ answered_at, asked_at }) => [asked_at, answered_at])
+  ].flatMap((time) => (time === null ? [] : [toMillis(time)]))
+  return FeedSearch.find(storage, workspace_id, ids, [...times, ...quotes.map(({ at }) => at)])
+}
+
+const ofEvent = ({ id, occurred_at, resource, type }: FeedSearch.Found["events"][number]): Entry.Entry => ({
+  at: occurred_at,
+  what: "event",
+  details: { id, type, resource }
+})
+
+/** The deliveries of an event. Their ids begin with the event's. */
+const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: WorkspaceId, event_id: string) {
+  const after = Delivery.idPrefixOf(event_id)
+  const page = yield* storage.page({
+    workspace_id,
+    kind: Delivery.kind.name,
+    order: "oldest",
+    after,
+    limit: max_deliveries
+  })
+  return page.records.flatMap((record): ReadonlyArray<Entry.Entry> => {
+    if (!record.id.startsWith(after)) return []
+    const { attempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
+    const details = { subscription_id, event_id, event_type, status, attempts }
+    return [{ at: fromMillis(created_at), what: "delivery", details }]
+  })
+})
+
+/**
+ * The call that started the request. Identifiers sort by real time, and the call's is older than the request's, so it is among
+ * the calls right before.
+ */
+const startOf = Effect.fnUntraced(function* (
+  storage: Port,
+  workspace_id: WorkspaceId,
+  { created_at, id }: QuoteRequest.QuoteRequest
+) {
+  const page = yield* storage.page({
+    workspace_id,
+    kind: RequestLogEntry.kind.name,
+    order: "newest",
+    after: `${prefixes.request}_${id.slice(prefixes.quote_request.length + 1)}`,
+    limit: max_calls,
+    labels: RequestLogEntry.labels({ operation: "start_quote_request" })
+  })
+  const call = page.records.map(RequestLogEntry.kind.value).find(({ quote_request_id }) => quote_request_id === id)
+  if (call === undefined) return []
+  const { agent: _, ...details } = call
+  const entry: Entry.Entry = { at: created_at, what: "call", details }
+  return [entry]
+})

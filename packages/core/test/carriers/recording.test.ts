@@ -1,0 +1,293 @@
+import { assert, describe } from "@effect/vitest"
+import { Cause, Effect, Layer, Logger, Metric, References, Tracer } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { type CarrierExchange, ExchangeRecording } from "../../src/carriers/recorder/CarrierExchange.ts"
+import * as Exchange from "../../src/carriers/recorder/Exchange.ts"
+import { Retention } from "../../src/runner/Retention.ts"
+import { World } from "../../src/testing/World.ts"
+import { day_ms, minute_ms, second_ms } from "../../src/wire/Timestamp.ts"
+import { carrier, carriers, declined, offer, offers, polled, prompt, silent, unavailable } from "../quoting/carriers.ts"
+import { advance, live, outcomes, pass, reset, runDue, start, testInWorld, work } from "../quoting/support.ts"
+
+import { all, ask, onRecord, send, testRecorded } from "./onRecord.ts"
+
+describe("the setting", () => {
+  const declining = prompt("declining", declined)
+  const failing = prompt("failing", unavailable("maintenance"))
+  for (const [what, recording, kept] of [
+    ["`failures` keeps only what gave no answer", { sandbox: "all", live: "failures" }, ["failing"]],
+    ["`none` keeps nothing", { sandbox: "all", live: "none" }, []],
+    ["`all` keeps everything", { sandbox: "none", live: "all" }, ["declining", "failing"]]
+  ] as const) {
+    testRecorded(
+      what,
+      Effect.gen(function* () {
+        yield* ask()
+        assert.sameMembers(
+          (yield* onRecord()).map(({ carrier_id }) => carrier_id),
+          [...kept]
+        )
+      }),
+      [declining, failing],
+      { recording }
+    )
+  }
+
+  testInWorld(
+    "is `failures` in live and `all` in the sandbox by default",
+    Effect.gen(function* () {
+      yield* ask()
+      yield* start({})
+      yield* pass(2 * second_ms)
+      assert.lengthOf(yield* onRecord("live"), 0)
+      assert.lengthOf(yield* onRecord("sandbox"), 1)
+    }),
+    carriers(declining)
+  )
+
+  testInWorld(
+    "does not concern fictional carriers, which are never recorded",
+    Effect.gen(function* () {
+      yield* work
+      yield* start({})
+      yield* pass(minute_ms)
+      assert.lengthOf(yield* onRecord("sandbox"), 0)
+    })
+  )
+})
+
+describe("what is on record is erased", () => {
+  testRecorded(
+    "after a week",
+    Effect.gen(function* () {
+      yield* start({}, live)
+      yield* runDue
+      const { organization } = yield* World
+      const retention = yield* Retention
+      yield* pass(6 * day_ms)
+      yield* retention.sweep(organization.workspaces.live)
+      assert.lengthOf(yield* onRecord(), 1)
+      yield* pass(2 * day_ms)
+      yield* retention.sweep(organization.workspaces.live)
+      assert.lengthOf(yield* onRecord(), 0)
+    }),
+    prompt("acme")
+  )
+
+  testRecorded(
+    "with the facts of its request at the latest",
+    Effect.gen(function* () {
+      yield* start({}, live)
+      yield* runDue
+      yield* pass(30 * day_ms)
+      yield* runDue
+      const { organization } = yield* World
+      const retention = yield* Retention
+      const workspace_id = organization.workspaces.live
+      assert.isTrue((yield* onRecord()).some(({ exchange }) => exchange === "refresh"))
+      yield* pass(3 * day_ms)
+      yield* retention.sweep(workspace_id)
+      assert.lengthOf(yield* onRecord(), 0)
+    }),
+    prompt("acme", offers(offer({ expires_at: "2027-11-01T00:00:00.000Z", refresh_after_ms: 29 * day_ms })), {
+      rest: {
+        refresh: () =>
+          Effect.succeed({
+            kind: "offer",
+            reason: "rechecked",
+            offer: offer({ expires_at: "2027-11-01T00:00:00.000Z" })
+          })
+      }
+    })
+  )
+
+  testRecorded(
+    "by a reset of the sandbox",
+    Effect.gen(function* () {
+      yield* work
+      yield* start({})
+      yield* pass(2 * second_ms)
+      assert.lengthOf(yield* onRecord("sandbox"), 1)
+      yield* reset()
+      assert.lengthOf(yield* onRecord("sandbox"), 0)
+    }),
+    prompt("acme")
+  )
+})
+
+describe("the hook OnCarrierExchange", () => {
+  const seen: Array<CarrierExchange> = []
+  const posting = carrier("acme", () =>
+    send(
+      HttpClientRequest.post("https://api.acme.example/quotes?name=Ada").pipe(
+        HttpClientRequest.bodyJsonUnsafe({ name: "Ada" })
+      ),
+      offers(offer({ term_months: 7 }))
+    )
+  )
+  testRecorded(
+    "is told how each exchange went, with broken rules and without bodies, also if none is recorded",
+    Effect.gen(function* () {
+      seen.length = 0
+      const id = yield* ask()
+      assert.deepStrictEqual(
+        seen.map(({ quote_request_id }) => `${quote_request_id}`),
+        [id]
+      )
+      assert.deepInclude(seen[0], {
+        exchange: "ask",
+        carrier_id: "acme",
+        outcome: "unavailable",
+        reason: "unreadable_answer"
+      })
+      assert.deepStrictEqual(
+        seen[0]?.broken_rules.map(({ path }) => path),
+        ["offers.0.term_months"]
+      )
+      assert.deepInclude(seen[0]?.http[0], { host: "api.acme.example", path: "/quotes?name", status: 200 })
+      assert.notInclude(JSON.stringify(seen), "Ada")
+      assert.lengthOf(yield* onRecord(), 0)
+    }),
+    posting,
+    { recording: { sandbox: "none", live: "none" }, onExchange: (exchange) => seen.push(exchange) }
+  )
+
+  testRecorded(
+    "is logged if it throws, without its message, and the answer counts",
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.make(({ cause, fiber, message }) => {
+        lines.push(
+          `${String(message)} ${Cause.pretty(cause)} ${JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))}`
+        )
+      })
+      const id = yield* Effect.provideService(ask(), References.CurrentLoggers, new Set([logger]))
+      const line = lines.find((one) => one.includes("OnCarrierExchange has failed")) ?? assert.fail(lines.join())
+      assert.include(line, "EvalError")
+      assert.include(line, '"carrier_id":"acme"')
+      assert.notInclude(line, "hidden")
+      assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
+    }),
+    prompt("acme"),
+    {
+      onExchange: () => {
+        throw new EvalError("hidden")
+      }
+    }
+  )
+})
+
+describe("an exchange that cannot be recorded", () => {
+  testInWorld(
+    "does not stop the answer",
+    Effect.gen(function* () {
+      const id = yield* ask(30 * second_ms)
+      assert.deepStrictEqual(yield* outcomes(id), ["acme quoted"])
+    }),
+    {
+      ...carriers(polled("acme", 2)),
+      surroundings: Layer.succeed(ExchangeRecording, all),
+      around: (storage) => ({
+        ...storage,
+        page: (query) => (query.kind === Exchange.kind.name ? Effect.die("no pages") : storage.page(query))
+      })
+    }
+  )
+})
+
+const measured = Effect.map(Metric.snapshot, (metrics) =>
+  metrics
+    .filter(({ id }) => id.startsWith("quotewire_carrier"))
+    .map(({ attributes, id, state, type }) => {
+      const count = type === "Counter" ? Number(state.count) : type === "Histogram" ? state.count : null
+      const value = type === "Gauge" ? Number(state.value) : count
+      return `${id} ${Object.values(attributes ?? {}).join(" ")}: ${value}`
+    })
+)
+const metrics: Metric.MetricRegistry = new Map()
+const apart = <A, E, R>(body: Effect.Effect<A, E, R>) => Effect.provideService(body, Metric.MetricRegistry, metrics)
+
+describe("the metrics of carriers", () => {
+  testRecorded(
+    "count exchanges by carrier, line, environment, outcome and reason, and time them",
+    apart(
+      Effect.gen(function* () {
+        yield* ask(10 * second_ms)
+        assert.includeMembers(yield* measured, [
+          "quotewire_carrier_exchanges_total ask acme renters live unavailable timeout: 1",
+          "quotewire_carrier_exchanges_total ask other renters live declined prior_claims: 1",
+          "quotewire_carrier_exchange_duration_seconds ask acme renters: 1"
+        ])
+      })
+    ),
+    [silent("acme", { attempt_timeout_ms: second_ms, idempotent: false }), prompt("other", declined)]
+  )
+})
+
+describe("the gauge of open circuits", () => {
+  let isWell = false
+  const sick = carrier("sick", () => Effect.sync(() => (isWell ? offers() : unavailable("maintenance"))), {
+    idempotent: false
+  })
+  testRecorded(
+    "counts a circuit until an ask has closed it",
+    apart(
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 21; i++) {
+          yield* start({}, live)
+          yield* pass(10)
+        }
+        assert.include(yield* measured, "quotewire_carrier_circuits_open : 1")
+        yield* pass(minute_ms)
+        isWell = true
+        yield* start({}, live)
+        yield* pass(10)
+        assert.include(yield* measured, "quotewire_carrier_circuits_open : 0")
+      })
+    ),
+    sick,
+    { metrics }
+  )
+})
+
+describe("the span of a call to an adapter", () => {
+  const spans: Array<{ readonly name: string; readonly attributes: ReadonlyMap<string, unknown> }> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  testRecorded(
+    "names carrier, line, attempt and outcome; the HTTP within has no span, since its address could hold facts",
+    Effect.gen(function* () {
+      spans.length = 0
+      yield* Effect.withTracer(ask(), tracer)
+      const span = spans.find(({ name }) => name === "carrier ask") ?? assert.fail()
+      assert.deepInclude(Object.fromEntries(span.attributes), {
+        carrier: "acme",
+        line: "renters",
+        attempt: 1,
+        outcome: "offers"
+      })
+      assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, ...attributes])), "Ada")
+    }),
+    carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/quotes?name=Ada")))
+  )
+})
+
+describe("the client that a host has set", () => {
+  testRecorded(
+    "is also used by jobs that run in a fiber which does not know it",
+    Effect.gen(function* () {
+      yield* start({})
+      yield* advance(2)
+      yield* runDue
+      const [exchange] = yield* onRecord("sandbox")
+      assert.strictEqual(exchange?.http[0]?.status, 200)
+    }),
+    carrier("acme", () => send(HttpClientRequest.get("https://api.acme.example/")))
+  )
+})
