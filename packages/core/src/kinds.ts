@@ -10,6 +10,7 @@ import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
+import * as Erasure from "./quoting/erasing/Erasure.ts"
 import * as OfferRecord from "./quoting/OfferRecord.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
@@ -46,6 +47,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,
+  Erasure.kind,
   EventSubscription.kind,
   Recipients.kind,
   EndpointHealth.kind,

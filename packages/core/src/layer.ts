@@ -19,6 +19,7 @@ import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
 import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
+import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { type Destination, Quotes } from "./quoting/Quotes.ts"
@@ -69,6 +70,7 @@ export type Services =
   | Carriers
   | Connections
   | Deliveries
+  | Erasures
   | Events
   | EventSubscriptions
   | Feedback
@@ -127,6 +129,19 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
+/** Erasures of persons' data only, for a program that runs them. They open what is sealed, so it needs the seal keys. */
+export const erasures: Layer.Layer<
+  Erasures,
+  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  Storage | SealKeys | Cryptography
+> = Erasures.layer(kinds).pipe(
+  Layer.provide(Ids.layer),
+  Layer.provide(storageOfServices),
+  Layer.provide(checkedSeal),
+  Layer.provide(Revisions.layer),
+  Layer.provide(Workspaces.layer)
+)
+
 /**
  * The whole core on top of a storage.
  *
@@ -141,7 +156,15 @@ export const layer: Layer.Layer<
   Layer.provideMerge(Runner.layer),
   Layer.provide(handlers),
   Layer.provideMerge(
-    Layer.mergeAll(Carriers.layer, QuoteRequests.layer, QuoteStarts.layer, Quotes.layer, Events.layer, Feedback.layer)
+    Layer.mergeAll(
+      Carriers.layer,
+      QuoteRequests.layer,
+      QuoteStarts.layer,
+      Quotes.layer,
+      Erasures.layer(kinds),
+      Events.layer,
+      Feedback.layer
+    )
   ),
   Layer.provideMerge(Layer.mergeAll(EventSubscriptions.layer, Deliveries.layer)),
   Layer.provideMerge(

@@ -208,7 +208,7 @@ export const erasure: ReadonlyArray<Case> = [
       expectSame("the offers", (yield* storage.erase({ ...of, kind: "offer" })).records, { offer: 2 })
       expectSame("the quotes", (yield* storage.erase({ ...of, kind: "quote" })).records, { quote: 1 })
       const again = yield* storage.erase({ ...of, kind: "quote" })
-      expectSame("again", (again.records["quote"] ?? 0) + again.events + again.jobs, 0)
+      expectSame("again", (again.records.quote ?? 0) + again.events + again.jobs, 0)
       for (const version of [1, 2]) {
         const key = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version }
         expectSame(`version ${version}`, Option.isSome(yield* storage.get(key)), false)
@@ -245,7 +245,7 @@ export const erasure: ReadonlyArray<Case> = [
       expectSame("what is left", yield* versionsOf(1), [false, false, true, false])
       expectSame("of another parent", yield* versionsOf(2), [true, true, false, false])
       const again = yield* storage.erase({ ...of, kind: "quote" })
-      expectSame("again", again.records["quote"] ?? 0, 0)
+      expectSame("again", again.records.quote ?? 0, 0)
       yield* write(1, 1, 4)
       expectSame("with a later version", yield* versionsOf(1), [false, false, true, true])
     })
