@@ -1,4 +1,4 @@
-import { type Access, Carrier, type Connections, Quotewire, Seal, type Storage } from "@quotewire/core"
+import { type Access, Carrier, type Connections, type Erasures, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Console, Effect, Layer, type Redacted, type Stdio } from "effect"
@@ -70,6 +70,22 @@ export const withConnections =
 const connectionsIn = (settings: StorageSettings, adapters: ReadonlyArray<Carrier.CarrierAdapter>) =>
   Quotewire.connections.pipe(
     Layer.provideMerge(Layer.succeed(Carrier.CarrierAdapters, adapters)),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(settings.database_url)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+/** Runs a program that erases persons' data in a database. */
+export const withErasures =
+  (settings: StorageSettings) =>
+  <A>(program: Effect.Effect<A, CommandFailed, Erasures.Erasures>): Effect.Effect<A, CommandFailed> =>
+    Effect.provide(program, erasuresIn(settings)).pipe(
+      Effect.catchTag("SealKeysRefused", () => Effect.fail(wrongKeys)),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const erasuresIn = (settings: StorageSettings) =>
+  Quotewire.erasures.pipe(
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
     Layer.provide(storage(settings.database_url)),
     Layer.provide(NodeCrypto.layer)

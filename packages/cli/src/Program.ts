@@ -3,6 +3,7 @@ import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
 import { connections } from "./commands/connections.ts"
 import { dev } from "./commands/dev.ts"
+import { erase } from "./commands/erase.ts"
 import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
 import { migrate } from "./commands/migrate.ts"
@@ -17,7 +18,7 @@ import { version } from "./version.ts"
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections])
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, erase])
 )
 
 // Standard output is for the results of a command.

@@ -8,8 +8,12 @@ import { fromMillis, Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 
-/** Asks to erase one quote request. */
-export const RequestTarget = Schema.Struct({ quote_request_id: textUpTo(128, 1) })
+/** Asks to erase one quote request; none if it is not of the organization and the environment that are given. */
+export const RequestTarget = Schema.Struct({
+  quote_request_id: textUpTo(128, 1),
+  organization_id: Schema.optionalKey(OrganizationId),
+  environment: Schema.optionalKey(Environment)
+})
 
 /** Asks to erase every quote request that was started with a receipt of consent, in one environment of an organization. */
 export const ReceiptTarget = Schema.Struct({

@@ -66,9 +66,9 @@ export class Erasures extends Context.Service<
             const target = yield* Effect.fromResult(readReceipt(sent))
             yield* eachOfReceipt(target, eraseNext)
           } else {
-            const { quote_request_id } = yield* Effect.fromResult(readRequest(sent))
-            const workspace_id = yield* workspaceOf(quote_request_id)
-            if (workspace_id !== null) yield* eraseNext(workspace_id, quote_request_id)
+            const target = yield* Effect.fromResult(readRequest(sent))
+            const workspace_id = yield* workspaceOf(target)
+            if (workspace_id !== null) yield* eraseNext(workspace_id, target.quote_request_id)
           }
           return report
         })
@@ -86,6 +86,7 @@ const readReceipt = Input.reader(Erasure.ReceiptTarget)
 const makeSearch = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
+  const workspaces = yield* Workspaces
 
   /** Whether a workspace has a request, or has erased it. */
   const holds = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
@@ -95,8 +96,8 @@ const makeSearch = Effect.gen(function* () {
     return false
   })
 
-  /** The workspace of a request; null if none has it. */
-  const workspaceOf = Effect.fnUntraced(function* (id: string) {
+  /** The workspace that has a request; null if none has it. */
+  const holderOf = Effect.fnUntraced(function* (id: string) {
     let after: WorkspaceId | null = null
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
@@ -108,6 +109,21 @@ const makeSearch = Effect.gen(function* () {
       after = found.at(-1) ?? null
     } while (after !== null)
     return null
+  })
+
+  /** The workspace of a request; null if none has it, or another one than was named. */
+  const workspaceOf = Effect.fnUntraced(function* ({
+    quote_request_id,
+    environment,
+    organization_id
+  }: typeof Erasure.RequestTarget.Type) {
+    const id = yield* holderOf(quote_request_id)
+    if (id === null) return null
+    const { workspace } = yield* workspaces.moment(id)
+    const isNamed =
+      (environment ?? workspace.environment) === workspace.environment &&
+      (organization_id ?? workspace.organization_id) === workspace.organization_id
+    return isNamed ? id : null
   })
 
   /** The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own. */
