@@ -157,6 +157,7 @@ describe("modules of the core", () => {
     "events/Event events/EventPage",
     "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
     "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
+    "quoting/erasing/Erasure",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",

@@ -8,6 +8,7 @@ import { Quotes } from "../../src/quoting/Quotes.ts"
 import { World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { everyLine, personalTexts } from "../access/persons.ts"
+import { logOf } from "../carriers/support.ts"
 import { carriers, offer, offers, prompt, silent, unavailable } from "./carriers.ts"
 import {
   about_pet,
@@ -228,6 +229,17 @@ describe("an erasure of a quote request", () => {
       yield* eraseRequest(id)
       const then = yield* eraseRequest(id, { dry_run: true, by: "somebody else" })
       assert.deepInclude(then.requests[0], { outcome: "already_erased", by })
+    })
+  )
+
+  testInWorld(
+    "logs which request it was, and nothing else",
+    Effect.gen(function* () {
+      const { id } = yield* start({ line: "pet" })
+      const lines = yield* logOf(eraseRequest(id))
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], id)
+      for (const text of ["receipt", by]) assert.notInclude(lines[0], text)
     })
   )
 
