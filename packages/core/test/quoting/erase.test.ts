@@ -5,6 +5,8 @@ import { Access } from "../../src/access/Access.ts"
 import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
 import * as operations from "../../src/operations.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
+import * as Change from "../../src/storage/Change.ts"
+import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
 import { OrganizationId } from "../../src/wire/Ids.ts"
 import { everyLine, personalTexts } from "../access/persons.ts"
@@ -229,6 +231,27 @@ describe("an erasure of a quote request", () => {
       yield* eraseRequest(id)
       const then = yield* eraseRequest(id, { dry_run: true, by: "somebody else" })
       assert.deepInclude(then.requests[0], { outcome: "already_erased", by })
+    })
+  )
+
+  testInWorld(
+    "takes everything with it that is sealed and belongs to the request or to its application",
+    Effect.gen(function* () {
+      const { organization } = yield* World
+      const storage = yield* Storage
+      const { application_id, id } = yield* start()
+      const workspace_id = organization.workspaces.sandbox
+      const kind = "offer"
+      const child = (id: string, parent: string) =>
+        Change.record({ kind, id, parent, version: 1, body: "sealed", created_at: 1, updated_at: 1 })
+      const writes = [child("first", id), child("second", application_id), child("third", `${id}0`)]
+      yield* storage.commit(Change.make(workspace_id, { writes }))
+      yield* eraseRequest(id)
+      const { records } = yield* storage.page({ workspace_id, kind, order: "oldest", after: null, limit: 10 })
+      assert.deepStrictEqual(
+        records.map(({ id }) => id),
+        ["third"]
+      )
     })
   )
 

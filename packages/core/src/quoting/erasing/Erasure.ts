@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
-import { OrganizationId, QuoteRequestId } from "../../wire/Ids.ts"
+import { ApplicationId, OrganizationId, QuoteRequestId } from "../../wire/Ids.ts"
 import { textUpTo } from "../../wire/Input.ts"
 import { fromMillis, Timestamp, toMillis } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
@@ -37,6 +37,7 @@ export type ErasureOptions = typeof ErasureOptions.Type
 /** The record that a person's data was erased. It outlives the quote request, and holds nothing about the person. */
 export const ErasureRecord = Schema.Struct({
   quote_request_id: QuoteRequestId,
+  application_id: ApplicationId,
   /** `begun` if the facts may still be there, because the process that erased them was stopped. */
   state: Schema.Literals(["begun", "done"]),
   /** In workspace time. */
@@ -70,6 +71,7 @@ export const begin = (
   { at, by, quotes }: { readonly at: number; readonly by: string; readonly quotes: number }
 ): ErasureRecord => ({
   quote_request_id: request.id,
+  application_id: request.application_id,
   state: "begun",
   erased_at: fromMillis(at),
   by,

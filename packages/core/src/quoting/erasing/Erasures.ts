@@ -162,21 +162,24 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
   const begin = yield* makeBegin
   const sealed = kinds.all.filter((kind) => kind.sealed)
 
-  /** Erases everything that is sealed and belongs to the request. Of its quotes only the older versions go. */
+  /** Erases everything that is sealed and has this parent. Of quotes only the older versions go. */
   const eraseChildren = (workspace_id: WorkspaceId, parent: string) =>
     Effect.forEach(
       sealed,
-      ({ name }) =>
-        storage.erase({
-          what: "children",
-          workspace_id,
-          kind: name,
-          parent,
-          versions: name === Quote.kind.name ? "older" : "all"
-        }),
+      ({ name: kind }) => {
+        const versions = kind === Quote.kind.name ? "older" : "all"
+        return storage.erase({ what: "children", workspace_id, kind, parent, versions })
+      },
       { discard: true }
       // It expects nothing, so it cannot conflict.
     ).pipe(Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict)))
+
+  /**
+   * Erases what belongs to the request, its application among it, and then what belongs to the application. A change that
+   * expects the application can add nothing after that.
+   */
+  const eraseAll = (workspace_id: WorkspaceId, { application_id, quote_request_id }: Erasure.ErasureRecord) =>
+    Effect.andThen(eraseChildren(workspace_id, quote_request_id), eraseChildren(workspace_id, application_id))
 
   /** Notes that nothing is left, unless another process has just noted it. */
   const finish = (workspace_id: WorkspaceId, record: Erasure.ErasureRecord) =>
@@ -195,7 +198,7 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
     if (record === null) return null
     if (record.state === "done") return Erasure.resultOf(record, "already_erased")
     if (dry_run) return Erasure.resultOf(record, "to_erase")
-    yield* eraseChildren(workspace_id, record.quote_request_id)
+    yield* eraseAll(workspace_id, record)
     yield* finish(workspace_id, record)
     yield* Effect.annotateLogs(Effect.logInfo("A person's data was erased from a quote request"), {
       quote_request_id: record.quote_request_id
