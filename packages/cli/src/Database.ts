@@ -3,6 +3,7 @@ import {
   type Carrier,
   type Config,
   type Connections,
+  type Erasures,
   Quotewire,
   Seal,
   type Storage
@@ -80,6 +81,22 @@ export const withConnections =
 const connectionsIn = (settings: StorageSettings, config: Config) =>
   Quotewire.connections.pipe(
     Layer.provideMerge(Service.carriers(config)),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(settings.database_url)),
+    Layer.provide(NodeCrypto.layer)
+  )
+
+/** Runs a program that erases persons' data in a database. */
+export const withErasures =
+  (settings: StorageSettings) =>
+  <A>(program: Effect.Effect<A, CommandFailed, Erasures.Erasures>): Effect.Effect<A, CommandFailed> =>
+    Effect.provide(program, erasuresIn(settings)).pipe(
+      Effect.catchTag("SealKeysRefused", () => Effect.fail(Service.wrongKeys)),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const erasuresIn = (settings: StorageSettings) =>
+  Quotewire.erasures.pipe(
     Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
     Layer.provide(storage(settings.database_url)),
     Layer.provide(NodeCrypto.layer)

@@ -4,6 +4,7 @@ import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
 import { carriers } from "./commands/carriers.ts"
 import { connections } from "./commands/connections.ts"
 import { dev } from "./commands/dev.ts"
+import { erase } from "./commands/erase.ts"
 import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
 import { migrate } from "./commands/migrate.ts"
@@ -19,7 +20,7 @@ import { version } from "./version.ts"
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, carriers, requests])
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections, carriers, requests, erase])
 )
 
 // Standard output is for the results of a command.

@@ -32,6 +32,8 @@ import {
   worker
 } from "./layer.ts"
 import { operations } from "./operations.ts"
+import type { ErasureOptions, ErasureReport, ErasureTarget } from "./quoting/erasing/Erasure.ts"
+import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { RetentionPeriods } from "./runner/Retention.ts"
 import { type Storage, StorageUnavailable } from "./storage/Storage.ts"
 import type { Timeline } from "./timeline/Entry.ts"
@@ -136,6 +138,14 @@ export interface Embedded {
   readonly listConnections: (organization_id: OrganizationId) => Promise<ReadonlyArray<ConnectionSummary>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
   readonly removeConnection: (place: ConnectionPlace) => Promise<void>
+  /**
+   * Erases what is known about a person from one quote request, or from every request of a receipt.
+   *
+   * `by` says who erases, such as a ticket; it is kept, so it must not name the person. With `dry_run` nothing changes. If it
+   * rejects with `service_unavailable`, call it again: it goes on where it was. An unknown request or receipt is a report that
+   * lists nothing; an unknown organization rejects with `not_found`.
+   */
+  readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   readonly client: (key: string) => Client
   /**
    * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
@@ -198,6 +208,10 @@ export const embed = (options: EmbedOptions): Embedded => {
     testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
     listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
     removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    erase: (target, options) => {
+      const [to_erase, how] = [{ ...target }, { ...options }]
+      return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
+    },
     client: (key) => clientOf((operation) => methodOf(operation, key)),
     close: () => (closing ??= end())
   }

@@ -12,6 +12,7 @@ import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as ConsentRecord from "./quoting/ConsentRecord.ts"
+import * as Erasure from "./quoting/erasing/Erasure.ts"
 import * as OfferRecord from "./quoting/OfferRecord.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
@@ -50,6 +51,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   RequestKey.kind,
   ApplicationRecord.kind,
   ConsentRecord.kind,
+  Erasure.kind,
   EventSubscription.kind,
   Recipients.kind,
   EndpointHealth.kind,

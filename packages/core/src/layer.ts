@@ -21,6 +21,7 @@ import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
 import { Lines } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
+import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { type Destination, Quotes } from "./quoting/Quotes.ts"
@@ -86,6 +87,7 @@ export type Services =
   | Carriers
   | Connections
   | Deliveries
+  | Erasures
   | Events
   | EventSubscriptions
   | Feedback
@@ -145,6 +147,19 @@ const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Works
   })
 )
 
+/** Erasures of persons' data only, for a program that runs them. They open what is sealed, so it needs the seal keys. */
+export const erasures: Layer.Layer<
+  Erasures,
+  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  Storage | SealKeys | Cryptography
+> = Erasures.layer(kinds).pipe(
+  Layer.provide(Ids.layer),
+  Layer.provide(storageOfServices),
+  Layer.provide(checkedSeal),
+  Layer.provide(Revisions.layer),
+  Layer.provide(Workspaces.layer)
+)
+
 /**
  * The whole core on top of a storage.
  *
@@ -164,6 +179,7 @@ export const layer: Layer.Layer<
       QuoteRequests.layer,
       QuoteStarts.layer,
       Quotes.layer,
+      Erasures.layer(kinds),
       Events.layer,
       Feedback.layer,
       Timelines.layer

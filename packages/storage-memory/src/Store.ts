@@ -75,6 +75,12 @@ export class Store {
           events: 0,
           jobs: 0
         }
+      case "children":
+        return {
+          records: workspace.eraseChildren(erasure.kind, erasure.parent, erasure.versions),
+          events: 0,
+          jobs: 0
+        }
       case "events":
         return { records: {}, events: workspace.feed.eraseBefore(erasure.occurred_before, erasure.limit), jobs: 0 }
     }

@@ -2,7 +2,7 @@ import { type Change, kinds, Page } from "@quotewire/core"
 import { ById } from "./ById.ts"
 import { type FromMark, SortedList } from "./SortedList.ts"
 
-/** One record: its newest version, and older ones if the kind keeps them. */
+/** One record: its newest version, and older ones without gaps if the kind keeps them and nobody has erased them. */
 interface Entry {
   newest: Change.StoredRecord
   older: Array<Change.StoredRecord> | null
@@ -39,7 +39,7 @@ export class Table {
   get(id: string, version?: number): Change.StoredRecord | undefined {
     const entry = this.entries.get(id)
     if (entry === undefined || version === undefined || version === entry.newest.version) return entry?.newest
-    return entry.older?.[version - 1]
+    return entry.older?.[version - (entry.older[0]?.version ?? 0)]
   }
 
   /** Stores a version. The caller has checked that it follows the stored one. */
@@ -99,13 +99,27 @@ export class Table {
 
   /** Erases the records of a parent, and returns their ids. */
   eraseChildren(parent: string): ReadonlyArray<string> {
+    return this.erase(this.childrenOf(parent))
+  }
+
+  /** Erases the older versions of the records of a parent, and returns how many there were. */
+  eraseOlderVersions(parent: string): number {
+    let erased = 0
+    for (const entry of this.childrenOf(parent)) {
+      erased += entry.older?.length ?? 0
+      entry.older = null
+    }
+    return erased
+  }
+
+  private childrenOf(parent: string): ReadonlyArray<Entry> {
     const found: Array<Entry> = []
     this.children.upwards(child(parent, null, "oldest"), (entry) => {
       if (entry.newest.parent !== parent) return false
       found.push(entry)
       return true
     })
-    return this.erase(found)
+    return found
   }
 
   private walk(query: Page.RecordQuery, visit: (entry: Entry) => boolean): void {

@@ -50,6 +50,14 @@ export class Workspace {
     return counts(erased)
   }
 
+  /** Erases the records of a kind that belong to a parent, or only their older versions. */
+  eraseChildren(kind: string, parent: string, versions: "all" | "older"): Storage.Erased["records"] {
+    const table = this.tables.get(kind)
+    if (table === undefined) return {}
+    const count = versions === "all" ? table.eraseChildren(parent).length : table.eraseOlderVersions(parent)
+    return counts(new Map([[kind, count]]))
+  }
+
   /** Erases the records that do not survive a reset. */
   eraseForReset(): Storage.Erased["records"] {
     const erased = new Map<string, number>()

@@ -50,7 +50,7 @@ const readAll = Effect.fnUntraced(function* (id: Ids.QuoteRequestId, bodies: boo
 })
 
 const run = Effect.fnUntraced(function* (settings: ShowSettings) {
-  const service = Service.layer(unusedSettings, Database.dependencies(settings, Effect.never, {}))
+  const service = Service.layer(unusedSettings, Database.dependencies(settings, {}, Effect.never))
   const timeline = yield* readAll(settings.quote_request_id, settings.bodies).pipe(
     Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such quote request." }))),
     Effect.catchTag("StorageUnavailable", () => Effect.fail(Database.unavailable)),

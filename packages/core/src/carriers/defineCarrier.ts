@@ -59,6 +59,7 @@ export const defineCarrier = <
     environments: definition.environments ?? ["sandbox", "live"],
     lines: linesOf(definition.lines),
     handoff_hosts: definition.handoff_hosts ?? [],
+    ...(definition.http?.redact !== undefined && { redact: definition.http.redact }),
     ...(definition.connection !== undefined && { connection: definition.connection }),
     ...(testConnection !== undefined && {
       testConnection: (connection, environment) => tester({ connection, environment }, (of) => testConnection(of))

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { KeptHandle } from "../access/ReadHandle.ts"
-import type { StoredRecord } from "../storage/Change.ts"
+import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
 import { QuoteConsent } from "./Consent.ts"
@@ -32,6 +32,12 @@ export const kind = Kind.make({
   erases_children: true,
   listing: ({ quote_request_id }) => ({ parent: quote_request_id })
 })
+
+/**
+ * Expects that the facts of an application are still there. Whatever is stored about them must expect it: an erasure
+ * erases the application before everything that belongs to it.
+ */
+export const expectation = (id: ApplicationId): Expectation => ({ kind: kind.name, id, version: 1 })
 
 /** The stored record. `at` is in milliseconds of workspace time. */
 export const toStored = (record: ApplicationRecord, at: number): StoredRecord =>

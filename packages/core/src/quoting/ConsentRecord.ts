@@ -23,11 +23,19 @@ export const ConsentRecord = Schema.Struct({
 })
 export type ConsentRecord = typeof ConsentRecord.Type
 
-/** Consents in storage, by the ids of their applications. */
+/** The label that finds consents by a receipt: by its keyed hash, or by the id of one that the service recorded. */
+export const labelOf = (receipt: string): string => `receipt:${receipt}`
+
+/** Consents in storage, by the ids of their applications, and listed by their receipts. */
 export const kind = Kind.make({
   name: "consent",
   schema: ConsentRecord,
-  kept_for: { period: "consents", clock: "workspace" }
+  kept_for: { period: "consents", clock: "workspace" },
+  listing: ({ quote_consent, receipts }) => ({
+    labels: [...receipts.map(({ mac }) => mac), ...(quote_consent === null ? [] : [quote_consent.receipt_id])].map(
+      labelOf
+    )
+  })
 })
 
 /** The stored record of the consents of an application. `at` in milliseconds of workspace time. */

@@ -26,7 +26,7 @@ export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEv
   })
 
 /** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
-const quoteEvents = (
+export const quoteEvents = (
   ids: Ids["Service"],
   type: "quote.created" | "quote.updated" | "quote.expired",
   quote: Quote.Quote,

@@ -15,6 +15,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
+import { expectation } from "./ApplicationRecord.ts"
 import * as AskLoading from "./asking/AskLoading.ts"
 import { logged, subjectOf } from "./asking/PendingAsk.ts"
 import * as OfferRecord from "./OfferRecord.ts"
@@ -96,7 +97,7 @@ export class Quotes extends Context.Service<
           })
           if (pending === null || AskLoading.lacksConnection(pending)) return null
           const fresh = yield* logged(pending, handoff(pending.candidate, pending.ask, offer_ref))
-          yield* recorder.endAlone(pending.draft, subjectOf(pending))
+          yield* recorder.endAlone(pending.draft, subjectOf(pending), expectation(request.application_id))
           return fresh
         })
 

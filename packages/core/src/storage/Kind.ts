@@ -19,6 +19,7 @@ export interface Traits {
   /**
    * Whether its bodies are sealed at rest, because they can hold facts about a person (applications, labels, texts and
    * links of carriers, texts of reports) or what an organization has given for a carrier. Bodies of other kinds hold neither.
+   * Sealed records whose parent is a quote request or its application are erased with the data of its person.
    */
   readonly sealed: boolean
   /** Whether erasing a record also erases the records whose parent it is. */

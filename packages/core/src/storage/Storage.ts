@@ -66,6 +66,14 @@ export type Erasure =
       readonly created_before: number
       readonly limit: number
     }
+  /** The records of one kind that belong to one parent, whatever their age; or only the older versions of them. */
+  | {
+      readonly what: "children"
+      readonly workspace_id: WorkspaceId
+      readonly kind: string
+      readonly parent: string
+      readonly versions: "all" | "older"
+    }
   /** Events that occurred before a time in the workspace, oldest first. */
   | {
       readonly what: "events"
@@ -76,7 +84,7 @@ export type Erasure =
 
 /** How many records and events were erased. */
 export interface Erased {
-  /** By kind. */
+  /** By kind: records, or versions if only older versions were erased. */
   readonly records: { readonly [kind: string]: number }
   readonly events: number
   readonly jobs: number

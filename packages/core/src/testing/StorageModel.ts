@@ -211,6 +211,13 @@ const take = (run: Run, step: Step): Effect.Effect<unknown, unknown> => {
       return eraseWorkspace(run, step)
     case "erase_records":
       return erase(run, { ...step, what: "records", workspace_id: Sample.workspace(step.workspace) })
+    case "erase_children":
+      return erase(run, {
+        ...step,
+        what: "children",
+        workspace_id: Sample.workspace(step.workspace),
+        parent: idOf(step.kind === "remembered_call" ? "quote" : "quote_request", step.parent)
+      })
     case "erase_events":
       return erase(run, { ...step, what: "events", workspace_id: Sample.workspace(step.workspace) })
     case "workspaces":

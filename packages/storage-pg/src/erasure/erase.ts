@@ -18,6 +18,17 @@ const recordsFunction = DatabaseFunction.make(
   { of_workspace, of_kind: recordColumns.kind, before: time, most, with_children: Columns.bool(Schema.Boolean) },
   {}
 )
+const childrenFunction = DatabaseFunction.make(
+  "erase_children_1",
+  {
+    of_workspace,
+    of_kind: recordColumns.kind,
+    of_parent: recordColumns.id,
+    only_older: Columns.bool(Schema.Boolean),
+    most
+  },
+  {}
+)
 const eventsFunction = DatabaseFunction.make("erase_events_1", { of_workspace, before: time, most }, {})
 const workspaceFunction = DatabaseFunction.make(
   "erase_workspace_1",
@@ -27,6 +38,7 @@ const workspaceFunction = DatabaseFunction.make(
 
 const KindRow = Schema.Struct({ kind: recordColumns.kind.schema, count: Schema.Int })
 const countsByKind = Columns.rowsReader(KindRow)
+const childCounts = Columns.someRowsReader(Schema.Struct({ erase_children_1: Schema.Int }))
 const counts = Columns.someRowsReader(Schema.Struct({ erase_events_1: Schema.Int }))
 const whats = Columns.rowsReader(
   Schema.Union([
@@ -79,6 +91,21 @@ const eraseRecords = (database: Database, { workspace_id, kind, created_before, 
   ).pipe(Effect.map((batches) => ({ records: sumByKind(batches.flat()), events: 0, jobs: 0 })))
 }
 
+const eraseChildren = (database: Database, { workspace_id, kind, parent, versions }: Of<"children">): Erased => {
+  const where = { of_workspace: workspace_id, of_kind: kind, of_parent: parent, only_older: versions === "older" }
+  return inBatches(
+    Number.POSITIVE_INFINITY,
+    (most) =>
+      Effect.map(
+        database.write(childrenFunction.statement, childrenFunction.parameters({ ...where, most }, {})),
+        (rows) => childCounts(rows)[0].erase_children_1
+      ),
+    (count) => count
+  ).pipe(Effect.map((batches) => ({ records: { [kind]: sum(batches) }, events: 0, jobs: 0 })))
+}
+
+const sum = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
+
 const eraseEvents = (database: Database, { workspace_id, occurred_before, limit }: Of<"events">): Erased =>
   inBatches(
     limit,
@@ -87,7 +114,7 @@ const eraseEvents = (database: Database, { workspace_id, occurred_before, limit 
       return Effect.map(database.write(eventsFunction.statement, parameters), (rows) => counts(rows)[0].erase_events_1)
     },
     (count) => count
-  ).pipe(Effect.map((batches) => ({ records: {}, events: batches.reduce((sum, count) => sum + count, 0), jobs: 0 })))
+  ).pipe(Effect.map((batches) => ({ records: {}, events: sum(batches), jobs: 0 })))
 
 // One statement, so that nobody sees half of a reset.
 const eraseWorkspace = Effect.fnUntraced(function* (
@@ -117,6 +144,8 @@ export const erase = (
       return eraseWorkspace(database, erasure)
     case "records":
       return eraseRecords(database, erasure)
+    case "children":
+      return eraseChildren(database, erasure)
     case "events":
       return eraseEvents(database, erasure)
   }

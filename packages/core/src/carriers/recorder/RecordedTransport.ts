@@ -2,6 +2,7 @@ import { Clock, Effect, Exit, Option, Stream } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as Fault from "../../concurrency/Fault.ts"
 import type { CarrierCallback } from "../Carrier.ts"
+import { CurrentExchange } from "../http/Exchange.ts"
 import type { HttpExchange } from "./Exchange.ts"
 import { max_read_characters, type RawBody, type RawMessage } from "./Redaction.ts"
 
@@ -20,7 +21,10 @@ export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
 /** A client that sends as another one does, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
   HttpClient.transform(client, (call, request) =>
-    Effect.flatMap(Clock.currentTimeMillis, (started_at) => {
+    Effect.flatMap(Effect.all([Clock.currentTimeMillis, CurrentExchange]), ([started_at, exchange]) => {
+      // Both bodies of a request for a token are secret as a whole.
+      const isSecret = exchange?.purpose === "token"
+      const kept = (body: RawBody): RawBody => (isSecret ? { ...body, text: null } : body)
       const add = addHttp({
         direction: "sent",
         method: request.method,
@@ -33,14 +37,14 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
         request: {
           headers: request.headers,
           content_type: request.headers["content-type"] ?? null,
-          body: bodyOf(request)
+          body: kept(bodyOf(request))
         },
         response: null
       })
       const addEnd = (exit: Exit.Exit<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>) =>
         Effect.map(Clock.currentTimeMillis, (now) => add({ duration_ms: now - started_at, ...endOf(exit) }))
       return Effect.map(Effect.onExit(call, addEnd), (response) =>
-        tapped(response, (body) => add({ response: { ...headOf(response), body } }))
+        tapped(response, (body) => add({ response: { ...headOf(response), body: kept(body) } }))
       )
     })
   )

@@ -108,12 +108,18 @@ export const make = Effect.gen(function* () {
       ? Effect.succeed(none)
       : Effect.catchCause(ended(draft, draft.call, subject), (cause) => Effect.as(logLost(cause), none))
 
-  /** Ends an exchange whose answer changes nothing, such as a late callback, and stores its record alone. */
-  const endAlone = (draft: Draft | null, subject: Subject): Effect.Effect<void> =>
+  /**
+   * Ends an exchange whose answer changes nothing, such as a late callback, and stores its record alone. If what it expects
+   * is gone, nothing is stored.
+   */
+  const endAlone = (draft: Draft | null, subject: Subject, expects: Change.Expectation): Effect.Effect<void> =>
     Effect.flatMap(end(draft, subject), (writes) =>
       writes.length === 0
         ? Effect.void
-        : Effect.catchCause(commit(storage, Change.make(subject.workspace_id, { writes })), logLost)
+        : commit(storage, Change.make(subject.workspace_id, { writes, expects: [expects] })).pipe(
+            Effect.catchTag("VersionConflict", () => Effect.void),
+            Effect.catchCause(logLost)
+          )
     )
 
   return { begin, beginCallback, end, endAlone }

@@ -7,8 +7,9 @@ import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { retryOnConflict } from "../../storage/retryOnConflict.ts"
 import { Storage } from "../../storage/Storage.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
 import type { Part } from "../QuoteChange.ts"
-import type { QuoteRequest } from "../QuoteRequest.ts"
+import { isFinal, type QuoteRequest } from "../QuoteRequest.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
 import { logged, logLate, type PendingAsk, subjectOf } from "./PendingAsk.ts"
@@ -23,7 +24,7 @@ export const make = Effect.gen(function* () {
   const recorder = yield* Recorder.make
 
   /** Finishes a job together with its changes. */
-  const finish = (job: ClaimedJob, part: Partial<Part> = {}) =>
+  const finish = (job: ClaimedJob, part: Partial<Part> & Partial<Pick<Change.Change, "expects">> = {}) =>
     storage.commit(Change.make(job.workspace_id, { ...part, finishes: [job] }))
 
   /** The pending ask of a job; null if it is no longer pending, and the job is finished. */
@@ -69,8 +70,15 @@ export const make = Effect.gen(function* () {
       // If the request was erased meanwhile, there is nothing to answer.
       const part: Partial<Part> =
         request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
-      const writes = request === null ? [] : [...(part.writes ?? []), ...recorded]
-      yield* storage.commit(Change.make(pending.workspace_id, { ...part, writes, finishes: job === null ? [] : [job] }))
+      // An erasure ends the request before it erases the facts, and must not be followed by a record of them.
+      const records = request === null || isFinal(request) ? [] : recorded
+      const change = {
+        ...part,
+        writes: [...(part.writes ?? []), ...records],
+        expects: records.length === 0 ? [] : [ApplicationRecord.expectation(pending.request.application_id)],
+        finishes: job === null ? [] : [job]
+      }
+      yield* storage.commit(Change.make(pending.workspace_id, change))
     })
     yield* retryOnConflict(attempt)
   })

@@ -13,6 +13,7 @@ import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
+import { expectation } from "../ApplicationRecord.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
@@ -40,7 +41,12 @@ export const make = Effect.gen(function* () {
     if (pending !== null) yield* applyAndCommit({ ...pending, draft }, found.reply, now, null)
     else {
       yield* logLate(carrier_id, found.id)
-      if (request !== null) yield* recorder.endAlone(draft, lateSubject(found.workspace_id, request, now))
+      if (request !== null)
+        yield* recorder.endAlone(
+          draft,
+          lateSubject(found.workspace_id, request, now),
+          expectation(request.application_id)
+        )
     }
     return true
   })

@@ -5,6 +5,7 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
+import * as ApplicationRecord from "../ApplicationRecord.ts"
 import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
 import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
@@ -45,7 +46,8 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
     const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
-    const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded] })
+    const expects = recorded.length === 0 ? [] : [ApplicationRecord.expectation(pending.request.application_id)]
+    const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") {
       return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))
     }

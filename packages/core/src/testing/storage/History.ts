@@ -93,12 +93,18 @@ const Feed = Schema.TaggedStruct("feed", { workspace, after: between(0, 20), lim
 
 const EraseWorkspace = Schema.TaggedStruct("erase_workspace", { workspace, expects })
 const EraseRecords = Schema.TaggedStruct("erase_records", { workspace, kind, created_before: moment, limit })
+const EraseChildren = Schema.TaggedStruct("erase_children", {
+  workspace,
+  kind,
+  parent: place,
+  versions: Schema.Literals(["all", "older", "older"])
+})
 const EraseEvents = Schema.TaggedStruct("erase_events", { workspace, occurred_before: moment, limit })
 const Workspaces = Schema.TaggedStruct("workspaces", { after: perhaps(workspace), limit: between(1, 3) })
 
 const Write = Schema.Union([Commit, Commit, Claim])
 const Read = Schema.Union([Get, Pages, Feed, Workspaces])
-const Rare = Schema.Union([Release, Release, EraseWorkspace, EraseRecords, EraseRecords, EraseEvents])
+const Rare = Schema.Union([Release, Release, EraseWorkspace, EraseRecords, EraseRecords, EraseChildren, EraseEvents])
 
 /** One step of a history. It refers to things by their place, so that it makes sense anywhere in a history. */
 export const Step = Schema.Union([Write, Write, Write, Write, Read, Read, Rare])

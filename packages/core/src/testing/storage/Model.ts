@@ -160,6 +160,13 @@ export class Model {
         )
         return { records: this.drop(workspace_id, [...old, ...children]), events: 0, jobs: 0 }
       }
+      case "children": {
+        const { workspace_id, kind, parent, versions } = erasure
+        const children = this.newestOf(workspace_id, kind).filter((record) => record.parent === parent)
+        const records =
+          versions === "all" ? this.drop(workspace_id, children) : this.dropOlder(workspace_id, kind, children)
+        return { records, events: 0, jobs: 0 }
+      }
       case "events": {
         const { workspace_id, occurred_before, limit } = erasure
         const own = this.events.filter((event) => event.workspace_id === workspace_id)
@@ -217,6 +224,16 @@ export class Model {
     this.jobs = this.jobs.filter((job) => !jobs.includes(job))
     this.erased_through.set(workspace_id, this.last_numbers.get(workspace_id) ?? 0)
     return { records: this.drop(workspace_id, records), events: events.length, jobs: jobs.length }
+  }
+
+  /** Drops the versions before these newest ones, and returns how many a storage had kept. */
+  private dropOlder(workspace_id: WorkspaceId, kind: string, newest: ReadonlyArray<StoredRecord>): Erased["records"] {
+    const isOlder = (version: Version) =>
+      version.workspace_id === workspace_id &&
+      newest.some((record) => sameRecord(record, version.record) && version.record.version < record.version)
+    const kept = kinds.byName(kind).keeps_history ? this.versions.filter(isOlder).length : 0
+    this.versions = this.versions.filter((version) => !isOlder(version))
+    return kept === 0 ? {} : { [kind]: kept }
   }
 
   /** Drops every version of the records, and returns how many records of each kind there were. */

@@ -195,6 +195,62 @@ export const erasure: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "erases the records of one kind and one parent with all their versions, and nothing else",
+    Effect.fnUntraced(function* (storage) {
+      const offer = (place: number, parent: number) =>
+        Sample.request(place, { kind: "offer", id: `offer_${place}`, parent: Sample.requestId(parent) })
+      const writes = [Sample.request(1), Sample.quote(1, 1), Sample.quote(2, 2), offer(1, 1), offer(2, 1), offer(3, 2)]
+      yield* storage.commit(Sample.change({ writes }))
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, writes }))
+      yield* storage.commit(Sample.change({ writes: [Sample.quote(1, 1, { version: 2 })] }))
+      const children = { what: "children", workspace_id: Sample.home, versions: "all" } as const
+      const of = { ...children, parent: Sample.requestId(1) }
+      expectSame("the offers", (yield* storage.erase({ ...of, kind: "offer" })).records, { offer: 2 })
+      expectSame("the quotes", (yield* storage.erase({ ...of, kind: "quote" })).records, { quote: 1 })
+      const again = yield* storage.erase({ ...of, kind: "quote" })
+      expectSame("again", (again.records.quote ?? 0) + again.events + again.jobs, 0)
+      for (const version of [1, 2]) {
+        const key = { workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(1), version }
+        expectSame(`version ${version}`, Option.isSome(yield* storage.get(key)), false)
+      }
+      const left = (workspace_id: typeof Sample.home, kind: string) =>
+        Effect.map(storage.page(Sample.pageOf({ workspace_id, kind })), ({ records }) => records.map(({ id }) => id))
+      expectSame("the request stays", yield* left(Sample.home, "quote_request"), [Sample.requestId(1)])
+      expectSame("other quotes stay", yield* left(Sample.home, "quote"), [Sample.quoteId(2)])
+      expectSame("other offers stay", yield* left(Sample.home, "offer"), ["offer_3"])
+      expectSame("elsewhere", (yield* left(Sample.elsewhere, "offer")).length, 3)
+    })
+  ),
+  rule(
+    "erases the older versions of a parent's records, and counts later versions on",
+    Effect.fnUntraced(function* (storage) {
+      const versionsOf = (place: number) =>
+        Effect.map(
+          Effect.forEach([1, 2, 3, 4], (version) =>
+            storage.get({ workspace_id: Sample.home, kind: "quote", id: Sample.quoteId(place), version })
+          ),
+          (found) => found.map(Option.isSome)
+        )
+      const write = (place: number, parent: number, version: number) =>
+        storage.commit(Sample.change({ writes: [Sample.quote(place, parent, { version })] }))
+      for (const version of [1, 2, 3]) yield* write(1, 1, version)
+      for (const version of [1, 2]) yield* write(2, 2, version)
+      const of = {
+        what: "children",
+        workspace_id: Sample.home,
+        parent: Sample.requestId(1),
+        versions: "older"
+      } as const
+      expectSame("the counts", (yield* storage.erase({ ...of, kind: "quote" })).records, { quote: 2 })
+      expectSame("what is left", yield* versionsOf(1), [false, false, true, false])
+      expectSame("of another parent", yield* versionsOf(2), [true, true, false, false])
+      const again = yield* storage.erase({ ...of, kind: "quote" })
+      expectSame("again", again.records.quote ?? 0, 0)
+      yield* write(1, 1, 4)
+      expectSame("with a later version", yield* versionsOf(1), [false, false, true, true])
+    })
+  ),
+  rule(
     "erases events from the oldest, up to the limit and to the first that is too new",
     Effect.fnUntraced(function* (storage) {
       const events = [10, 20, 30, 15, 40].map((occurred_at, index) => Sample.event(index + 1, occurred_at))

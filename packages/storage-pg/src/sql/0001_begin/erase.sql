@@ -32,6 +32,43 @@ begin
   select e.kind, count(*) from erased e group by e.kind;
 end $$;
 
+-- Erases up to `most` records of a kind that belong to a parent, with all their versions; or up to `most` of their older
+-- versions. Returns how many.
+create function quotewire.erase_children_1(
+  of_workspace text, of_kind text, of_parent text, only_older boolean, most integer
+) returns bigint
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  erased bigint;
+begin
+  perform from quotewire.workspace w where w.workspace_id = of_workspace for update;
+  if only_older then
+    with doomed as (
+      select v.id, v.version from quotewire.record r
+      join quotewire.older_version v on v.workspace_id = of_workspace and v.kind = of_kind and v.id = r.id
+      where r.workspace_id = of_workspace and r.parent = of_parent and r.kind = of_kind
+      limit most
+    )
+    delete from quotewire.older_version v using doomed d
+    where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id and v.version = d.version;
+    get diagnostics erased = row_count;
+    return erased;
+  end if;
+  with doomed as (
+    select r.id from quotewire.record r
+    where r.workspace_id = of_workspace and r.parent = of_parent and r.kind = of_kind
+    limit most
+  ), older as (
+    delete from quotewire.older_version v using doomed d
+    where v.workspace_id = of_workspace and v.kind = of_kind and v.id = d.id
+  )
+  delete from quotewire.record r using doomed d
+  where r.workspace_id = of_workspace and r.kind = of_kind and r.id = d.id;
+  get diagnostics erased = row_count;
+  return erased;
+end $$;
+
 -- Erases up to `most` events from the beginning of a feed, up to the first that occurred at `before` or later. Returns how
 -- many. The workspace keeps the number up to which its feed is erased.
 create function quotewire.erase_events_1(of_workspace text, before bigint, most integer) returns bigint

@@ -1,0 +1,130 @@
+import { Caller, type ErasedRequest, type ErasureReport, Erasures, type ErasureTarget, Ids } from "@quotewire/core"
+import { Console, Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as Database from "../Database.ts"
+import { json, word } from "../Settings.ts"
+import * as StandardInput from "../StandardInput.ts"
+import { database_url, organization, seal_keys } from "../StorageSettings.ts"
+
+const request = Flag.String("request").pipe(
+  Flag.filterMap(Schema.decodeUnknownOption(Ids.QuoteRequestId), () => "--request must be an id such as qreq_01…"),
+  Flag.withDescription("Id of the quote request to erase, qreq_…"),
+  Flag.optional
+)
+
+const receipt_stdin = Flag.Boolean("receipt-stdin").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Erase every quote request of the receipt of consent on standard input")
+)
+
+const by = Flag.String("by").pipe(
+  Flag.filter(
+    (text) => text.trim() !== "" && text.length <= 200,
+    () => "--by must have 1 to 200 characters"
+  ),
+  Flag.withDescription("Who erases, or the ticket that asks for it. It is kept: do not name the person")
+)
+
+const dry_run = Flag.Boolean("dry-run").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Print what there is to erase, and change nothing")
+)
+
+const settings = {
+  request,
+  receipt_stdin,
+  organization: Flag.optional(organization),
+  environment: Flag.optional(word("environment", Caller.Environment.literals, "Environment that the requests are in")),
+  by,
+  dry_run,
+  database_url,
+  seal_keys,
+  json
+}
+
+interface Target {
+  readonly request: Option.Option<Ids.QuoteRequestId>
+  readonly receipt_stdin: boolean
+  readonly organization: Option.Option<Ids.OrganizationId>
+  readonly environment: Option.Option<Caller.Environment>
+}
+
+/** What to erase. A receipt may identify a person, so it is never an argument. */
+const targetOf = Effect.fnUntraced(function* (settings: Target) {
+  if (Option.isSome(settings.request) === settings.receipt_stdin) {
+    return yield* new WrongUsage({ message: "Give --request or --receipt-stdin, and not both." })
+  }
+  const organization_id = Option.getOrUndefined(settings.organization)
+  const environment = Option.getOrUndefined(settings.environment)
+  if (Option.isSome(settings.request)) {
+    const target: ErasureTarget = {
+      quote_request_id: settings.request.value,
+      ...(organization_id !== undefined && { organization_id }),
+      ...(environment !== undefined && { environment })
+    }
+    return target
+  }
+  if (organization_id === undefined || environment === undefined) {
+    return yield* new WrongUsage({ message: "--receipt-stdin needs --organization and --environment." })
+  }
+  const consent_receipt_id = (yield* StandardInput.read(
+    "Type the receipt, then Ctrl-D. What you type is visible."
+  )).trim()
+  if (consent_receipt_id === "" || consent_receipt_id.length > 128) {
+    return yield* StandardInput.unreadable("must hold one receipt, of 1 to 128 characters")
+  }
+  const target: ErasureTarget = { consent_receipt_id, organization_id, environment }
+  return target
+})
+
+const outcomes: { readonly [Outcome in ErasedRequest["outcome"]]: string } = {
+  erased: "erased",
+  already_erased: "erased before",
+  to_erase: "to erase"
+}
+
+const lineOf = ({ by, ended, erased_at, outcome, quote_request_id, quotes }: ErasedRequest): string =>
+  [
+    quote_request_id,
+    outcomes[outcome],
+    ...(erased_at === null ? [] : [`${erased_at} by ${JSON.stringify(by)}`]),
+    ...(ended ? ["ended with consent_withdrawn"] : []),
+    `${quotes} ${quotes === 1 ? "quote" : "quotes"}`
+  ].join("  ")
+
+const summaryOf = ({ already_erased, erased, requests, to_erase }: ErasureReport, dry_run: boolean) => {
+  const all = erased + already_erased + to_erase
+  if (all === 0) return ["Nothing was found, and nothing was changed."]
+  const more = all > requests.length ? [`… and ${all - requests.length} more`] : []
+  const counts = dry_run
+    ? `To erase: ${to_erase}. Erased before: ${already_erased}. Nothing was changed.`
+    : `Erased: ${erased}. Erased before: ${already_erased}.`
+  return [...more, counts, gone, remains]
+}
+
+const gone =
+  "What goes: facts, contact data, read handle; what was insured, carriers' texts, references and links; older versions of quotes."
+const remains =
+  "What remains: ids, statuses, prices and dates of requests and quotes; events; the record of consent, with hashes of its receipts; the record of the erasure."
+
+/** `quotewire erase`: erases the data of a person. */
+export const erase = Command.make("erase", settings, (settings) =>
+  Effect.gen(function* () {
+    const target = yield* targetOf(settings)
+    const { by, dry_run } = settings
+    const report = yield* Effect.flatMap(Erasures.Erasures, (erasures) => erasures.erase(target, { by, dry_run })).pipe(
+      Effect.catchTag("not_found", () => Effect.fail(new CommandFailed({ message: "There is no such organization." }))),
+      Effect.catchTag("invalid_input", ({ message }) => Effect.fail(new CommandFailed({ message }))),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(interrupted)),
+      Database.withErasures(settings)
+    )
+    if (settings.json) return yield* Console.log(JSON.stringify({ dry_run, ...report }))
+    for (const request of report.requests) yield* Console.log(lineOf(request))
+    for (const line of summaryOf(report, dry_run)) yield* Console.log(line)
+  })
+).pipe(Command.withDescription("Erase what is known about a person, from one quote request or all of a receipt"))
+
+const interrupted = new CommandFailed({
+  message: "The database became unavailable. Run the command again: it goes on where it was."
+})

@@ -1,0 +1,168 @@
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { type ErasureReport, embed, Seal } from "@quotewire/core"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Option, Redacted, Stdio, Stream } from "effect"
+import { CliError } from "effect/cli"
+import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { WrongUsage } from "../src/CommandErrors.ts"
+import { run } from "../src/Program.ts"
+
+const key = new Uint8Array(32).fill(1)
+const seal_keys = Buffer.from(key).toString("base64")
+const receipt = "receipt-of-ada"
+
+interface Ran {
+  readonly how: "done" | "failed" | "wrong usage"
+  readonly out: string
+  readonly err: string
+}
+
+const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
+  if (Exit.isSuccess(exit)) return "done"
+  const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
+  return error instanceof WrongUsage || CliError.isCliError(error) ? "wrong usage" : "failed"
+}
+
+/** Runs the command as `main` does, with these variables and this standard input. */
+const runWith = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+  input = ""
+): Effect.fn.Return<Ran> {
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const into = (lines: Array<string>) => (text: unknown) => void lines.push(String(text))
+  const recorder: Console.Console = Object.assign(Object.create(console), { log: into(out), error: into(err) })
+  const exit = yield* run(args).pipe(
+    Effect.provideService(Console.Console, recorder),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+    Effect.provide(
+      Layer.merge(NodeServices.layer, Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) }))
+    ),
+    Effect.exit
+  )
+  return { how: howOf(exit), out: out.join("\n"), err: err.join("\n") }
+})
+
+/** A database with an organization, and a host that answers calls on it. */
+const world = Effect.gen(function* () {
+  const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
+  const quotewire = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      embed({
+        storage: PgStorage.layer({ url: Redacted.make(url) }),
+        seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(key)] })
+      })
+    ),
+    ({ close }) => Effect.promise(close)
+  )
+  const organization = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
+  const { key: api_key } = yield* Effect.promise(() =>
+    quotewire.createKey({ organization_id: organization.id, environment: "sandbox", kind: "server" })
+  )
+  const client = quotewire.client(api_key)
+  let starts = 0
+  const start = (consent_receipt_id: string) =>
+    Effect.promise(async () => {
+      const { id } = await client.start_quote_request({
+        line: "pet",
+        request_key: `start-${++starts}`,
+        consent_receipt_id,
+        application: {
+          applicant: { first_name: "Adalynda", last_name: "Lovelacey" },
+          residence: { state: "TX", zip: "78701" },
+          pets: [{ name: "Wuschelbart", species: "dog", breed: "mixed", size: "medium", age_years: 3 }]
+        }
+      })
+      return id
+    })
+  const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
+  const erase = (args: ReadonlyArray<string>, input?: string) =>
+    runWith(["erase", "--by", "ticket 4711", ...args], env, input)
+  const place = ["--organization", organization.id, "--environment", "sandbox"]
+  const advance = Effect.promise(() => client.advance_time({ seconds: 120 }, { idempotency_key: "advance" }))
+  return { url, quotewire, client, start, erase, place, advance }
+})
+
+const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boolean } => {
+  assert.strictEqual(how, "done", err)
+  return JSON.parse(out)
+}
+
+describe("quotewire erase", () => {
+  it.live("erases one request, and says what went and what remains", () =>
+    Effect.gen(function* () {
+      const { advance, client, erase, quotewire, start, url } = yield* world
+      const id = yield* start(receipt)
+      yield* advance
+      const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
+      assert.isAbove(quotes.length, 0)
+      const [{ price } = assert.fail("There is no quote")] = quotes
+      const dry = report(yield* erase(["--request", id, "--dry-run", "--json"]))
+      assert.deepInclude(dry, { dry_run: true, erased: 0, to_erase: 1 })
+      const rows = (kind: string) =>
+        Effect.promise(() => statements(url, `select * from quotewire.record where kind = '${kind}'`))
+      assert.lengthOf(yield* rows("application"), 1)
+      const { err, how, out } = yield* erase(["--request", id])
+      assert.strictEqual(how, "done", err)
+      assert.match(out, new RegExp(`^${id} {2}erased {2}.*Z by "ticket 4711" {2}${quotes.length} quotes?`))
+      assert.match(out, /What goes: .*\nWhat remains: /)
+      assert.lengthOf(yield* rows("application"), 0)
+      assert.lengthOf(yield* rows("offer"), 0)
+      assert.lengthOf(yield* Effect.promise(() => statements(url, "select * from quotewire.older_version")), 0)
+      const after = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
+      assert.notInclude(JSON.stringify(after), "Wuschelbart")
+      assert.deepStrictEqual(after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price, price)
+      const again = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { by: "another" }))
+      assert.deepInclude(again.requests[0], { outcome: "already_erased", by: "ticket 4711" })
+    })
+  )
+
+  it.live("erases all requests of a receipt that it reads from standard input, and never shows it", () =>
+    Effect.gen(function* () {
+      const { erase, place, start } = yield* world
+      const ids = [yield* start(receipt), yield* start(receipt)]
+      yield* start("receipt-of-others")
+      const args = ["--receipt-stdin", ...place]
+      const ran = yield* erase([...args, "--json"], `${receipt}\n`)
+      assert.deepStrictEqual(
+        report(ran).requests.map(({ quote_request_id, outcome }) => [quote_request_id, outcome]),
+        ids.map((id) => [id, "erased"])
+      )
+      const again = yield* erase(args, receipt)
+      assert.match(again.out, /Erased: 0\. Erased before: 2\./)
+      const none = yield* erase(args, "receipt-of-nobody")
+      assert.deepStrictEqual([none.how, none.out], ["done", "Nothing was found, and nothing was changed."])
+      assert.notInclude([ran, again, none].map(({ err, out }) => out + err).join(), "receipt-of")
+    })
+  )
+
+  it.live("says in one sentence what is wrong", () =>
+    Effect.gen(function* () {
+      const { erase, place } = yield* world
+      const unknown = `qreq_${"0".repeat(26)}`
+      const nobody = ["--organization", `org_${"0".repeat(26)}`, "--environment", "live"]
+      const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string, Ran["how"], RegExp]> = [
+        [[], "", "wrong usage", /Give --request or --receipt-stdin, and not both\.$/],
+        [["--request", unknown, "--receipt-stdin"], "", "wrong usage", /and not both\.$/],
+        [["--request", "secret"], "", "wrong usage", /--request must be an id such as qreq_01/],
+        [["--receipt-stdin"], receipt, "wrong usage", /needs --organization and --environment\.$/],
+        [["--receipt-stdin", receipt], "", "wrong usage", /Too many arguments/],
+        [["--receipt-stdin", ...place], " \n", "failed", /must hold one receipt, of 1 to 128 characters\.$/],
+        [["--receipt-stdin", ...nobody], receipt, "failed", /There is no such organization\.$/]
+      ]
+      for (const [args, input, how, message] of wrong) {
+        const ran = yield* erase(args, input)
+        assert.strictEqual(ran.how, how, args.join(" "))
+        assert.match(ran.err.replace(/\. See .*--help\.$/, "."), message)
+        assert.notInclude(ran.err + ran.out, receipt)
+      }
+      const unheard = yield* runWith(["erase", "--request", unknown], {
+        QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
+        QUOTEWIRE_SEAL_KEYS: seal_keys
+      })
+      assert.match(unheard.err, /--by is required/)
+    })
+  )
+})

@@ -1,0 +1,167 @@
+import { Schema } from "effect"
+import { Environment } from "../../access/Caller.ts"
+import type { StoredRecord } from "../../storage/Change.ts"
+import * as Kind from "../../storage/Kind.ts"
+import { ApplicationId, OrganizationId, QuoteRequestId } from "../../wire/Ids.ts"
+import { textUpTo } from "../../wire/Input.ts"
+import { fromMillis, Timestamp, toMillis } from "../../wire/Timestamp.ts"
+import * as Quote from "../Quote.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+
+/** Asks to erase one quote request; none if it is not of the organization and the environment that are given. */
+export const RequestTarget = Schema.Struct({
+  quote_request_id: textUpTo(128, 1),
+  organization_id: Schema.optionalKey(OrganizationId),
+  environment: Schema.optionalKey(Environment)
+})
+
+/** Asks to erase every quote request that was started with a receipt of consent, in one environment of an organization. */
+export const ReceiptTarget = Schema.Struct({
+  consent_receipt_id: textUpTo(128, 1),
+  organization_id: OrganizationId,
+  environment: Environment
+})
+
+/** What to erase: one quote request, or every one that was started with a receipt of consent. */
+export type ErasureTarget = typeof RequestTarget.Type | typeof ReceiptTarget.Type
+
+/** How to erase. */
+export const ErasureOptions = Schema.Struct({
+  /** Who erases, or the ticket that asks for it: 1 to 200 characters. It is kept for years, so it must not name the person. */
+  by: textUpTo(200, 1).check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" })),
+  /** Finds what there is to erase, and changes nothing. */
+  dry_run: Schema.optionalKey(Schema.Boolean)
+})
+export type ErasureOptions = typeof ErasureOptions.Type
+
+/** The record that a person's data was erased. It outlives the quote request, and holds nothing about the person. */
+export const ErasureRecord = Schema.Struct({
+  quote_request_id: QuoteRequestId,
+  application_id: ApplicationId,
+  /** `begun` if the facts may still be there, because the process that erased them was stopped. */
+  state: Schema.Literals(["begun", "done"]),
+  /** In workspace time. */
+  erased_at: Timestamp,
+  by: Schema.String,
+  /** Whether the request was still in progress, and was ended. */
+  ended: Schema.Boolean,
+  /** How many quotes the request has. */
+  quotes: Schema.Int
+})
+export type ErasureRecord = typeof ErasureRecord.Type
+
+/** Records of erasures in storage, by the ids of their quote requests. They have no parent, so that they outlive it. */
+export const kind = Kind.make({
+  name: "erasure",
+  schema: ErasureRecord,
+  sealed: true,
+  kept_for: { period: "consents", clock: "workspace" }
+})
+
+/** The stored record of an erasure: version 1 when it begins, version 2 when it is done. */
+export const toStored = (record: ErasureRecord): StoredRecord => {
+  const at = toMillis(record.erased_at)
+  const version = record.state === "begun" ? 1 : 2
+  return kind.record(record, { id: record.quote_request_id, version, created_at: at, updated_at: at })
+}
+
+/** The record of an erasure that begins now, in milliseconds of workspace time. */
+export const begin = (
+  request: QuoteRequest.QuoteRequest,
+  { at, by, quotes }: { readonly at: number; readonly by: string; readonly quotes: number }
+): ErasureRecord => ({
+  quote_request_id: request.id,
+  application_id: request.application_id,
+  state: "begun",
+  erased_at: fromMillis(at),
+  by,
+  ended: !QuoteRequest.isFinal(request),
+  quotes
+})
+
+/** What was done with one quote request, or would be done. */
+export interface ErasedRequest {
+  readonly quote_request_id: QuoteRequestId
+  /** `to_erase` in a dry run. */
+  readonly outcome: "erased" | "already_erased" | "to_erase"
+  /** RFC 3339, in workspace time; null if it is still to erase. */
+  readonly erased_at: Timestamp | null
+  /** Who erased it, as they said themselves; null if it is still to erase. */
+  readonly by: string | null
+  /** Whether the request was still in progress, and ends with the erasure. */
+  readonly ended: boolean
+  /** How many quotes it has. Their prices remain. */
+  readonly quotes: number
+}
+
+/** What an erasure did, or would do. Nothing found is no failure: all counts are 0. */
+export interface ErasureReport {
+  /** How many quote requests were erased now. */
+  readonly erased: number
+  /** How many were erased before. */
+  readonly already_erased: number
+  /** How many would be erased, in a dry run. */
+  readonly to_erase: number
+  /** The requests, oldest first: at most the first 1,000. The counts include all. */
+  readonly requests: ReadonlyArray<ErasedRequest>
+}
+
+/** The result of one request, from the record of its erasure. */
+export const resultOf = (record: ErasureRecord, outcome: ErasedRequest["outcome"]): ErasedRequest => ({
+  quote_request_id: record.quote_request_id,
+  outcome,
+  erased_at: outcome === "to_erase" ? null : record.erased_at,
+  by: outcome === "to_erase" ? null : record.by,
+  ended: record.ended,
+  quotes: record.quotes
+})
+
+const max_listed = 1_000
+
+/** The report before anything is found. */
+export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 0, requests: [] }
+
+/** The report with one more request. */
+export const add = (report: ErasureReport, result: ErasedRequest): ErasureReport => ({
+  ...report,
+  [result.outcome]: report[result.outcome] + 1,
+  requests: report.requests.length < max_listed ? [...report.requests, result] : report.requests
+})
+
+/**
+ * The last step of a request: one that is in progress fails, and what carriers wrote about the person is removed. Null if a
+ * final request holds nothing to remove.
+ */
+export const endRequest = (request: QuoteRequest.QuoteRequest, at: number): QuoteRequest.Step | null => {
+  const carriers = request.carriers.map((result) => ({ ...result, message: null }))
+  if (!QuoteRequest.isFinal(request)) return QuoteRequest.fail({ ...request, carriers }, "consent_withdrawn", at)
+  if (request.carriers.every(({ message }) => message === null)) return null
+  return {
+    request: { ...request, carriers, version: request.version + 1, updated_at: fromMillis(at) },
+    event: "quote_request.updated"
+  }
+}
+
+/** The last version of a quote, and the event that it makes. */
+export interface LastVersion {
+  readonly quote: Quote.Quote
+  readonly event: "quote.expired" | "quote.updated"
+}
+
+/**
+ * The last version of a quote: price, carrier and dates without what was insured. An available quote becomes unavailable;
+ * one that was unavailable before keeps its reason.
+ */
+export const lastVersion = (quote: Quote.Quote, at: number): LastVersion => {
+  const expires = Quote.hasExpired(quote, at)
+  const inactive = Quote.deactivate(quote, expires ? "expired" : "consent_withdrawn")
+  return {
+    quote: {
+      ...inactive,
+      status_details: quote.status === "inactive" ? quote.status_details : inactive.status_details,
+      coverage: { conditions: [], subjects: [] },
+      evidence: { source_time: quote.evidence.source_time, assumptions: [], label: "The person's data was erased." }
+    },
+    event: expires ? "quote.expired" : "quote.updated"
+  }
+}

@@ -1,0 +1,271 @@
+import { Context, Effect, Layer, Option } from "effect"
+import * as Directory from "../../access/Directory.ts"
+import * as KeyedHash from "../../access/KeyedHash.ts"
+import { Seal } from "../../access/Seal.ts"
+import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
+import { Lines } from "../../lines/Lines.ts"
+import * as Change from "../../storage/Change.ts"
+import { eachPage } from "../../storage/eachPage.ts"
+import type { Kinds } from "../../storage/Kind.ts"
+import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
+import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import * as ApiError from "../../wire/ApiError.ts"
+import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
+import * as Input from "../../wire/Input.ts"
+import * as ConsentRecord from "../ConsentRecord.ts"
+import * as Quote from "../Quote.ts"
+import { lineOf, quoteEvents, requestEvent } from "../QuoteChange.ts"
+import * as QuoteRequest from "../QuoteRequest.ts"
+import * as Erasure from "./Erasure.ts"
+
+const page_size = 100
+/** How many workspaces are looked through at once. */
+const looked_through_at_once = 10
+
+/** Erases the data of a person, for the people who run the service. */
+export class Erasures extends Context.Service<
+  Erasures,
+  {
+    /**
+     * Erases what is known about a person from one quote request, or from every request of a receipt.
+     *
+     * A request in progress ends first: it fails with `consent_withdrawn`, and no carrier is asked any more. Facts, read handle
+     * and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses, events, and
+     * the record of consent remain, and a record of the erasure. Erasing again changes nothing and says so.
+     *
+     * If this fails or is stopped, call it again: it goes on where it was. `invalid_input` names the wrong field, and
+     * `not_found` says that there is no such organization. An unknown request or receipt is a report that lists nothing.
+     */
+    readonly erase: (
+      target: Erasure.ErasureTarget,
+      options: Erasure.ErasureOptions
+    ) => Effect.Effect<
+      Erasure.ErasureReport,
+      ApiError.ApiError<"invalid_input"> | ApiError.ApiError<"not_found"> | StorageUnavailable
+    >
+  }
+>()("@quotewire/core/Erasures") {
+  static readonly layer = (kinds: Kinds): Layer.Layer<Erasures, never, Storage | Seal | Ids | Workspaces> =>
+    Layer.effect(
+      Erasures,
+      Effect.gen(function* () {
+        const { workspaceOf, eachOfReceipt } = yield* makeSearch
+        const eraseRequest = yield* makeEraseRequest(kinds)
+
+        const erase = Effect.fn("Erasures.erase")(function* (
+          sent: Erasure.ErasureTarget,
+          options: Erasure.ErasureOptions
+        ) {
+          const how = yield* Effect.fromResult(readOptions(options))
+          let report = Erasure.nothing
+          const eraseNext = (workspace_id: WorkspaceId, id: string) =>
+            Effect.map(eraseRequest(workspace_id, id, how), (result) => {
+              if (result !== null) report = Erasure.add(report, result)
+            })
+          if ("consent_receipt_id" in sent) {
+            const target = yield* Effect.fromResult(readReceipt(sent))
+            yield* eachOfReceipt(target, eraseNext)
+          } else {
+            const target = yield* Effect.fromResult(readRequest(sent))
+            const workspace_id = yield* workspaceOf(target)
+            if (workspace_id !== null) yield* eraseNext(workspace_id, target.quote_request_id)
+          }
+          return report
+        })
+
+        return Erasures.of({ erase })
+      })
+    )
+}
+
+const readOptions = Input.reader(Erasure.ErasureOptions)
+const readRequest = Input.reader(Erasure.RequestTarget)
+const readReceipt = Input.reader(Erasure.ReceiptTarget)
+
+/** Finds the requests to erase. */
+const makeSearch = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const workspaces = yield* Workspaces
+
+  /** Whether a workspace has a request, or has erased it. */
+  const holds = Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string) {
+    for (const kind of [QuoteRequest.kind.name, Erasure.kind.name]) {
+      if (Option.isSome(yield* storage.get({ workspace_id, kind, id }))) return true
+    }
+    return false
+  })
+
+  /** The workspace that has a request; null if none has it. */
+  const holderOf = Effect.fnUntraced(function* (id: string) {
+    let after: WorkspaceId | null = null
+    do {
+      const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
+      const held = yield* Effect.forEach(found, (workspace_id) => holds(workspace_id, id), {
+        concurrency: looked_through_at_once
+      })
+      const at = held.indexOf(true)
+      if (at !== -1) return found[at] ?? null
+      after = found.at(-1) ?? null
+    } while (after !== null)
+    return null
+  })
+
+  /** The workspace of a request; null if none has it, or another one than was named. */
+  const workspaceOf = Effect.fnUntraced(function* ({
+    quote_request_id,
+    environment,
+    organization_id
+  }: typeof Erasure.RequestTarget.Type) {
+    const id = yield* holderOf(quote_request_id)
+    if (id === null) return null
+    const { workspace } = yield* workspaces.moment(id)
+    const isNamed =
+      (environment ?? workspace.environment) === workspace.environment &&
+      (organization_id ?? workspace.organization_id) === workspace.organization_id
+    return isNamed ? id : null
+  })
+
+  /** The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own. */
+  const labelsOf = Effect.fnUntraced(function* (receipt: string) {
+    const macs = yield* Effect.forEach(seal.key_names, (name) =>
+      seal.macLike(KeyedHash.byKey(name), "receipt", receipt)
+    )
+    return [receipt, ...macs.filter((mac) => mac !== null)].map(ConsentRecord.labelOf)
+  })
+
+  const eachOfReceipt = Effect.fnUntraced(function* <E>(
+    { consent_receipt_id, environment, organization_id }: typeof Erasure.ReceiptTarget.Type,
+    use: (workspace_id: WorkspaceId, id: string) => Effect.Effect<void, E>
+  ) {
+    const organization = yield* Directory.findOrganization(storage, organization_id)
+    if (organization === null) return yield* ApiError.make("not_found")
+    const workspace_id = organization.workspaces[environment]
+    for (const label of yield* labelsOf(consent_receipt_id)) {
+      yield* eachPage(
+        storage,
+        { workspace_id, kind: ConsentRecord.kind.name, labels: [label], order: "oldest", limit: page_size },
+        (consents) =>
+          Effect.forEach(consents, (consent) => use(workspace_id, ConsentRecord.kind.value(consent).quote_request_id), {
+            discard: true
+          })
+      )
+    }
+  })
+
+  return { workspaceOf, eachOfReceipt }
+})
+
+/** Erases one request. Null if there is none and there is no record of its erasure. */
+const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
+  const storage = yield* Storage
+  const begin = yield* makeBegin
+  const sealed = kinds.all.filter((kind) => kind.sealed)
+
+  /** Erases everything that is sealed and has this parent. Of quotes only the older versions go. */
+  const eraseChildren = (workspace_id: WorkspaceId, parent: string) =>
+    Effect.forEach(
+      sealed,
+      ({ name: kind }) => {
+        const versions = kind === Quote.kind.name ? "older" : "all"
+        return storage.erase({ what: "children", workspace_id, kind, parent, versions })
+      },
+      { discard: true }
+      // It expects nothing, so it cannot conflict.
+    ).pipe(Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict)))
+
+  /**
+   * Erases what belongs to the request, its application among it, and then what belongs to the application. A change that
+   * expects the application can add nothing after that.
+   */
+  const eraseAll = (workspace_id: WorkspaceId, { application_id, quote_request_id }: Erasure.ErasureRecord) =>
+    Effect.andThen(eraseChildren(workspace_id, quote_request_id), eraseChildren(workspace_id, application_id))
+
+  /** Notes that nothing is left, unless another process has just noted it. */
+  const finish = (workspace_id: WorkspaceId, record: Erasure.ErasureRecord) =>
+    Effect.catchTag(
+      commit(storage, Change.make(workspace_id, { writes: [Erasure.toStored({ ...record, state: "done" })] })),
+      "VersionConflict",
+      () => Effect.void
+    )
+
+  return Effect.fnUntraced(function* (
+    workspace_id: WorkspaceId,
+    id: string,
+    { by, dry_run = false }: Erasure.ErasureOptions
+  ) {
+    const record = yield* retryOnConflict(begin(workspace_id, id, by, dry_run))
+    if (record === null) return null
+    if (record.state === "done") return Erasure.resultOf(record, "already_erased")
+    if (dry_run) return Erasure.resultOf(record, "to_erase")
+    yield* eraseAll(workspace_id, record)
+    yield* finish(workspace_id, record)
+    yield* Effect.annotateLogs(Effect.logInfo("A person's data was erased from a quote request"), {
+      quote_request_id: record.quote_request_id
+    })
+    return Erasure.resultOf(record, "erased")
+  })
+})
+
+/**
+ * Ends a request with its quotes and stores the record of its erasure, in one change. From then on nothing about the person
+ * is added. Returns that record, or the one that is stored already. A dry run stores nothing.
+ */
+const makeBegin = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const ids = yield* Ids
+  const lines = yield* Lines
+
+  const quotesOf = Effect.fnUntraced(function* (workspace_id: WorkspaceId, parent: string) {
+    const quotes: Array<Change.StoredRecord> = []
+    yield* eachPage(
+      storage,
+      { workspace_id, kind: Quote.kind.name, parent, order: "oldest", limit: page_size },
+      (page) => Effect.sync(() => void quotes.push(...page))
+    )
+    return quotes
+  })
+
+  /** The last version of a quote with its event. */
+  const lastOf = (stored: Change.StoredRecord, at: number) => {
+    const line = lineOf(lines, stored)
+    const { event, quote } = Erasure.lastVersion(Quote.kind.value(stored), at)
+    return {
+      write: Quote.toStored(quote, line.name, stored.created_at, at),
+      events: quoteEvents(ids, event, quote, line, at)
+    }
+  }
+
+  return Effect.fnUntraced(function* (workspace_id: WorkspaceId, id: string, by: string, dry_run: boolean) {
+    const moment = yield* workspaces.moment(workspace_id)
+    const erased = yield* storage.get({ workspace_id, kind: Erasure.kind.name, id })
+    if (Option.isSome(erased)) return Erasure.kind.value(erased.value)
+    const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
+    if (Option.isNone(stored)) return null
+    const request = QuoteRequest.kind.value(stored.value)
+    const at = moment.now
+    const quotes = yield* quotesOf(workspace_id, request.id)
+    const record = Erasure.begin(request, { at, by, quotes: quotes.length })
+    if (dry_run) return record
+    const last = quotes.map((quote) => lastOf(quote, at))
+    const step = Erasure.endRequest(request, at)
+    yield* commit(
+      storage,
+      Change.make(workspace_id, {
+        writes: [
+          ...last.map(({ write }) => write),
+          ...(step === null ? [] : [QuoteRequest.toStored(step.request)]),
+          Erasure.toStored(record)
+        ],
+        // A carrier's answer that is stored meanwhile raises the version of the request.
+        expects: [
+          ...expectationsOf(moment),
+          ...(step === null ? [{ kind: QuoteRequest.kind.name, id, version: stored.value.version }] : [])
+        ],
+        events: [...last.flatMap(({ events }) => events), ...(step === null ? [] : [requestEvent(ids, step, at)])]
+      })
+    )
+    return record
+  })
+})

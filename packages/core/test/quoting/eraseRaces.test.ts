@@ -1,0 +1,141 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { type Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import { callbackOf, callingBack, carriers, offers, polled, prompt, slow } from "./carriers.ts"
+import { about_pet, by, eraseRequest, storedTexts } from "./erasing.ts"
+import { beginning, live, pass, read, start, testInWorld, work, world } from "./support.ts"
+
+describe("an erasure that meets something else", () => {
+  const late = slow("a", 4_000, offers(about_pet), { idempotent: false })
+  testInWorld(
+    "drops the answer of a carrier that arrives later",
+    Effect.gen(function* () {
+      const { organization } = yield* World
+      const { id } = yield* start({ line: "pet" }, live)
+      yield* work
+      yield* pass(2_000)
+      assert.lengthOf(late.asks, 1)
+      yield* eraseRequest(id)
+      const then = yield* read(id, live)
+      yield* pass(10_000)
+      assert.deepStrictEqual(yield* read(id, live), then)
+      assert.lengthOf(then.quotes, 0)
+      assert.lengthOf(late.asks, 1)
+      assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
+    }),
+    carriers(late)
+  )
+
+  const polling = polled("a", 9)
+  const calling = callingBack("b")
+  testInWorld(
+    "stops polls, and drops callbacks",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, live)
+      yield* work
+      yield* pass(6_000)
+      const polls = polling.polls.length
+      assert.isAbove(polls, 0)
+      yield* eraseRequest(id)
+      const then = yield* read(id, live)
+      const ref = calling.asks[0]?.ask.idempotency_key ?? ""
+      const taken = yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers())))
+      assert.isTrue(taken)
+      yield* pass(60_000)
+      assert.lengthOf(polling.polls, polls)
+      assert.deepStrictEqual(yield* read(id, live), then)
+    }),
+    carriers(polling, calling)
+  )
+
+  const answering = callingBack("b")
+  let between: Effect.Effect<void> | null = null
+  testInWorld(
+    "decides again if a carrier's answer is stored at the same moment",
+    Effect.gen(function* () {
+      const { id } = yield* start({ line: "pet" }, live)
+      yield* work
+      yield* pass(5_000)
+      const { quote_request, quotes } = yield* read(id, live)
+      assert.deepStrictEqual([quote_request.status, quotes.length], ["in_progress", 1])
+      // Between the reads of the erasure and its change, another carrier answers.
+      between = Effect.orDie(
+        Effect.gen(function* () {
+          const ref = answering.asks[0]?.ask.idempotency_key ?? ""
+          yield* Carriers.use((carriers) => carriers.callback("b", callbackOf(ref, offers(about_pet))))
+        })
+      ).pipe(Effect.provideContext(yield* Effect.context<Carriers>()))
+      yield* eraseRequest(id)
+      const then = yield* read(id, live)
+      assert.deepStrictEqual(
+        then.quotes.map(({ coverage, status }) => [status, coverage.conditions]),
+        [
+          ["inactive", []],
+          ["inactive", []]
+        ]
+      )
+      const { organization } = yield* World
+      assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
+    }),
+    {
+      ...carriers(prompt("a", offers(about_pet)), answering),
+      around: (storage) => ({
+        ...storage,
+        commit: (change) => {
+          const meanwhile = between
+          if (meanwhile === null || !change.writes.some(({ kind }) => kind === "erasure")) return storage.commit(change)
+          between = null
+          return Effect.andThen(meanwhile, storage.commit(change))
+        }
+      })
+    }
+  )
+
+  it.effect("goes on where it was if it was stopped anywhere", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(beginning)
+      let writes_left = Number.POSITIVE_INFINITY
+      const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
+      const limited = <A, E>(write: Effect.Effect<A, E>) =>
+        Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => {
+          writes_left -= 1
+          return writes_left < 0 ? Effect.fail(unavailable) : write
+        })
+      const around = (storage: Storage["Service"]): Storage["Service"] => ({
+        ...storage,
+        commit: (change) => limited(storage.commit(change)),
+        erase: (erasure) => limited(storage.erase(erasure))
+      })
+      yield* Effect.provide(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const { organization } = yield* World
+            for (let stops_after = 0; ; stops_after++) {
+              const { id } = yield* start({ line: "pet" }, live)
+              yield* work
+              yield* pass(5_000)
+              const eraseOnce = Effect.exit(eraseRequest(id))
+              writes_left = stops_after
+              const first = yield* eraseOnce
+              writes_left = Number.POSITIVE_INFINITY
+              const second = yield* eraseRequest(id, { by: "the second try" })
+              if (first._tag === "Success") {
+                assert.strictEqual(second.already_erased, 1)
+                assert.isAbove(stops_after, 2)
+                break
+              }
+              assert.strictEqual(second.erased, 1)
+              assert.strictEqual(second.requests[0]?.by, stops_after === 0 ? "the second try" : by)
+              assert.strictEqual((yield* eraseRequest(id)).already_erased, 1)
+              assert.notInclude(yield* storedTexts(organization.workspaces.live), "Wuschelbart")
+            }
+          })
+        ),
+        world({ ...carriers(prompt("a", offers(about_pet))), around })
+      )
+    })
+  )
+})

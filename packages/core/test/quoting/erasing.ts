@@ -1,0 +1,69 @@
+import { Effect, Option } from "effect"
+import { Seal } from "../../src/access/Seal.ts"
+import { openRecord } from "../../src/access/withSealing.ts"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { kinds } from "../../src/kinds.ts"
+import type { ErasureReport } from "../../src/quoting/erasing/Erasure.ts"
+import { Erasures } from "../../src/quoting/erasing/Erasures.ts"
+import { eachPage } from "../../src/storage/eachPage.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import type { WorkspaceId } from "../../src/wire/Ids.ts"
+import { offer } from "./carriers.ts"
+
+/* Erasures of persons' data in tests, and what is stored after them. */
+
+export const environments = ["sandbox", "live"] as const
+export const by = "ticket 4711"
+
+export const erase = (target: Parameters<Erasures["Service"]["erase"]>[0], options: object = {}) =>
+  Erasures.use((erasures) => erasures.erase(target, { by, ...options }))
+
+export const eraseRequest = (quote_request_id: string, options: object = {}) => erase({ quote_request_id }, options)
+
+export const eraseReceipt = (
+  consent_receipt_id: string,
+  environment: (typeof environments)[number] = "sandbox",
+  options: object = {}
+) =>
+  Effect.flatMap(World, ({ organization }) =>
+    erase({ consent_receipt_id, organization_id: organization.id, environment }, options)
+  )
+
+export const nothing: ErasureReport = { erased: 0, already_erased: 0, to_erase: 0, requests: [] }
+
+export const countsOf = ({ already_erased, erased, to_erase }: ErasureReport) => ({ erased, already_erased, to_erase })
+
+/** Every text that is stored in a workspace now, opened if it is sealed; reports about the API belong to no person. */
+export const storedTexts = Effect.fnUntraced(function* (workspace_id: WorkspaceId) {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  const texts: Array<string> = []
+  for (const kind of kinds.all.filter(({ name }) => name !== "feedback")) {
+    yield* eachPage(storage, { workspace_id, kind: kind.name, order: "oldest", limit: 100 }, (records) =>
+      Effect.forEach(records, ({ id, version }) =>
+        Effect.gen(function* () {
+          for (let older = 1; older <= version; older++) {
+            const found = yield* storage.get({ workspace_id, kind: kind.name, id, version: older })
+            if (Option.isNone(found)) continue
+            const opened = kind.sealed ? yield* openRecord(seal, found.value) : found
+            texts.push(
+              JSON.stringify(
+                Option.map(opened, ({ body, id, kind, labels, parent }) => [kind, id, parent, labels, body])
+              )
+            )
+          }
+        })
+      )
+    )
+  }
+  const { events } = yield* storage.feed({ workspace_id, after: 0, limit: 1_000 })
+  return [...texts, ...events.map(({ body }) => body)].join("\n")
+})
+
+/** A carrier's texts that name the person's pet. */
+export const about_pet = offer({ conditions: ["For Wuschelbart"], evidence_label: "Wuschelbart's price" })
+export const question: CarrierReply = {
+  kind: "question",
+  questions: [{ path: "application.pets.0.weight", label: "How heavy is Wuschelbart?", allowed_values: [] }]
+}
