@@ -19,7 +19,7 @@ import { Effect, Layer, ManagedRuntime } from "effect"
  */
 
 /** How long what happens after a journey may take, such as the write of the request log, in milliseconds. */
-const settle_ms = 1_500
+const settle_ms = 1_100
 
 /** The names of the files of the packages that ran since the last call, such as `core/quoting/Quote`. */
 const coverage = () => {
@@ -207,9 +207,8 @@ await once(endpoint, "listening")
 const address = endpoint.address()
 const runtime = ManagedRuntime.make(service)
 const post = await open(runtime, `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`)
-await play(post, "warm-up-1")
-await play(post, "warm-up-2")
-const journeys = await play(post, "counted-1")
+await play(post, "warm-up")
+const journeys = await play(post, "counted")
 await runtime.dispose()
 endpoint.close()
 

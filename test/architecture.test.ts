@@ -160,7 +160,7 @@ describe("modules of the core", () => {
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Kind storage/LazyRecord storage/Page"
+    "storage/Change storage/Job storage/Kind storage/Page"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */
@@ -217,7 +217,7 @@ describe("modules of the core", () => {
         "calls/Revisions",
         "carriers/Carrier",
         "storage/Storage",
-        "storage/LongPolls"
+        "storage/Hints"
       ],
       "webhooks/WebhookSender"
     ]

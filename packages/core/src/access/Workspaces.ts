@@ -1,8 +1,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { kind, timeOf, type Workspace } from "./Workspace.ts"
 

@@ -1,7 +1,6 @@
 import { Array, Effect, Option } from "effect"
 import type { StoredRecord } from "../storage/Change.ts"
-import type { Kinds } from "../storage/Kind.ts"
-import { LazyRecord } from "../storage/LazyRecord.ts"
+import { type Kinds, LazyRecord } from "../storage/Kind.ts"
 import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { Seal } from "./Seal.ts"
 

@@ -1,7 +1,7 @@
 export * as Workspaces from "../access/Workspaces.ts"
 export * as Revisions from "../calls/Revisions.ts"
 export * as Runner from "../runner/Runner.ts"
-export * as LongPolls from "../storage/LongPolls.ts"
+export * as LongPolls from "../storage/Hints.ts"
 // Internals that only tests and benchmarks use.
 export * as Delivery from "../webhooks/deliveries/Delivery.ts"
 export * as Publishing from "../webhooks/deliveries/Publishing.ts"

@@ -3,8 +3,13 @@ import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import * as Batcher from "../../storage/Batcher.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { retryOnConflict } from "../../storage/retryOnConflict.ts"
-import { type LeaseLost, type Storage, StorageUnavailable, type VersionConflict } from "../../storage/Storage.ts"
+import {
+  type LeaseLost,
+  retryOnConflict,
+  type Storage,
+  StorageUnavailable,
+  type VersionConflict
+} from "../../storage/Storage.ts"
 import type { SubscriptionId } from "../../wire/Ids.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import { loadDelivery, loadHealth, loadSubscription } from "../subscriptions/SubscriptionStore.ts"
