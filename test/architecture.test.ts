@@ -141,8 +141,8 @@ describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
     "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
-    "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/CallBuffer calls/Pin calls/IdempotencyRecord calls/RequestLogEntry calls/Revision",
+    "access/ApiKey access/Caller access/Limits access/Organization access/Workspace",
+    "calls/Pin calls/IdempotencyRecord calls/Revision",
     "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
     "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>

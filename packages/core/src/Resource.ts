@@ -1,6 +1,6 @@
 /** The resources of api.md under their names: what operations take and answer, as schemas and types. */
 
-export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/RequestLogEntry.ts"
+export { ListedRequest, RequestLogEntry, RequestLogPage } from "./calls/FinishedCall.ts"
 export { EventPage } from "./events/EventPage.ts"
 export { FeedbackReport } from "./feedback/FeedbackReport.ts"
 export { Capabilities, CapabilitiesAnswer } from "./quoting/Capabilities.ts"

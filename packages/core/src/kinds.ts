@@ -2,9 +2,9 @@ import * as ApiKey from "./access/ApiKey.ts"
 import * as NewestSealKey from "./access/NewestSealKey.ts"
 import * as Organization from "./access/Organization.ts"
 import * as Workspace from "./access/Workspace.ts"
+import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
-import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
@@ -33,7 +33,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   NewestSealKey.kind,
   Pin.kind,
   IdempotencyRecord.kind,
-  RequestLogEntry.kind,
+  FinishedCall.kind,
   Advance.kind,
   ForcedExpiry.kind,
   Reset.kind,

@@ -1,7 +1,6 @@
 import { Effect, Schema } from "effect"
 import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
-import * as KeyedHash from "./KeyedHash.ts"
-import type { Seal } from "./Seal.ts"
+import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf, splitSignature } from "./Seal.ts"
 
 const body_characters = 26
 
@@ -27,15 +26,15 @@ const tokens = <Id extends string>(
     write: (seal, workspace_id, id) =>
       Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
         const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
-        return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOf(mac).key_name
+        return names + signatureOf(mac) + partsOfMac(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {
       const workspace_id = `${prefixes.workspace}_${token.slice(0, body_characters)}`
       const id = `${prefix}_${token.slice(body_characters, 2 * body_characters)}`
       if (!isWorkspaceId(workspace_id) || !isId(id)) return null
-      const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * body_characters))
-      const mac = yield* seal.macLike(KeyedHash.byKey(key_name), purpose, sign(workspace_id, id))
-      const isOurs = mac !== null && KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)
+      const { signature, rest: key_name } = splitSignature(token.slice(2 * body_characters))
+      const mac = yield* seal.macLike(macOfKey(key_name), purpose, sign(workspace_id, id))
+      const isOurs = mac !== null && areEqual(signatureOf(mac), signature)
       return isOurs ? { workspace_id, id } : null
     })
   }
