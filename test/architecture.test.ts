@@ -155,8 +155,8 @@ describe("modules of the core", () => {
       ["plan", "rate", "rating", "underwriting"].map((module) => `rating/${line}/${module}`)
     ),
     "events/Event events/EventPage",
-    "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord",
+    "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",

@@ -6,13 +6,10 @@ import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Pin from "./calls/Pin.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
-import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
-import * as ConsentRecord from "./quoting/ConsentRecord.ts"
-import * as OfferRecord from "./quoting/OfferRecord.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
-import * as RequestKey from "./quoting/RequestKey.ts"
+import * as Start from "./quoting/Start.ts"
 import * as Advance from "./sandbox/Advance.ts"
 import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
@@ -39,11 +36,11 @@ export const kinds: Kind.Kinds = Kind.registry([
   Reset.kind,
   QuoteRequest.kind,
   Quote.kind,
-  OfferRecord.kind,
+  Quote.offerKind,
   BegunAsk.kind,
-  RequestKey.kind,
-  ApplicationRecord.kind,
-  ConsentRecord.kind,
+  Start.requestKeyKind,
+  Start.applicationKind,
+  Start.consentKind,
   EventSubscription.kind,
   Recipients.kind,
   EndpointHealth.kind,

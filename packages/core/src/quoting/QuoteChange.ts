@@ -7,7 +7,6 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
-import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import type { Step } from "./QuoteRequest.ts"
 
@@ -64,7 +63,7 @@ const min_refresh_ms = minute_ms
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
   const { quote, offer, at, ordered } = made
-  const kept: OfferRecord.OfferRecord = {
+  const kept: Quote.OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
@@ -73,7 +72,7 @@ export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): 
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
-    writes: [stored, OfferRecord.toStored(kept, quote, at)],
+    writes: [stored, Quote.storedOffer(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),

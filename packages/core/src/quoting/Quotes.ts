@@ -11,7 +11,6 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import { deactivationChange, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
@@ -76,8 +75,8 @@ export class Quotes extends Context.Service<
         const quote = Json.decode(Quote.newestAt(stored.value, now).json)
         if (quote.status === "inactive") return deadLink(quote)
         if (quote.environment === "sandbox") return sandboxPage
-        const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: OfferRecord.kind.name, id: link.id })
-        const url = Option.isSome(offer) ? OfferRecord.kind.value(offer.value).handoff_url : null
+        const offer = yield* storage.get({ workspace_id: link.workspace_id, kind: Quote.offerKind.name, id: link.id })
+        const url = Option.isSome(offer) ? Quote.offerKind.value(offer.value).handoff_url : null
         return url === null ? unknownLink : { _tag: "redirect" as const, url }
       })
 

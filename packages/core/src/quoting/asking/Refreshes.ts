@@ -4,7 +4,6 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
-import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
 import { deactivationChange, quoteVersionChange } from "../QuoteChange.ts"
 import * as AskJobs from "./AskJobs.ts"
@@ -24,10 +23,10 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const { quote_id } = JobPayload.read(job, "refresh_quote")
     const key = { workspace_id: job.workspace_id, id: quote_id }
     const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
-    const offer = yield* storage.get({ ...key, kind: OfferRecord.kind.name })
+    const offer = yield* storage.get({ ...key, kind: Quote.offerKind.name })
     if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
     const quote = Quote.kind.value(stored.value)
-    const { carrier_id, offer_ref } = OfferRecord.kind.value(offer.value)
+    const { carrier_id, offer_ref } = Quote.offerKind.value(offer.value)
     const request = yield* loading.request(job.workspace_id, quote.quote_request_id)
     const pending =
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)

@@ -2,7 +2,7 @@ import type { Change, StoredRecord } from "../../storage/Change.ts"
 import type { NewJob } from "../../storage/Job.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob, cancelJob } from "./DeliveryJob.ts"
+import { attemptJob, cancelJob } from "./Delivery.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 
 /** An attempt that has ended. */

@@ -11,7 +11,7 @@ import * as Json from "../../wire/Json.ts"
 import { type KeptSubscription, receives } from "../subscriptions/EventSubscription.ts"
 import { activeSubscriptions, loadDelivery } from "../subscriptions/SubscriptionStore.ts"
 import * as Delivery from "./Delivery.ts"
-import { replayJob } from "./DeliveryJob.ts"
+import { replayJob } from "./Delivery.ts"
 import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 

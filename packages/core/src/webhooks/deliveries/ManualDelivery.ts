@@ -9,7 +9,7 @@ import { second_ms } from "../../wire/Timestamp.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import type * as Delivery from "./Delivery.ts"
-import { manualJob } from "./DeliveryJob.ts"
+import { manualJob } from "./Delivery.ts"
 
 /** The refusal of a test or replay beyond its limit. */
 export const limited = (what: string, left_ms: number) =>

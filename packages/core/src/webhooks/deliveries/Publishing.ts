@@ -12,7 +12,7 @@ import * as Json from "../../wire/Json.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob } from "./DeliveryJob.ts"
+import { attemptJob } from "./Delivery.ts"
 
 type StorageService = Storage["Service"]
 

@@ -1,17 +1,154 @@
 import { Option, Predicate, Result, Schema } from "effect"
 import type { Caller } from "../access/Caller.ts"
+import { KeptHandle } from "../access/ReadHandle.ts"
 import type { Moment } from "../access/Workspaces.ts"
+import type { Call } from "../calls/Call.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { type Application, missingOf, type Refusal, refusalOf } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
 import type { Problems } from "../lines/Rules.ts"
+import { LineName, standardLines } from "../lines/standard.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { countOf, joinWrongFields } from "../wire/FieldError.ts"
-import { fromMillis } from "../wire/Timestamp.ts"
+import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
-import * as Disclosure from "./Disclosure.ts"
-import { StartInput } from "./StartInput.ts"
+import { QuoteRequest } from "./QuoteRequest.ts"
+
+/*
+ * A start: what is sent, what is checked, and what is kept besides the request. The application, the consents and the
+ * request key are records of their own, because each is kept for another time.
+ */
+
+/** A reference to the schema of a line's facts, for use inside another document. */
+const factsSchema = (line: Line) => {
+  const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
+  return { title: line.name, ...schema }
+}
+
+/** The input of a start (api.md, start_quote_request). Consents and facts have their own checks. */
+export const StartInput = Schema.Struct({
+  line: LineName,
+  ...Consent.fields,
+  scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
+  request_key: Schema.String.check(
+    Schema.isPattern(/^[\x21-\x7e]{1,200}$/u, { expected: "1 to 200 visible ASCII characters" })
+  ).annotateKey({
+    description: "The caller's own ID of this start: the same key and input give the same request."
+  }),
+  application: Schema.Unknown.annotateKey({
+    description: "The facts, shaped by required_facts_schema of the line's capabilities.",
+    checked_later: true,
+    jsonSchema: { anyOf: standardLines.map(factsSchema) }
+  })
+})
+export type StartInput = typeof StartInput.Type
+
+/** A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller. */
+export const StartedQuoteRequest = Schema.Struct({
+  ...QuoteRequest.fields,
+  read_handle: Schema.optionalKey(Schema.String),
+  read_handle_expires_at: Schema.optionalKey(Timestamp),
+  quote_consent: Schema.optionalKey(Consent.QuoteConsent)
+}).annotate({ identifier: "StartedQuoteRequest" })
+export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
+
+/** The stored form of an application: the facts, and the parts of a start that readers of quotes never see. */
+export const ApplicationRecord = Schema.Struct({
+  id: ApplicationId,
+  quote_request_id: QuoteRequestId,
+  /** The facts as the caller sent them. Assumed facts are derived from them and from `assumed_on`. */
+  facts: Schema.ObjectKeyword,
+  /** The workspace's day of the start, `YYYY-MM-DD`. */
+  assumed_on: Schema.String,
+  credit_disclosed: Schema.Boolean,
+  /** The consent that the service itself recorded for a caller without a key. */
+  quote_consent: Schema.NullOr(Consent.QuoteConsent),
+  read_handle: Schema.NullOr(KeptHandle)
+})
+export type ApplicationRecord = typeof ApplicationRecord.Type
+
+/** Applications in storage: sealed, and listed by their ids and by their requests. */
+export const applicationKind = Kind.make({
+  name: "application",
+  schema: ApplicationRecord,
+  sealed: true,
+  kept_for: { period: "facts", clock: "workspace" },
+  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
+})
+
+/** The stored record of an application. `at` is in milliseconds of workspace time. */
+export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
+  applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
+
+/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the person. */
+export const KeptReceipt = Schema.Struct({
+  kind: Schema.Literals(Consent.receipt_kinds),
+  /** The contact channels that it covers. */
+  channels: Schema.Array(Schema.String),
+  mac: Schema.String
+})
+export type KeptReceipt = typeof KeptReceipt.Type
+
+/** The consents of a start. They have their own record, because they are kept for years and the facts for a month. */
+export const ConsentRecord = Schema.Struct({
+  application_id: ApplicationId,
+  quote_request_id: QuoteRequestId,
+  receipts: Schema.Array(KeptReceipt),
+  quote_consent: Schema.NullOr(Consent.QuoteConsent)
+})
+export type ConsentRecord = typeof ConsentRecord.Type
+
+/** Consents in storage, by the ids of their applications. */
+export const consentKind = Kind.make({
+  name: "consent",
+  schema: ConsentRecord,
+  kept_for: { period: "consents", clock: "workspace" }
+})
+
+/** The stored record of the consents of an application. `at` in milliseconds of workspace time. */
+export const storedConsents = (
+  { id, quote_request_id, quote_consent }: ApplicationRecord,
+  receipts: ReadonlyArray<KeptReceipt>,
+  at: number
+): StoredRecord =>
+  consentKind.record(
+    { application_id: id, quote_request_id, receipts, quote_consent },
+    { id, version: 1, created_at: at, updated_at: at }
+  )
+
+/** The record of a `request_key`: the request that it started, or when its first attempt was refused. */
+export const RequestKey = Schema.Struct({
+  /** A keyed hash of the input. The input itself is not stored. */
+  fingerprint: Schema.String,
+  quote_request_id: Schema.NullOr(QuoteRequestId),
+  /** Milliseconds of workspace time. */
+  refused_at: Schema.NullOr(Schema.Int)
+})
+export type RequestKey = typeof RequestKey.Type
+
+/** Request keys in storage. */
+export const requestKeyKind = Kind.make({
+  name: "request_key",
+  schema: RequestKey,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** The storage id of a call's `request_key`. Keys are scoped to the workspace for server keys, otherwise to the API key. */
+export const requestKeyId = ({ caller }: Call, { request_key }: StartInput): string =>
+  `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
+
+/** The stored record of a call's `request_key`. */
+export const storedRequestKey = (call: Call, input: StartInput, version: number, kept: RequestKey): StoredRecord =>
+  requestKeyKind.record(kept, {
+    id: requestKeyId(call, input),
+    version,
+    created_at: call.moment.now,
+    updated_at: call.moment.now
+  })
 
 /** A start that has passed all checks. */
 export interface CheckedStart {
@@ -100,7 +237,7 @@ export const validateRest = (
   const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
   if (Option.isNone(rest) || line === undefined) return joinWrongFields()
   const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
-  const wrong = wrongFields(rest.value, line, facts, caller, Disclosure)
+  const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosure_version })
   return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
 }
 
