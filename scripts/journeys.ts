@@ -19,7 +19,7 @@ import { Effect, Layer, ManagedRuntime } from "effect"
  */
 
 /** How long what happens after a journey may take, such as the write of the request log, in milliseconds. */
-const settle_ms = 1_100
+const settle_ms = 700
 
 /** The names of the files of the packages that ran since the last call, such as `core/quoting/Quote`. */
 const coverage = () => {

@@ -140,10 +140,10 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
-    "access/ApiKey access/Caller access/Limits access/Organization access/Workspace",
-    "calls/Pin calls/IdempotencyRecord calls/Revision",
-    "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
+    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/Money wire/HttpAddress",
+    "access/Caller access/Limits",
+    "calls/IdempotencyRecord",
+    "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
     "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
@@ -214,7 +214,7 @@ describe("modules of the core", () => {
         "wire/Ids",
         "access/Seal",
         "access/Workspaces",
-        "calls/Revisions",
+        "calls/Revision",
         "carriers/Carrier",
         "storage/Storage",
         "storage/Hints"
@@ -268,7 +268,7 @@ describe("hosts", () => {
     "operations",
     "OperationServices"
   ]
-  const speaking = [...calling, "standardLines", "Resource", "Revision", "ServedRevisions", "Timestamp"]
+  const speaking = [...calling, "standardLines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     ...[

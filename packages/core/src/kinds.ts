@@ -1,10 +1,9 @@
-import * as ApiKey from "./access/ApiKey.ts"
+import * as Directory from "./access/Directory.ts"
 import * as NewestSealKey from "./access/NewestSealKey.ts"
-import * as Organization from "./access/Organization.ts"
-import * as Workspace from "./access/Workspace.ts"
+import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
-import * as Pin from "./calls/Pin.ts"
+import * as Revision from "./calls/Revision.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as Quote from "./quoting/Quote.ts"
@@ -24,11 +23,11 @@ import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
 export const kinds: Kind.Kinds = Kind.registry([
-  Organization.kind,
-  ApiKey.kind,
-  Workspace.kind,
+  Directory.organizationKind,
+  Directory.keyKind,
+  Workspaces.kind,
   NewestSealKey.kind,
-  Pin.kind,
+  Revision.pinKind,
   IdempotencyRecord.kind,
   FinishedCall.kind,
   Advance.kind,

@@ -1,7 +1,7 @@
 import { type Change, Hints, type Ids, type Job, kinds, type Page, Storage } from "@quotewire/core"
 import { Effect, Layer, Option } from "effect"
 import { JobQueue } from "./JobQueue.ts"
-import { SortedList } from "./SortedList.ts"
+import { SortedList } from "./Ordered.ts"
 import { Workspace } from "./Workspace.ts"
 
 /**

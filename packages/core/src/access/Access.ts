@@ -5,12 +5,10 @@ import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnava
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
 import { hour_ms } from "../wire/Timestamp.ts"
-import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
-import type { Organization } from "./Organization.ts"
 import { Seal } from "./Seal.ts"
-import * as Workspace from "./Workspace.ts"
+import * as Workspaces from "./Workspaces.ts"
 import { changeOf } from "./Workspaces.ts"
 
 /** The credentials of a call. */
@@ -43,7 +41,7 @@ export class Access extends Context.Service<
   Access,
   {
     /** Creates an organization with its two workspaces. */
-    readonly createOrganization: (name: string) => Effect.Effect<Organization, StorageUnavailable>
+    readonly createOrganization: (name: string) => Effect.Effect<Directory.Organization, StorageUnavailable>
     /**
      * Creates a key; `not_found` if the organization does not exist.
      *
@@ -56,18 +54,20 @@ export class Access extends Context.Service<
       readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Lists every organization, oldest first. */
-    readonly listOrganizations: Effect.Effect<ReadonlyArray<Organization>, StorageUnavailable>
+    readonly listOrganizations: Effect.Effect<ReadonlyArray<Directory.Organization>, StorageUnavailable>
     /** Lists the keys of an organization, oldest first, revoked ones too: their metadata, never the keys themselves. */
     readonly listKeys: (
       organization_id: OrganizationId
-    ) => Effect.Effect<ReadonlyArray<ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    ) => Effect.Effect<ReadonlyArray<Directory.ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Revokes a key. It is refused from now on here, and within a second on all other hosts. A second call returns the same
      * answer.
      */
-    readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    readonly revokeKey: (
+      key_id: KeyId
+    ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
@@ -91,7 +91,7 @@ export class Access extends Context.Service<
 
       const createOrganization = Effect.fn("Access.createOrganization")(function* (name: string) {
         const now = yield* Clock.currentTimeMillis
-        const organization: Organization = {
+        const organization: Directory.Organization = {
           id: ids.organization(),
           name,
           created_at: now,
@@ -101,7 +101,7 @@ export class Access extends Context.Service<
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
-            add(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
+            add(changeOf(Workspaces.create(organization.workspaces[environment], organization.id, environment, now))),
           { discard: true }
         )
         yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
@@ -121,8 +121,10 @@ export class Access extends Context.Service<
       }) {
         const organization = yield* findOrganization(options.organization_id)
         const now = yield* Clock.currentTimeMillis
-        const key = options.key ?? write(options.environment, options.kind, yield* random.randomBytes(random_bytes))
-        const apiKey: ApiKey = {
+        const key =
+          options.key ??
+          Directory.write(options.environment, options.kind, yield* random.randomBytes(Directory.random_bytes))
+        const apiKey: Directory.ApiKey = {
           id: ids.key(),
           organization_id: organization.id,
           workspace_id: organization.workspaces[options.environment],
@@ -146,7 +148,7 @@ export class Access extends Context.Service<
         const found = yield* Directory.findKeyById(storage, key_id)
         if (found === null) return yield* ApiError.make("not_found")
         if (found.key.revoked_at !== null) return found.key
-        const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
+        const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
         yield* commit(storage, Change.make(directoryWorkspace, { writes }))
         known.forget(key_id)
@@ -170,7 +172,7 @@ export class Access extends Context.Service<
 /** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
-    if (!isWellFormed(key)) return yield* refused
+    if (!Directory.isWellFormed(key)) return yield* refused
     const { generation } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
@@ -193,7 +195,7 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
 
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 
-const callerOf = (apiKey: ApiKey): Caller => {
+const callerOf = (apiKey: Directory.ApiKey): Caller => {
   const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }

@@ -15,7 +15,7 @@ import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
 import type * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
-import { type AskedRevision, Revisions } from "./Revisions.ts"
+import { type AskedRevision, Revisions } from "./Revision.ts"
 
 /** What a host knows about every request. */
 export interface RequestHead {

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type CarrierAdapter, CarrierName, type CarrierOffer, CoveredSubject, NextAction } from "../carriers/Carrier.ts"
-import { Assumption } from "../lines/Assumption.ts"
+import { Assumption } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { LineName } from "../lines/standard.ts"
 import type { StoredRecord } from "../storage/Change.ts"

@@ -1,5 +1,5 @@
 import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
+import type { Assumption } from "../lines/Application.ts"
 import { dollars } from "../wire/Money.ts"
 
 /** The price of a risk and its covers, computed from a rate plan. Amounts in cents, for the whole term. */

@@ -1,6 +1,6 @@
 import type { CarrierAsk, CarrierReply, DeclineReason } from "../carriers/Carrier.ts"
+import type { Subject } from "../lines/Application.ts"
 import { type StateCode, servedStates } from "../lines/State.ts"
-import type { Subject } from "../lines/Subject.ts"
 import { dayOf } from "./calendar.ts"
 import type { Rated } from "./Rated.ts"
 

@@ -1,5 +1,5 @@
 import type { DeclineReason } from "../carriers/Carrier.ts"
-import { addDays } from "../wire/CalendarDate.ts"
+import { addDays } from "../wire/Timestamp.ts"
 
 /*
  * The underwriting rules of the fictional carriers: which risks each of them declines when no scenario is played.

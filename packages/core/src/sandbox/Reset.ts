@@ -1,6 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
-import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, expectationsOf, Workspaces } from "../access/Workspaces.ts"
+import { changeOf, expectationsOf, type Workspace, Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
 import { commit, type Erased, retryOnConflict, Storage } from "../storage/Storage.ts"

@@ -1,5 +1,5 @@
 export * as Workspaces from "../access/Workspaces.ts"
-export * as Revisions from "../calls/Revisions.ts"
+export * as Revisions from "../calls/Revision.ts"
 export * as Runner from "../runner/Runner.ts"
 export * as LongPolls from "../storage/Hints.ts"
 // Internals that only tests and benchmarks use.

@@ -7,7 +7,7 @@ import { ratePet } from "../../src/rating/pet/rate.ts"
 import { accidentOnlyFrom, declinePet } from "../../src/rating/pet/underwriting.ts"
 import { plan as rentersPlan } from "../../src/rating/renters/plan.ts"
 import { declineRenters } from "../../src/rating/renters/underwriting.ts"
-import { addDays } from "../../src/wire/CalendarDate.ts"
+import { addDays } from "../../src/wire/Timestamp.ts"
 import { autoFacts, monthsAgo, petFacts, reference, rentersFacts, servedBy, today } from "../sandbox/support.ts"
 
 const [self] = reference.personal_auto.drivers

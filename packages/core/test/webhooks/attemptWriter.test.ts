@@ -260,7 +260,7 @@ const three = Effect.gen(function* () {
   const gate = yield* Latch.make()
   const begun = yield* Latch.make()
   const commits: Array<number> = []
-  const write = yield* Attempts.make({
+  const write = yield* Attempts.makeWriter({
     ...storage,
     commit: (change) => {
       commits.push(change.finishes.length)
@@ -306,7 +306,7 @@ describe("two hosts that commit results of one endpoint in turn", () => {
         ...storage,
         commit: (change) => Effect.tapError(storage.commit(change), ({ _tag }) => Effect.sync(() => refused.push(_tag)))
       }
-      const hosts = [yield* Attempts.make(watched), yield* Attempts.make(watched)]
+      const hosts = [yield* Attempts.makeWriter(watched), yield* Attempts.makeWriter(watched)]
       for (const [index, job] of jobs.entries()) {
         const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
         const write = hosts[index % 2] ?? assert.fail("expected two hosts")

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { ApiError, Ids, type Pipeline, ServedRevisions } from "@quotewire/core"
+import { ApiError, Ids, type Pipeline, Revision } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Schedule, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Backpressure from "./Backpressure.ts"
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function* <R>(
   // Closing the scope waits no longer for interrupted requests than `breakOff` does.
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
   const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
-  const [newest] = yield* ServedRevisions.ServedRevisions
+  const [newest] = yield* Revision.ServedRevisions
   const backpressure = new Backpressure.Backpressure(settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))

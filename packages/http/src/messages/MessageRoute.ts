@@ -1,4 +1,4 @@
-import { ApiError, type Caller, type FinishedCall, Pipeline, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, type FinishedCall, Pipeline, Revision } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as Answer from "../host/Answer.ts"
 import * as Body from "../host/Body.ts"
@@ -142,7 +142,7 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
   const all = { ...headers, ...readable }
   return text === null
     ? Effect.succeed<Answer.Answer>({ status, headers: all, body: null })
-    : Effect.map(ServedRevisions.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
+    : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
 /** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */

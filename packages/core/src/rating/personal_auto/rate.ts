@@ -5,7 +5,7 @@ import type {
   VehicleFacts
 } from "../../lines/personal_auto/assume.ts"
 import * as State from "../../lines/State.ts"
-import { ageInYears } from "../../wire/CalendarDate.ts"
+import { ageInYears } from "../../wire/Timestamp.ts"
 import { monthsBetween, yearOf } from "../calendar.ts"
 import type { Rated } from "../Rated.ts"
 import { factor, mul, mulAll, neutral, step, territory } from "../RatePlan.ts"

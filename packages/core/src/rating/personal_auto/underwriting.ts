@@ -1,6 +1,6 @@
 import type { DeclineReason } from "../../carriers/Carrier.ts"
 import type { DriverFacts, PersonalAutoFacts } from "../../lines/personal_auto/assume.ts"
-import { ageInYears } from "../../wire/CalendarDate.ts"
+import { ageInYears } from "../../wire/Timestamp.ts"
 import { yearOf } from "../calendar.ts"
 import { type CarrierRules, firstReason, rule, startDate } from "../underwriting.ts"
 import { recentIncidents } from "./rate.ts"

@@ -1,6 +1,6 @@
 import type { DeclineReason } from "../../carriers/Carrier.ts"
 import type { PetFacts, PetSubjectFacts } from "../../lines/pet/assume.ts"
-import { addDays } from "../../wire/CalendarDate.ts"
+import { addDays } from "../../wire/Timestamp.ts"
 import { type CarrierRules, firstReason, rule, startDate } from "../underwriting.ts"
 import { petAge } from "./rate.ts"
 

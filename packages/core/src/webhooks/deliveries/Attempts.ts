@@ -19,7 +19,7 @@ import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Signature from "../Signature.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
-import * as SigningSecrets from "../subscriptions/SigningSecrets.ts"
+import * as SubscriptionStore from "../subscriptions/SubscriptionStore.ts"
 import { loadDelivery, loadHealth, loadSubscription } from "../subscriptions/SubscriptionStore.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
@@ -108,10 +108,10 @@ const makeSend = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
   const keys = Signature.noKeys()
-  const opened = SigningSecrets.noneOpened()
+  const opened = SubscriptionStore.noneOpened()
 
   return Effect.fnUntraced(function* ({ delivery, subscription }: Due, at: number) {
-    const secrets = yield* SigningSecrets.open(seal, subscription, at, opened)
+    const secrets = yield* SubscriptionStore.open(seal, subscription, at, opened)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
     const { event_id: id, payload } = delivery

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { acceptOnce } from "../../calls/acceptOnce.ts"
-import { Revisions } from "../../calls/Revisions.ts"
+import { Revisions } from "../../calls/Revision.ts"
 import type { Event } from "../../events/Event.ts"
 import type { StoredEvent } from "../../storage/Change.ts"
 import * as Change from "../../storage/Change.ts"

@@ -13,9 +13,9 @@ import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Recipients from "./Recipients.ts"
-import * as SigningSecrets from "./SigningSecrets.ts"
 import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
+import * as SubscriptionStore from "./SubscriptionStore.ts"
 import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
@@ -74,7 +74,7 @@ const makeBegin = Effect.gen(function* () {
       environment: workspace.environment,
       url: WebhookAddress.normalize(input.url),
       event_types: input.event_types,
-      sealed: yield* SigningSecrets.make(random, seal, id),
+      sealed: yield* SubscriptionStore.make(random, seal, id),
       at: now
     })
     const until = now + Subscription.unfinished_ms
@@ -96,7 +96,7 @@ export const withSecret = Effect.fnUntraced(function* (
   subscription: Subscription.KeptSubscription,
   now: number
 ) {
-  return Json.encode(Subscription.viewOf(subscription, yield* SigningSecrets.openNewest(seal, subscription), now))
+  return Json.encode(Subscription.viewOf(subscription, yield* SubscriptionStore.openNewest(seal, subscription), now))
 })
 
 const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {
