@@ -8,21 +8,9 @@ import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
-import type { Step } from "./QuoteRequest.ts"
 
 /** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
-
-/** The one event of a request's step. `at` in milliseconds of workspace time. */
-export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
-  Event.record({
-    id: ids.event(),
-    type: step.event,
-    at,
-    environment: step.request.environment,
-    line: step.request.line,
-    resource: { type: "quote_request", id: step.request.id, version: step.request.version }
-  })
 
 /** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
 const quoteEvents = (

@@ -13,7 +13,6 @@ import * as Json from "../wire/Json.ts"
 import { default_limit } from "../wire/Page.ts"
 import { second_ms, toMillis } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
-import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
   type CancelResult,
@@ -176,7 +175,7 @@ const makeSteps = Effect.gen(function* () {
   const changeOf = (workspace_id: WorkspaceId, step: QuoteRequest.Step, at: number) =>
     Change.make(workspace_id, {
       writes: [QuoteRequest.toStored(step.request)],
-      events: [requestEvent(ids, step, at)]
+      events: [QuoteRequest.requestEvent(ids, step, at)]
     })
 
   const cancel = Effect.fnUntraced(function* (call: Call, id: string) {

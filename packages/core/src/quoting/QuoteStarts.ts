@@ -18,7 +18,6 @@ import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
 import { type QuoteConsent, receiptsOf } from "./Consent.ts"
-import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
@@ -190,7 +189,7 @@ const makeAccept = Effect.gen(function* () {
           Start.storedRequestKey(call, checked.input, version, key)
         ],
         expects: expectationsOf(moment),
-        events: [requestEvent(ids, step, moment.now)],
+        events: [QuoteRequest.requestEvent(ids, step, moment.now)],
         jobs: [JobPayload.make("collect", { quote_request_id: step.request.id }, due)]
       })
     )
