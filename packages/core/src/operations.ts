@@ -24,7 +24,6 @@ import {
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
 import * as Start from "./quoting/Start.ts"
-import { StartedQuoteRequest, StartInput } from "./quoting/Start.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
@@ -82,8 +81,8 @@ export const startQuoteRequest = Operation.make({
   cost: { start: 1 },
   idempotent: false,
   optimistic: true,
-  input: StartInput,
-  output: StartedQuoteRequest,
+  input: Start.StartInput,
+  output: Start.StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
     Effect.map(Lines, (lines) => Start.validateRest(input, refused, caller, moment, lines)),
   refuse: Consent.refuse,

@@ -1,3 +1,7 @@
+/*
+ * Items in order: a sorted list, items by ids that mostly arrive in order, and a heap.
+ */
+
 /** Negative if the first item belongs before the second, positive if after it, zero if they are the same. */
 export type Compare<A> = (first: A, second: A) => number
 

@@ -1,6 +1,10 @@
 import { type Change, type Ids, kinds, Page, type Storage } from "@quotewire/core"
 import { ById, type FromMark, SortedList } from "./Ordered.ts"
 
+/*
+ * All that is stored of one workspace: a table for each kind of record, and its feed.
+ */
+
 /** The records and events of one workspace. */
 export class Workspace {
   readonly id: Ids.WorkspaceId

@@ -9,7 +9,6 @@ import type { Caller, Environment, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
 import { Seal } from "./Seal.ts"
 import * as Workspaces from "./Workspaces.ts"
-import { changeOf } from "./Workspaces.ts"
 
 /** The credentials of a call. */
 export interface Credentials {
@@ -101,7 +100,11 @@ export class Access extends Context.Service<
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
-            add(changeOf(Workspaces.create(organization.workspaces[environment], organization.id, environment, now))),
+            add(
+              Workspaces.changeOf(
+                Workspaces.create(organization.workspaces[environment], organization.id, environment, now)
+              )
+            ),
           { discard: true }
         )
         yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
@@ -121,9 +124,7 @@ export class Access extends Context.Service<
       }) {
         const organization = yield* findOrganization(options.organization_id)
         const now = yield* Clock.currentTimeMillis
-        const key =
-          options.key ??
-          Directory.write(options.environment, options.kind, yield* random.randomBytes(Directory.random_bytes))
+        const key = options.key ?? (yield* drawKey(random, options))
         const apiKey: Directory.ApiKey = {
           id: ids.key(),
           organization_id: organization.id,
@@ -192,6 +193,12 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
       : Effect.succeed(withHandle(cached, read_handle))
   }
 }
+
+/** Draws a new key. */
+const drawKey = (
+  random: SecureRandom.SecureRandom["Service"],
+  { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
+) => Effect.map(random.randomBytes(Directory.random_bytes), (bytes) => Directory.write(environment, kind, bytes))
 
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 

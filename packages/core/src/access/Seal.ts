@@ -8,6 +8,10 @@ import { type Kinds, LazyRecord } from "../storage/Kind.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
 
+/*
+ * Sealing: text encrypted at rest, keyed hashes with their parts, and the records whose bodies are sealed in storage.
+ */
+
 /** The seal keys: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
   SealKeys,

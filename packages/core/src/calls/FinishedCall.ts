@@ -9,6 +9,10 @@ import { wholeNumber } from "../wire/Input.ts"
 import { pageFields } from "../wire/Page.ts"
 import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
 
+/*
+ * A call that has ended: what hosts are told of it, and its entry in the request log.
+ */
+
 /**
  * How a call reached the service, as its host knows it.
  *

@@ -10,6 +10,10 @@ import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 
+/*
+ * Revisions of the contract: how the older ones differ, how inputs and answers are translated, and which one a call gets.
+ */
+
 /** The members of a JSON object. */
 export interface Fields {
   readonly [name: string]: unknown

@@ -3,6 +3,10 @@ import { type ApiError, type FieldError, invalidInput, needsInformation } from "
 import { checker, type Finding } from "../wire/Input.ts"
 import type { StateCode } from "./State.ts"
 
+/*
+ * An application: its facts as a caller sent them, what is wrong or missing in them, and what was assumed.
+ */
+
 /** An `A` of which any part may be missing. The parts that are present are valid. */
 export type Draft<A> =
   A extends ReadonlyArray<infer Item>

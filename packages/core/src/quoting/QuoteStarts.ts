@@ -17,7 +17,6 @@ import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as Consent from "./Consent.ts"
-import { type QuoteConsent, receiptsOf } from "./Consent.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import * as Start from "./Start.ts"
 
@@ -204,7 +203,7 @@ const makeRecords = Effect.gen(function* () {
   const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
 
   /** The consent that the service itself records for a caller without a key. */
-  const consentOf = (input: Start.StartInput, now: number): QuoteConsent => ({
+  const consentOf = (input: Start.StartInput, now: number): Consent.QuoteConsent => ({
     receipt_id: ids.receipt(),
     kind: "quote_disclosure",
     recorded_by: "service",
@@ -235,7 +234,7 @@ const makeRecords = Effect.gen(function* () {
   })
 
   const receipts = (input: Start.StartInput) =>
-    Effect.forEach(receiptsOf(input), ({ kind, receipt, channels }) =>
+    Effect.forEach(Consent.receiptsOf(input), ({ kind, receipt, channels }) =>
       Effect.map(seal.mac("receipt", receipt), (mac): Start.KeptReceipt => ({ kind, channels, mac }))
     )
 

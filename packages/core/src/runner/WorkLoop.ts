@@ -10,6 +10,10 @@ import { second_ms } from "../wire/Timestamp.ts"
 import { Handlers } from "./Handlers.ts"
 import type { JobHandler } from "./JobHandler.ts"
 
+/*
+ * The work of a runner: claims due jobs, runs them side by side or in order, and releases what it cannot finish.
+ */
+
 /** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
 export const lease_ms = 30 * second_ms
 /** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */

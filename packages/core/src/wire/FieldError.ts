@@ -1,6 +1,10 @@
 import { Option, Predicate, Schema, type SchemaAST } from "effect"
 import { mapChanged } from "./Json.ts"
 
+/*
+ * Wrong fields: how one is reported, how many a refusal lists, and how the rest are counted without being decoded.
+ */
+
 /** One wrong or missing field. The message never repeats the refused value. */
 export const FieldError = Schema.Struct({
   path: Schema.String.annotate({
@@ -72,7 +76,7 @@ const shortened = (path: string): string =>
   path.length <= max_path ? path : `${path.slice(0, max_path).replace(/[\ud800-\udbff]$/, "")}…`
 
 /*
- * A decoder makes several objects for each wrong field, which takes a tenth of a second if a body is full of them. So one
+ * Trimming. A decoder makes several objects for each wrong field, which takes a tenth of a second if a body is full of them. So one
  * walk along the schema first removes and counts the wrong fields that no refusal would name. It does not look inside
  * values of the wrong type or unknown fields, because the refusal names only their path.
  */

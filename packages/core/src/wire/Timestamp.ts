@@ -1,5 +1,9 @@
 import { DateTime, Option, Schema } from "effect"
 
+/*
+ * Moments and calendar days as text on the wire, and durations in milliseconds.
+ */
+
 /** A timestamp on the wire: RFC 3339 in UTC (api.md, Resources). */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 /** A timestamp on the wire: RFC 3339 in UTC. */

@@ -18,14 +18,21 @@ import type { SubscriptionId } from "../../wire/Ids.ts"
 import { minute_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Signature from "../Signature.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
-import * as EventSubscription from "../subscriptions/EventSubscription.ts"
-import * as SubscriptionStore from "../subscriptions/SubscriptionStore.ts"
-import { loadDelivery, loadHealth, loadSubscription } from "../subscriptions/SubscriptionStore.ts"
+import {
+  loadDelivery,
+  loadHealth,
+  loadSubscription,
+  noneOpened,
+  openSecrets
+} from "../subscriptions/SubscriptionStore.ts"
 import { WebhookHeaderPrefix } from "../WebhookHeaders.ts"
 import { isConfirmed, type SendOutcome, WebhookSender } from "../WebhookSender.ts"
 import * as AttemptRules from "./AttemptRules.ts"
 import * as Delivery from "./Delivery.ts"
-import { laterJob, movedJob } from "./Delivery.ts"
+
+/*
+ * Attempts to deliver: each is made, and its result is committed together with the end of its job.
+ */
 
 /** An attempt that is due. */
 interface Due {
@@ -63,7 +70,7 @@ export const make = Effect.gen(function* () {
       const writes = Delivery.isOpen(delivery) ? [Delivery.toStored(Delivery.cancelled(delivery), at)] : []
       return yield* storage.commit(Change.make(workspace_id, { writes, finishes: [job] }))
     }
-    const moved = trigger === "scheduled" ? movedJob(job, delivery, subscription, now) : null
+    const moved = trigger === "scheduled" ? Delivery.movedJob(job, delivery, subscription, now) : null
     if (moved !== null) return yield* storage.commit(Change.make(workspace_id, { jobs: [moved], finishes: [job] }))
     const sent = yield* send(due, at)
     if (sent.failure === "busy") return yield* retryOnConflict(postpone(due, at + sent.duration_ms))
@@ -108,10 +115,10 @@ const makeSend = Effect.gen(function* () {
   const sender = yield* WebhookSender.loggable
   const prefix = yield* WebhookHeaderPrefix
   const keys = Signature.noKeys()
-  const opened = SubscriptionStore.noneOpened()
+  const opened = noneOpened()
 
   return Effect.fnUntraced(function* ({ delivery, subscription }: Due, at: number) {
-    const secrets = yield* SubscriptionStore.open(seal, subscription, at, opened)
+    const secrets = yield* openSecrets(seal, subscription, at, opened)
     // Receivers compare the timestamp with their own clocks, so it is real time, not workspace time.
     const timestamp = Math.floor((yield* Clock.currentTimeMillis) / second_ms)
     const { event_id: id, payload } = delivery
@@ -147,7 +154,7 @@ const postponing = (storage: Storage["Service"], abandon: ReturnType<typeof aban
       Change.make(job.workspace_id, {
         writes:
           isDue && schedule_step !== null ? [Delivery.toStored(Delivery.postponed(delivery, until), ended_at)] : [],
-        jobs: isDue ? [laterJob(job, { ...payload, postponed }, until)] : [],
+        jobs: isDue ? [Delivery.laterJob(job, { ...payload, postponed }, until)] : [],
         finishes: [job]
       })
     )
@@ -278,7 +285,7 @@ const makeCommit = (storage: StorageService) => {
     if (before === null) return yield* storage.commit(Change.make(workspace_id, { finishes }))
     const { endpoint, writes, jobs } = AttemptRules.applyAttempts(before, results)
     const { id, version } = before.subscription
-    const expects = [{ kind: EventSubscription.kind.name, id, version }]
+    const expects = [{ kind: Subscription.kind.name, id, version }]
     const change = Change.make(workspace_id, { writes, expects, jobs, finishes })
     yield* Effect.onError(storage.commit(change), () => Effect.sync(() => cache.delete(name)))
     if (endpoint.subscription.environment === "sandbox") return

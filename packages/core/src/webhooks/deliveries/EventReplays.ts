@@ -11,7 +11,6 @@ import * as Json from "../../wire/Json.ts"
 import { type KeptSubscription, receives } from "../subscriptions/EventSubscription.ts"
 import { activeSubscriptions, loadDelivery } from "../subscriptions/SubscriptionStore.ts"
 import * as Delivery from "./Delivery.ts"
-import { replayJob } from "./Delivery.ts"
 import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
@@ -147,7 +146,7 @@ const makeSendAgain = Effect.gen(function* () {
     { at, due_at }: EventReplay
   ) {
     const known = yield* loadDelivery(storage, workspace_id, subscription_id, event.id)
-    if (known !== null) return { writes: [], jobs: [replayJob(known, null, due_at)] }
+    if (known !== null) return { writes: [], jobs: [Delivery.replayJob(known, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,
@@ -156,6 +155,6 @@ const makeSendAgain = Effect.gen(function* () {
       at,
       due_at
     })
-    return { writes: [Delivery.toStored(first, at)], jobs: [replayJob(first, first.schedule_step, due_at)] }
+    return { writes: [Delivery.toStored(first, at)], jobs: [Delivery.replayJob(first, first.schedule_step, due_at)] }
   })
 })

@@ -8,8 +8,7 @@ import * as ApiError from "../../wire/ApiError.ts"
 import { second_ms } from "../../wire/Timestamp.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import type * as Delivery from "./Delivery.ts"
-import { manualJob } from "./Delivery.ts"
+import * as Delivery from "./Delivery.ts"
 
 /** The refusal of a test or replay beyond its limit. */
 export const limited = (what: string, left_ms: number) =>
@@ -39,7 +38,7 @@ export const make = Effect.gen(function* () {
   ) => {
     const { workspace, now } = call.moment
     const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
-    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [manualJob(delivery)] })
+    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [Delivery.manualJob(delivery)] })
     return Effect.as(allowance.chargeOnSuccess(call.caller, commit(storage, change)), answer.kind.json(record))
   }
 

@@ -11,7 +11,6 @@ import * as Json from "../../wire/Json.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob } from "./Delivery.ts"
 
 type StorageService = Storage["Service"]
 
@@ -50,7 +49,7 @@ export const withDeliveries = (
       jobs: [
         ...change.jobs,
         ...queued.map(({ delivery, subscription }) =>
-          attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+          Delivery.attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
         )
       ]
     })

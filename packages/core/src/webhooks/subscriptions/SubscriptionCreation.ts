@@ -15,8 +15,7 @@ import * as Subscription from "./EventSubscription.ts"
 import * as Recipients from "./Recipients.ts"
 import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
-import * as SubscriptionStore from "./SubscriptionStore.ts"
-import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
+import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
@@ -74,7 +73,7 @@ const makeBegin = Effect.gen(function* () {
       environment: workspace.environment,
       url: WebhookAddress.normalize(input.url),
       event_types: input.event_types,
-      sealed: yield* SubscriptionStore.make(random, seal, id),
+      sealed: yield* makeSecret(random, seal, id),
       at: now
     })
     const until = now + Subscription.unfinished_ms
@@ -96,7 +95,7 @@ export const withSecret = Effect.fnUntraced(function* (
   subscription: Subscription.KeptSubscription,
   now: number
 ) {
-  return Json.encode(Subscription.viewOf(subscription, yield* SubscriptionStore.openNewest(seal, subscription), now))
+  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, subscription), now))
 })
 
 const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {

@@ -10,7 +10,10 @@ import * as Delivery from "../deliveries/Delivery.ts"
 import * as EndpointHealth from "../deliveries/EndpointHealth.ts"
 import * as Signature from "../Signature.ts"
 import * as EventSubscription from "./EventSubscription.ts"
-import * as Subscription from "./EventSubscription.ts"
+
+/*
+ * Reads of what a delivery needs: subscriptions, the health of their endpoints, deliveries, and opened signing secrets.
+ */
 
 type StorageService = Storage["Service"]
 
@@ -82,7 +85,7 @@ export const loadDelivery = (
 const purposeOf = (id: SubscriptionId) => `signing secret ${id}`
 
 /** Makes a secret, sealed for storage. */
-export const make = Effect.fnUntraced(function* (
+export const makeSecret = Effect.fnUntraced(function* (
   random: SecureRandom.SecureRandom["Service"],
   seal: Seal["Service"],
   id: SubscriptionId
@@ -91,30 +94,30 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /** Opens the newest secret, to show it once. If it cannot be opened, the seal keys in the settings are wrong. */
-export const openNewest = Effect.fnUntraced(function* (
+export const openNewestSecret = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  { id, secrets }: Subscription.KeptSubscription
+  { id, secrets }: EventSubscription.KeptSubscription
 ) {
   const secret = yield* seal.open(purposeOf(id), secrets[0]?.sealed ?? "")
   return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
 })
 
 /** A cache of opened secrets: every attempt needs them, and opening costs more than signing. */
-export type Opened = BoundedMap<string, string>
+export type OpenedSecrets = BoundedMap<string, string>
 
 /** An empty cache. It holds 10,000 secrets. */
-export const noneOpened = (): Opened => new BoundedMap(10_000)
+export const noneOpened = (): OpenedSecrets => new BoundedMap(10_000)
 
 /** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
-export const open = Effect.fnUntraced(function* (
+export const openSecrets = Effect.fnUntraced(function* (
   seal: Seal["Service"],
-  subscription: Subscription.KeptSubscription,
+  subscription: EventSubscription.KeptSubscription,
   at: number,
-  opened: Opened
+  opened: OpenedSecrets
 ) {
   const purpose = purposeOf(subscription.id)
   const secrets: Array<string> = []
-  for (const { sealed } of Subscription.validSecrets(subscription, at)) {
+  for (const { sealed } of EventSubscription.validSecrets(subscription, at)) {
     const name = `${purpose} ${sealed}`
     const known = opened.get(name)
     const secret = known ?? (yield* seal.open(purpose, sealed))
