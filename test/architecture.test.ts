@@ -148,7 +148,7 @@ describe("modules of the core", () => {
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
-    "carriers/CarrierHealth carriers/Eligibility carriers/Offer carriers/Scenario",
+    "carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer carriers/Scenario",
     "rating/RatePlan rating/Rated rating/Rating rating/calendar rating/ratings rating/underwriting",
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers rating/personal_auto/fees",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
@@ -216,6 +216,7 @@ describe("modules of the core", () => {
         "access/Workspaces",
         "calls/Revision",
         "carriers/Carrier",
+        "carriers/Connections",
         "storage/Storage",
         "storage/Hints"
       ],
@@ -275,6 +276,9 @@ describe("hosts", () => {
       "Access",
       "Allowance",
       "ApiKey",
+      "Carrier",
+      "Connections",
+      "ConnectionSummary",
       "Feedback",
       "PublicUrl",
       "Quotewire",

@@ -1,9 +1,10 @@
-import { type Access, Quotewire, Seal, type Storage } from "@quotewire/core"
+import { type Access, Carrier, type Connections, Quotewire, Seal, type Storage } from "@quotewire/core"
 import { NodeCrypto } from "@quotewire/http"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Console, Effect, Layer, type Redacted } from "effect"
+import { Console, Effect, Layer, type Redacted, type Stdio } from "effect"
+import { CarrierLoader } from "./CarrierLoader.ts"
 import { CommandFailed } from "./CommandErrors.ts"
-import type { ServiceDependencies } from "./Service.ts"
+import { type ServiceDependencies, wrongKeys } from "./Service.ts"
 import type { StorageSettings } from "./StorageSettings.ts"
 
 type Url = Redacted.Redacted<string>
@@ -47,3 +48,29 @@ export const withAccess =
 
 const accessIn = (url: Url): Layer.Layer<Access.Access, CommandFailed> =>
   Quotewire.administration.pipe(Layer.provide(storage(url)), Layer.provide(NodeCrypto.layer))
+
+/** Runs a program that needs only the connections of a database, and the carriers that they are for. */
+export const withConnections =
+  (settings: StorageSettings) =>
+  <A>(
+    program: Effect.Effect<
+      A,
+      CommandFailed | Storage.StorageUnavailable,
+      Connections.Connections | Carrier.CarrierAdapters | Stdio.Stdio
+    >
+  ): Effect.Effect<A, CommandFailed, Stdio.Stdio> =>
+    Effect.gen(function* () {
+      const adapters = yield* yield* CarrierLoader
+      return yield* Effect.provide(program, connectionsIn(settings, adapters))
+    }).pipe(
+      Effect.catchTag("SealKeysRefused", () => Effect.fail(wrongKeys)),
+      Effect.catchTag("StorageUnavailable", () => Effect.fail(unavailable))
+    )
+
+const connectionsIn = (settings: StorageSettings, adapters: ReadonlyArray<Carrier.CarrierAdapter>) =>
+  Quotewire.connections.pipe(
+    Layer.provideMerge(Layer.succeed(Carrier.CarrierAdapters, adapters)),
+    Layer.provide(Layer.succeed(Seal.SealKeys, { keys: settings.seal_keys })),
+    Layer.provide(storage(settings.database_url)),
+    Layer.provide(NodeCrypto.layer)
+  )

@@ -1,6 +1,7 @@
 import { Cause, Config, Console, Effect, Layer, Logger, Option } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "./CommandErrors.ts"
+import { connections } from "./commands/connections.ts"
 import { dev } from "./commands/dev.ts"
 import { keys } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
@@ -16,7 +17,7 @@ import { version } from "./version.ts"
 export const quotewire = Command.make("quotewire").pipe(
   Command.withDescription("An insurance quoting service"),
   Command.withSharedFlags({ verbose }),
-  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys])
+  Command.withSubcommands([dev, serve, work, mcp, migrate, organizations, keys, connections])
 )
 
 // Standard output is for the results of a command.

@@ -58,7 +58,8 @@ export const layer = <E>(
     Layer.provide(Layer.succeed(Allowance.AllowanceLimits, settings.no_limits ? Allowance.noLimits : settings.limits))
   )
 
-const wrongKeys = new CommandFailed({
+/** The seal keys in the settings are not those of the database. */
+export const wrongKeys = new CommandFailed({
   message: `${settingError("seal-keys", "hold the key that this database is sealed with")}: put that key back, after a newer one if there is one.`
 })
 

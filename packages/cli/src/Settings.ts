@@ -48,6 +48,16 @@ export const choice = <const Word extends string>(name: string, words: ReadonlyA
     )
   )
 
+/** A flag without an environment variable that is one of these words. */
+export const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
+  Flag.String(name).pipe(
+    Flag.filterMap(
+      (text) => oneOf(words, text),
+      () => `--${name} must be ${anyOf(words)}`
+    ),
+    Flag.withDescription(`${description}: ${anyOf(words)}`)
+  )
+
 const readPort = (text: string): Option.Option<number> =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Option.some(Number(text)) : Option.none()
 

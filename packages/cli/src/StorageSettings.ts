@@ -64,6 +64,9 @@ export const organizationNamed = (name: string, description: string) =>
     Flag.filterMap(Schema.decodeUnknownOption(Ids.OrganizationId), () => settingError(name, "be an id such as org_01…"))
   )
 
+/** The organization that a command is about. */
+export const organization = organizationNamed("organization", "Id of the organization, org_…")
+
 /** The organization that agents without a key act for, at the agent endpoint only. */
 export const keyless_organization = organizationNamed(
   "keyless-organization",

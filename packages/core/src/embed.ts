@@ -7,7 +7,9 @@ import { SealKeys } from "./access/Seal.ts"
 import type * as Operation from "./calls/Operation.ts"
 import * as Pipeline from "./calls/Pipeline.ts"
 import { RequestLogEnabled } from "./calls/RequestLog.ts"
-import type { CarrierAdapters } from "./carriers/Carrier.ts"
+import type { CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
+import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "./carriers/Connection.ts"
+import { Connections } from "./carriers/Connections.ts"
 import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -98,6 +100,20 @@ export interface Embedded {
   readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key. Calls with it are refused from now on. */
   readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
+  /**
+   * Sets what an organization gives for a carrier, in place of everything that it gave before.
+   *
+   * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
+   */
+  readonly setConnection: (
+    connection: ConnectionPlace & { readonly values: ConnectionValues }
+  ) => Promise<ConnectionSummary>
+  /** Tries a connection at its carrier, and keeps the result. */
+  readonly testConnection: (place: ConnectionPlace) => Promise<ConnectionTestResult>
+  /** Lists the connections of an organization, never their secrets. */
+  readonly listConnections: (organization_id: OrganizationId) => Promise<ReadonlyArray<ConnectionSummary>>
+  /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
+  readonly removeConnection: (place: ConnectionPlace) => Promise<void>
   readonly client: (key: string) => Client
   /**
    * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
@@ -147,6 +163,13 @@ export const embed = (options: EmbedOptions): Embedded => {
     createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    setConnection: (connection) => {
+      const copy = { ...connection, values: snapshot(connection.values) }
+      return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
+    },
+    testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
+    listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
+    removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
     client: (key) => clientOf((operation) => methodOf(operation, key)),
     close: () => (closing ??= end())
   }

@@ -21,6 +21,8 @@ export * as RequestLog from "./calls/RequestLog.ts"
 export * as Revision from "./calls/Revision.ts"
 export * as Carrier from "./carriers/Carrier.ts"
 export { CarrierTransport } from "./carriers/CarrierTransport.ts"
+export type { ConnectionPlace, ConnectionSummary, ConnectionTestResult, LastTest } from "./carriers/Connection.ts"
+export * as Connections from "./carriers/Connections.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export {
   type AnswerOf,

@@ -4,6 +4,7 @@ import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Revision from "./calls/Revision.ts"
+import * as Connection from "./carriers/Connection.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
 import * as Quote from "./quoting/Quote.ts"
@@ -27,6 +28,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Directory.keyKind,
   Workspaces.kind,
   NewestSealKey.kind,
+  Connection.kind,
   Revision.pinKind,
   IdempotencyRecord.kind,
   FinishedCall.kind,

@@ -11,6 +11,7 @@ import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
+import { Connections } from "./carriers/Connections.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
@@ -64,6 +65,7 @@ export type Services =
   | IdempotentCalls
   | CarrierAdapters
   | Carriers
+  | Connections
   | Deliveries
   | Events
   | EventSubscriptions
@@ -108,6 +110,13 @@ const checkedSeal = Layer.effect(
   })
 ).pipe(Layer.provide(Seal.layer))
 
+/** The connections of organizations only, for a program that manages them. They are sealed, so it needs the seal keys. */
+export const connections: Layer.Layer<
+  Connections,
+  NewestSealKey.SealKeysRefused | StorageUnavailable,
+  Storage | SealKeys | CarrierAdapters | Cryptography
+> = Connections.layer.pipe(Layer.provide(checkedSeal), Layer.provide(Workspaces.layer))
+
 // Every change passes here, so events always get their deliveries and bodies that can hold facts are always sealed.
 const storageOfServices: Layer.Layer<Storage, never, Storage | Revisions | Workspaces | Seal> = Layer.effect(
   Storage,
@@ -145,6 +154,7 @@ export const layer: Layer.Layer<
   ),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
+  Layer.provideMerge(Connections.layer),
   Layer.provideMerge(checkedSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),

@@ -1,23 +1,11 @@
 import { Access, type ApiKey, Caller, Ids, Quotewire, Timestamp } from "@quotewire/core"
 import { Console, Effect, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
 import * as Database from "../Database.ts"
 import * as Service from "../Service.ts"
-import { anyOf, json, oneOf } from "../Settings.ts"
-import { database_url, organizationNamed } from "../StorageSettings.ts"
-
-const organization = organizationNamed("organization", "Id of the organization, org_…")
-
-/** A flag without an environment variable. */
-const word = <const Word extends string>(name: string, words: ReadonlyArray<Word>, description: string) =>
-  Flag.String(name).pipe(
-    Flag.filterMap(
-      (text) => oneOf(words, text),
-      () => `--${name} must be ${anyOf(words)}`
-    ),
-    Flag.withDescription(`${description}: ${anyOf(words)}`)
-  )
+import { json, word } from "../Settings.ts"
+import { database_url, organization } from "../StorageSettings.ts"
 
 const create = Command.make(
   "create",

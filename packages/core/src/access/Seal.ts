@@ -208,14 +208,19 @@ class SealedRecord extends LazyRecord<() => string> {
 // Bound to the version too, so that an older version cannot replace a newer one.
 const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
 
-const sealRecord = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
+/** The record with its body sealed. */
+export const sealRecord = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
   Effect.map(
     sealer.sealLater(purposeOf(record), () => record.body),
     (sealed) => new SealedRecord(record, sealed)
   )
 
-/** The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that. */
-const openRecord = (
+/**
+ * The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that.
+ *
+ * Fails only if this process lacks the key that the record is sealed with.
+ */
+export const openRecord = (
   sealer: Seal["Service"],
   record: StoredRecord
 ): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>

@@ -1,6 +1,6 @@
 import { Effect, Predicate, Schema } from "effect"
 import * as Input from "../wire/Input.ts"
-import { CarrierRefresh, CarrierReply } from "./Carrier.ts"
+import { CarrierRefresh, CarrierReply, ConnectionTest } from "./Carrier.ts"
 
 /** A rule that an adapter's answer breaks: the path in the answer, and the requirement. It never holds the value. */
 export interface BrokenRule {
@@ -13,6 +13,9 @@ export const ofReply = (reply: unknown): ReadonlyArray<BrokenRule> => (isReply(r
 
 /** The rules that an answer to `refresh` breaks. */
 export const ofRefresh = (found: unknown): ReadonlyArray<BrokenRule> => (isRefresh(found) ? [] : findInRefresh(found))
+
+/** The rules that an answer to `testConnection` breaks. */
+export const ofConnectionTest: (answer: unknown) => ReadonlyArray<BrokenRule> = Input.findings(ConnectionTest)
 
 /** Logs why an answer of an adapter is not used. */
 export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>

@@ -161,6 +161,13 @@ export type ConnectionValues = Readonly<Record<string, string>>
 /** What an organization has to give for a carrier. A `secret` is never shown again; a `string` is. */
 export type ConnectionFields = Readonly<Record<string, "string" | "secret">>
 
+/** What a carrier says to a connection that is tried. */
+export const ConnectionTest = Schema.Union([
+  Schema.Struct({ ok: Schema.Literal(true) }),
+  Schema.Struct({ ok: Schema.Literal(false), message: Schema.String })
+])
+export type ConnectionTest = typeof ConnectionTest.Type
+
 /** One ask to one carrier. */
 export interface CarrierAsk<Facts = unknown> {
   /** The name of the line. */
@@ -236,6 +243,11 @@ export interface CarrierAdapter {
   readonly handoff_hosts: ReadonlyArray<string>
   /** What an organization has to give before its requests are asked; without it the reason is `not_appointed`. */
   readonly connection?: ConnectionFields
+  /**
+   * Tries what an organization has given, such as by getting a token. It must not ask for a price. `message` is for the
+   * operator and must not repeat a value. Without this, a connection to the carrier cannot be tried.
+   */
+  readonly testConnection?: (values: ConnectionValues, environment: Environment) => Effect.Effect<ConnectionTest>
   /** Decides without a call whether the carrier writes this risk at all. Must be pure. */
   readonly appetite?: (ask: CarrierAsk) => Decline | null
   readonly ask: (ask: CarrierAsk) => Effect.Effect<CarrierReply>

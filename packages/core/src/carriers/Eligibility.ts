@@ -51,6 +51,8 @@ export const reasonNotAsked = (
   candidate: Candidate,
   assumed: Assumed,
   options: {
+    /** Whether the organization has given what the carrier asks for. */
+    readonly appointed: boolean
     readonly scenario: ScenarioName | null
     readonly credit_disclosed: boolean
     readonly circuit_open: boolean
@@ -61,6 +63,8 @@ export const reasonNotAsked = (
     reason,
     missing_facts
   })
+  // First, because no fact and no scenario replaces a connection.
+  if (!options.appointed) return because("not_appointed")
   if (options.scenario !== null && adapter.simulation?.ignoresRules(options.scenario, assumed.line) === true) {
     return null
   }

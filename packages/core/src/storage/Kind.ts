@@ -16,8 +16,8 @@ export interface Traits {
   /** The retention period of its records, and the clock that it counts by; null keeps them forever. */
   readonly kept_for: { readonly period: Period; readonly clock: "workspace" | "real" } | null
   /**
-   * Whether its bodies are sealed at rest, because they can hold facts about a person: applications, labels, texts and
-   * links of carriers, texts of reports. Bodies of other kinds hold no facts.
+   * Whether its bodies are sealed at rest, because they can hold facts about a person (applications, labels, texts and
+   * links of carriers, texts of reports) or what an organization has given for a carrier. Bodies of other kinds hold neither.
    */
   readonly sealed: boolean
   /** Whether erasing a record also erases the records whose parent it is. */

@@ -4,12 +4,14 @@ import { Clock, Deferred, Effect, Fiber, Layer, Redacted, Result, Schema } from 
 import { TestClock } from "effect/testing"
 import { standardLimits } from "../../src/access/Limits.ts"
 import { key_bytes, SealKeys } from "../../src/access/Seal.ts"
+import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import { type AnswerOf, type Client, type Embedded, type EmbedOptions, embed, type InputOf } from "../../src/embed.ts"
 import * as Resource from "../../src/Resource.ts"
 import { Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
+import { offers, prompt } from "../quoting/carriers.ts"
 import { startOf } from "../quoting/support.ts"
 
 /** A service with a sandbox, closed at the end of the test. */
@@ -54,6 +56,40 @@ describe("a key of an embedded service", () => {
       assert.lengthOf(warnings, 1)
       assert.match(warnings.join(), /no live carriers/)
       assert.notInclude(warnings.join(), key)
+    })
+  )
+})
+
+describe("the connections of an embedded service", () => {
+  it.live("are set, tested, listed and removed with plain values", () =>
+    Effect.gen(function* () {
+      const { adapter } = prompt("naic:12345", offers(), {
+        rest: {
+          connection: { producer_code: "string", api_key: "secret" },
+          testConnection: ({ api_key }) =>
+            Effect.succeed(api_key === "right" ? { ok: true } : { ok: false, message: "Unknown key." })
+        }
+      })
+      const quotewire = yield* embedded({ carriers: Layer.succeed(CarrierAdapters, [adapter]) })
+      const { id: organization_id } = yield* Effect.promise(() => quotewire.createOrganization("Acme"))
+      const place = { organization_id, environment: "live", carrier_id: "naic:12345" } as const
+      const values = { producer_code: "4711", api_key: "right" }
+      const { code, field_errors } = yield* refusal(quotewire.setConnection({ ...place, values: { api_key: "right" } }))
+      assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "values.producer_code"])
+      // What the program changes afterwards is not what it has set.
+      const setting = quotewire.setConnection({ ...place, values })
+      values.api_key = "wrong"
+      assert.strictEqual((yield* Effect.promise(() => setting)).state, "usable")
+      assert.deepStrictEqual(yield* Effect.promise(() => quotewire.testConnection(place)), {
+        outcome: "ok",
+        message: null
+      })
+      const [listed] = yield* Effect.promise(() => quotewire.listConnections(organization_id))
+      assert.deepStrictEqual(listed?.values, { producer_code: "4711", api_key: null })
+      assert.strictEqual(listed?.last_test?.outcome, "ok")
+      yield* Effect.promise(() => quotewire.removeConnection(place))
+      assert.deepStrictEqual(yield* Effect.promise(() => quotewire.listConnections(organization_id)), [])
+      assert.strictEqual((yield* refusal(quotewire.removeConnection(place))).code, "not_found")
     })
   )
 })

@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Seal } from "../../access/Seal.ts"
 import { askTokens } from "../../access/Token.ts"
 import { CarrierAdapters, type CarrierAsk } from "../../carriers/Carrier.ts"
+import { Connections } from "../../carriers/Connections.ts"
 import { type Candidate, candidates } from "../../carriers/Eligibility.ts"
 import type { Assumed } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
@@ -27,7 +28,7 @@ export interface OpenedRequest {
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
   const adapters = yield* CarrierAdapters
-  const { open, askFor } = yield* makeAsks
+  const { open, askFor, isAppointed } = yield* makeAsks
 
   /** Reads a request; null if it was erased. */
   const request = (workspace_id: WorkspaceId, id: QuoteRequestId) =>
@@ -65,13 +66,22 @@ export const make = Effect.gen(function* () {
     return found
   })
 
-  return { request, open, askFor, pending }
+  return { request, open, askFor, isAppointed, pending }
 })
 
 const makeAsks = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   const lines = yield* Lines
+  const connections = yield* Connections
+
+  /** What the request's organization has given for a carrier; null if there is nothing, or nothing is asked for. */
+  const connectionTo = ({ workspace_id }: OpenedRequest, { adapter }: Candidate) =>
+    adapter.connection === undefined ? Effect.succeed(null) : connections.of(workspace_id, adapter.carrier.id)
+
+  /** Whether the request's organization has given what a carrier asks for. */
+  const isAppointed = (opened: OpenedRequest, candidate: Candidate) =>
+    Effect.map(connectionTo(opened, candidate), (values) => !isRequired(candidate) || values !== null)
 
   /** Opens the facts of a request; null if they cannot be read any more. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
@@ -97,6 +107,7 @@ const makeAsks = Effect.gen(function* () {
     times: { readonly attempt: number; readonly asked_at: number; readonly now: number; readonly deadline: number }
   ) {
     const { request, assumed, workspace_id } = opened
+    const connection = yield* connectionTo(opened, candidate)
     const ask: CarrierAsk = {
       line: request.line,
       environment: request.environment,
@@ -106,13 +117,20 @@ const makeAsks = Effect.gen(function* () {
       idempotency_key: yield* askTokens(candidate.adapter.carrier.id).write(seal, workspace_id, request.id),
       scenario: QuoteRequest.scenarioOf(request),
       requested_at: toMillis(request.created_at),
+      ...(connection !== null && { connection }),
       ...times
     }
     return ask
   })
 
-  return { open, askFor }
+  return { open, askFor, isAppointed }
 })
+
+const isRequired = ({ adapter }: Candidate): boolean => adapter.connection !== undefined
+
+/** Whether an ask lacks its connection, because that was removed after the collection began. Then nothing is called. */
+export const lacksConnection = ({ candidate, ask }: PendingAsk): boolean =>
+  isRequired(candidate) && ask.connection === undefined
 
 /** Whether a carrier's jobs are ordered with the workspace's timers. Jobs of simulated carriers are. */
 export const isOrdered = (candidate: Candidate, request: QuoteRequest.QuoteRequest): boolean =>

@@ -8,6 +8,7 @@ import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
 import * as AskJobs from "./AskJobs.ts"
+import { lacksConnection } from "./AskLoading.ts"
 import * as BegunAsk from "./BegunAsk.ts"
 import { logged, type PendingAsk } from "./PendingAsk.ts"
 
@@ -26,6 +27,10 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const pending = yield* load(job, payload, at)
     if (pending === null) return
     if (isTooLate(pending)) return yield* applyAndCommit(pending, silence, at, job)
+    if (lacksConnection(pending)) {
+      yield* logged(pending, logWithout)
+      return yield* applyAndCommit(pending, silence, at, job)
+    }
     const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
     if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
     if (asked._tag === "no_room") {
@@ -42,11 +47,13 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const pending = yield* load(job, payload, at)
     if (pending === null) return
     const { adapter } = pending.candidate
-    const polled = client.callSafely(
-      () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
-      pending.candidate,
-      pending.ask
-    )
+    const polled = lacksConnection(pending)
+      ? Effect.succeed(silence)
+      : client.callSafely(
+          () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
+          pending.candidate,
+          pending.ask
+        )
     const reply = yield* logged(pending, polled)
     // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
@@ -77,6 +84,10 @@ const noPoll = { path: "poll_after_ms", message: "Must be null, because the adap
 
 /** The reply for an ask that cannot be made, or may have been made before. */
 const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
+
+const logWithout = Effect.logWarning(
+  "A carrier is not asked, because its connection was removed after the request began"
+)
 
 /** Whether too little time is left to ask. */
 const isTooLate = ({ candidate: { adapter, line }, ask }: PendingAsk): boolean =>

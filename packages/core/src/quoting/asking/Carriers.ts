@@ -3,6 +3,7 @@ import type { Seal } from "../../access/Seal.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierAdapters, CarrierCallback } from "../../carriers/Carrier.ts"
 import * as CarrierClient from "../../carriers/CarrierClient.ts"
+import type { Connections } from "../../carriers/Connections.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
 import type { Ids } from "../../wire/Ids.ts"
@@ -20,26 +21,29 @@ export class Carriers extends Context.Service<
     readonly jobs: JobHandlers<"collect" | "ask_carrier" | "poll_carrier" | "carrier_callback" | "refresh_quote">
   }
 >()("@quotewire/core/Carriers") {
-  static readonly layer: Layer.Layer<Carriers, never, Storage | Seal | Ids | Workspaces | CarrierAdapters> =
-    Layer.effect(
-      Carriers,
-      Effect.gen(function* () {
-        // One client for all jobs, because it counts the calls that are under way with each carrier.
-        const client = yield* CarrierClient.make
-        const { ask, poll } = yield* Asks.make(client)
-        const { callback, play } = yield* Callbacks.make
-        return Carriers.of({
-          // A callback finishes no job, so it cannot lose a lease.
-          callback: (carrier_id, sent) =>
-            Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
-          jobs: {
-            collect: yield* Collecting.make(client),
-            ask_carrier: ask,
-            poll_carrier: poll,
-            carrier_callback: play,
-            refresh_quote: yield* Refreshes.make(client)
-          }
-        })
+  static readonly layer: Layer.Layer<
+    Carriers,
+    never,
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | Connections
+  > = Layer.effect(
+    Carriers,
+    Effect.gen(function* () {
+      // One client for all jobs, because it counts the calls that are under way with each carrier.
+      const client = yield* CarrierClient.make
+      const { ask, poll } = yield* Asks.make(client)
+      const { callback, play } = yield* Callbacks.make
+      return Carriers.of({
+        // A callback finishes no job, so it cannot lose a lease.
+        callback: (carrier_id, sent) =>
+          Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
+        jobs: {
+          collect: yield* Collecting.make(client),
+          ask_carrier: ask,
+          poll_carrier: poll,
+          carrier_callback: play,
+          refresh_quote: yield* Refreshes.make(client)
+        }
       })
-    )
+    })
+  )
 }

@@ -35,7 +35,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids
   const adapters = yield* CarrierAdapters
-  const { askFor } = yield* AskLoading.make
+  const { askFor, isAppointed } = yield* AskLoading.make
 
   /** The job of a carrier's first ask. A simulated carrier's job is due when its answer arrives, in workspace time. */
   const firstAsk = Effect.fnUntraced(function* (
@@ -61,16 +61,16 @@ const makeCollection = Effect.gen(function* () {
   ) {
     const { request, assumed } = opened
     const deadline = at + QuoteRequest.collect_ms[request.environment]
-    const all = yield* Effect.forEach(candidates(adapters, request.environment, request.line), (candidate) =>
-      Effect.map(isOpen(candidate.adapter.carrier.id), (circuit_open) => ({
-        candidate,
-        notAsked: reasonNotAsked(candidate, assumed, {
-          scenario: QuoteRequest.scenarioOf(request),
-          credit_disclosed: opened.credit_disclosed,
-          circuit_open
-        })
-      }))
-    )
+    const decide = Effect.fnUntraced(function* (candidate: Candidate) {
+      const notAsked = reasonNotAsked(candidate, assumed, {
+        appointed: yield* isAppointed(opened, candidate),
+        scenario: QuoteRequest.scenarioOf(request),
+        credit_disclosed: opened.credit_disclosed,
+        circuit_open: yield* isOpen(candidate.adapter.carrier.id)
+      })
+      return { candidate, notAsked }
+    })
+    const all = yield* Effect.forEach(candidates(adapters, request.environment, request.line), decide)
     const results = all.map(({ candidate: { adapter }, notAsked }) =>
       notAsked === null
         ? QuoteRequest.asked(adapter.carrier, at)

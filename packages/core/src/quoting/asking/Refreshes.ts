@@ -32,7 +32,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
         ? null
         : yield* loading.pending(job.workspace_id, request, { carrier_id, attempt: 1, now: at })
-    if (pending === null) return yield* finish(job)
+    if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
     const found = yield* logged(pending, client.refresh(pending.candidate, pending.ask, offer_ref))
     if (found.kind === "unavailable") return yield* finish(job)
     if (found.kind === "withdrawn") {

@@ -1,0 +1,198 @@
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import type { Carrier } from "@quotewire/core"
+import { ConfigProvider, Console, Effect, Exit, Layer, Stdio, Stream } from "effect"
+import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
+import { CarrierLoader } from "../src/CarrierLoader.ts"
+import { run } from "../src/Program.ts"
+
+const secret = "Zq7xSecretZq7x"
+const seal_keys = Buffer.alloc(32, 1).toString("base64")
+
+const acme: Carrier.CarrierAdapter = {
+  carrier: { id: "naic:12345", name: "Acme Mutual", registry_ids: ["naic:12345"] },
+  environments: ["sandbox", "live"],
+  lines: {},
+  handoff_hosts: [],
+  connection: { producer_code: "string", api_key: "secret" },
+  testConnection: ({ api_key }) =>
+    Effect.succeed(api_key === secret ? { ok: true } : { ok: false, message: `Unknown key ${api_key}.` }),
+  ask: () => Effect.never
+}
+const { testConnection: _, ...untestable } = acme
+const other = { ...untestable, carrier: { id: "naic:99999", name: "Other", registry_ids: [] } }
+
+interface Ran {
+  readonly failed: boolean
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the command as `main` does, with these carriers, variables and standard input. */
+const runWith = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  env: Record<string, string>,
+  input = ""
+): Effect.fn.Return<Ran> {
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const into = (lines: Array<string>) => (text: unknown) => void lines.push(String(text))
+  const recorder: Console.Console = Object.assign(Object.create(console), { log: into(out), error: into(err) })
+  const stdio = Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
+  const exit = yield* run(args).pipe(
+    Effect.provideService(Console.Console, recorder),
+    Effect.provideService(CarrierLoader, Effect.succeed([acme, other])),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+    Effect.provide(Layer.merge(NodeServices.layer, stdio)),
+    Effect.exit
+  )
+  return { failed: Exit.isFailure(exit), out: out.join("\n"), err: err.join("\n") }
+})
+
+/** A database with an organization. */
+const world = Effect.gen(function* () {
+  const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
+  const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
+  const { out } = yield* runWith(["organizations", "create", "Acme", "--json"], env)
+  const organization_id: string = JSON.parse(out).organization_id
+  const organization = ["--organization", organization_id]
+  const place = [...organization, "--carrier", "naic:12345", "--environment", "live"]
+  const connections = (command: string, args: ReadonlyArray<string>, input?: string, more = {}) =>
+    runWith(["connections", command, ...args], { ...env, ...more }, input)
+  return { url, organization_id, organization, place, connections }
+})
+
+const done = (ran: Ran) => {
+  assert.isFalse(ran.failed, ran.err)
+  return ran.out
+}
+
+describe("quotewire connections", () => {
+  it.live("sets, lists, tests and removes a connection, and never shows its secret", () =>
+    Effect.gen(function* () {
+      const { connections, organization, place, url } = yield* world
+      const said: Array<string> = []
+      const json = (ran: Ran) => {
+        said.push(done(ran), ran.err)
+        return JSON.parse(ran.out)
+      }
+      const input = JSON.stringify({ producer_code: "4711", api_key: secret })
+      const { set_at, ...set } = json(yield* connections("set", [...place, "--json"], input))
+      assert.deepStrictEqual(set, {
+        carrier_id: "naic:12345",
+        environment: "live",
+        state: "usable",
+        values: { producer_code: "4711", api_key: null },
+        last_test: null
+      })
+      assert.match(set_at, /^\d{4}-.*Z$/)
+      assert.deepStrictEqual(json(yield* connections("test", [...place, "--json"])), { outcome: "ok", message: null })
+      const listed = json(yield* connections("list", [...organization, "--json"]))
+      assert.deepStrictEqual([listed.connections.length, listed.connections[0].last_test.outcome], [1, "ok"])
+      const line = done(yield* connections("list", organization))
+      assert.match(line, /^naic:12345 {2}live {2}usable {2}producer_code="4711" {2}api_key=\(secret\) {2}set .* ok$/)
+      const bodies = yield* Effect.promise(() =>
+        statements(url, "select * from quotewire.record where kind = 'connection'")
+      )
+      assert.lengthOf(bodies, 1)
+      assert.notMatch(JSON.stringify(bodies), /Zq7x|4711|producer_code/)
+      assert.deepStrictEqual(json(yield* connections("remove", [...place, "--json"])), {
+        carrier_id: "naic:12345",
+        environment: "live"
+      })
+      assert.deepStrictEqual(json(yield* connections("list", [...organization, "--json"])), { connections: [] })
+      for (const command of ["test", "remove"]) {
+        assert.strictEqual((yield* connections(command, place)).err, "quotewire: There is no such connection.")
+      }
+      assert.notInclude([...said, line].join(), secret)
+    })
+  )
+
+  it.live("reads values from lines, or from variables and then from nowhere else", () =>
+    Effect.gen(function* () {
+      const { connections, place } = yield* world
+      const codeOf = (ran: Ran): unknown => JSON.parse(done(ran)).values.producer_code
+      const set = [...place, "--json"]
+      const lines = `producer_code=a=b \r\n\napi_key=${secret}\n`
+      assert.strictEqual(codeOf(yield* connections("set", set, lines)), "a=b ")
+      const variables = { QUOTEWIRE_CONNECTION_PRODUCER_CODE: "4712", QUOTEWIRE_CONNECTION_API_KEY: secret }
+      assert.strictEqual(codeOf(yield* connections("set", set, lines, variables)), "4712")
+      const { QUOTEWIRE_CONNECTION_API_KEY, ...some } = variables
+      assert.strictEqual(
+        (yield* connections("set", set, lines, some)).err,
+        "quotewire: api_key: This field is required."
+      )
+    })
+  )
+
+  it.live("says in one sentence what is wrong, and never repeats what it was given", () =>
+    Effect.gen(function* () {
+      const { connections, organization, place } = yield* world
+      const nobody = ["--organization", `org_${"0".repeat(26)}`]
+      const at = (carrier: string) => [...organization, "--environment", "live", "--carrier", carrier]
+      const good = `producer_code=1\napi_key=${secret}`
+      const known = "Known: naic:12345, naic:99999."
+      const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string, string | RegExp]> = [
+        [place, "", "producer_code: This field is required. api_key: This field is required."],
+        [place, `{"producer_code":"1","api_key":"${secret}"`, "Standard input must be JSON, or lines NAME=value."],
+        [place, secret, "Standard input must be JSON, or lines NAME=value: line 1 is neither."],
+        [place, `=${secret}`, "Standard input must be JSON, or lines NAME=value: line 1 is neither."],
+        [place, `${good}\napi_key=2`, "Standard input must give each name once: line 3 repeats one."],
+        [place, `api_key=${secret.repeat(20_000)}`, "Standard input must have at most 262144 bytes."],
+        [place, `${good}\n${secret}=1`, /^The values: Every name .* Known: producer_code, api_key\.$/],
+        [at(secret), good, `--carrier: There is no such carrier. ${known}`],
+        [[...place, ...nobody], good, /--organization .* must be given once/],
+        [[...place.slice(2), ...nobody], good, "There is no such organization."],
+        [[...place, secret], "", /^Too many arguments/],
+        [[...place, `api_key=${secret}`], "", /^Too many arguments/],
+        [[...place, `--api-key=${secret}`], "", /^There is no such flag/],
+        [place.slice(0, -2), good, /^--environment is required/]
+      ]
+      for (const [args, input, message] of wrong) {
+        const { err, failed, out } = yield* connections("set", args, input)
+        assert.isTrue(failed)
+        const sentence = err.replace(/^quotewire: /, "")
+        if (typeof message === "string") assert.strictEqual(sentence, message)
+        else assert.match(sentence, message)
+        assert.notInclude(err + out, secret)
+      }
+    })
+  )
+
+  it.live("fails if the carrier refuses the connection, and says if it cannot be tried", () =>
+    Effect.gen(function* () {
+      const { connections, organization, place } = yield* world
+      done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))
+      const { err, failed, out } = yield* connections("test", [...place, "--json"])
+      assert.isTrue(failed)
+      assert.strictEqual(JSON.parse(out).outcome, "failed")
+      assert.match(err, /^quotewire: The connection does not work: /)
+      assert.notInclude(out + err, "hunter22")
+      const untested = [...organization, "--carrier", "naic:99999", "--environment", "live"]
+      done(yield* connections("set", untested, "producer_code=1\napi_key=2"))
+      assert.match(done(yield* connections("test", untested)), /no way to try/)
+    })
+  )
+
+  it.live("needs the seal keys of the database, and says so in one sentence", () =>
+    Effect.gen(function* () {
+      const { connections, organization, place } = yield* world
+      done(yield* connections("set", place, `producer_code=1\napi_key=${secret}`))
+      const other_keys = { QUOTEWIRE_SEAL_KEYS: Buffer.alloc(32, 2).toString("base64") }
+      for (const [command, args] of [
+        ["set", place],
+        ["test", place],
+        ["remove", place],
+        ["list", organization]
+      ] as const) {
+        const wrong = yield* connections(command, args, "", other_keys)
+        assert.match(wrong.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must hold the key .*\.$/)
+        const missing = yield* runWith(["connections", command, ...args], {
+          QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"
+        })
+        assert.match(missing.err, /^--seal-keys is required\. /)
+        assert.isTrue(wrong.failed && missing.failed)
+      }
+    })
+  )
+})

@@ -1,0 +1,174 @@
+import { Result, Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import type { FieldError } from "../wire/FieldError.ts"
+import { OrganizationId } from "../wire/Ids.ts"
+import { decoder, textUpTo } from "../wire/Input.ts"
+import type { CarrierAdapter, ConnectionFields, ConnectionValues } from "./Carrier.ts"
+
+/** Names one connection: of an organization, to a carrier, in one environment. */
+export interface ConnectionPlace {
+  readonly organization_id: OrganizationId
+  readonly environment: Environment
+  /** The id of the carrier, such as `naic:12345`. */
+  readonly carrier_id: string
+}
+
+/**
+ * The result of trying a connection. `failed`: the carrier refused it, could not be asked, or the connection cannot be used.
+ * `not_tested`: the carrier's adapter has no test.
+ */
+export interface ConnectionTestResult {
+  readonly outcome: "ok" | "failed" | "not_tested"
+  /** A sentence for the operator, which repeats no value; null if the connection works. */
+  readonly message: string | null
+}
+
+/** The last test of a connection. */
+export const LastTest = Schema.Struct({
+  at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  outcome: Schema.Literals(["ok", "failed"]),
+  message: Schema.NullOr(Schema.String)
+})
+export type LastTest = typeof LastTest.Type
+
+/** A connection as stored: what an organization has given for a carrier, and its last test. */
+export const Connection = Schema.Struct({
+  organization_id: OrganizationId,
+  environment: Environment,
+  carrier_id: Schema.String,
+  /** A removed connection keeps its place, without values. */
+  status: Schema.Literals(["set", "removed"]),
+  values: Schema.Record(Schema.String, Schema.String),
+  set_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  last_test: Schema.NullOr(LastTest)
+})
+export type Connection = typeof Connection.Type
+
+/** Connections in the directory, by place, listed by organization. */
+export const kind = Kind.make({
+  name: "connection",
+  schema: Connection,
+  survives_reset: true,
+  sealed: true,
+  listing: ({ organization_id, status }) => ({ parent: organization_id, status })
+})
+
+/** The place of a connection, without anything else. */
+export const placeIn = ({ organization_id, environment, carrier_id }: ConnectionPlace): ConnectionPlace => ({
+  organization_id,
+  environment,
+  carrier_id
+})
+
+/** The id of a connection's record. */
+export const idOf = ({ organization_id, environment, carrier_id }: ConnectionPlace): string =>
+  `${organization_id} ${environment} ${carrier_id}`
+
+/** The carrier of a connection, if it is asked in that environment. */
+export const adapterOf = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  { carrier_id, environment }: ConnectionPlace
+): CarrierAdapter | undefined =>
+  adapters.find(({ carrier, environments }) => carrier.id === carrier_id && environments.includes(environment))
+
+/** The longest value, in characters. A certificate with its chain fits. */
+export const max_value = 8_192
+
+/** Checks what is to be set. No message repeats a value, nor a name that the carrier does not ask for. */
+export const check = (
+  adapters: ReadonlyArray<CarrierAdapter>,
+  { carrier_id, environment, values }: Omit<ConnectionPlace, "organization_id"> & { readonly values: unknown }
+): Result.Result<ConnectionValues, ReadonlyArray<FieldError>> => {
+  const adapter = adapters.find(({ carrier }) => carrier.id === carrier_id)
+  if (adapter?.connection === undefined) {
+    const message = adapter === undefined ? "There is no such carrier." : "This carrier asks for no connection."
+    const connectable = adapters.filter(({ connection }) => connection !== undefined)
+    return refused(
+      "carrier_id",
+      message,
+      connectable.map(({ carrier }) => carrier.id)
+    )
+  }
+  if (!adapter.environments.includes(environment)) {
+    return refused("environment", "The carrier is not asked in this environment.", adapter.environments)
+  }
+  return checkValues(adapter.connection, values)
+}
+
+const refused = (path: string, message: string, allowed_values: ReadonlyArray<string>) =>
+  Result.fail([{ path, message, ...(allowed_values.length > 0 && { allowed_values }) }])
+
+const Value = textUpTo(max_value, 1)
+
+const checkValues = (
+  fields: ConnectionFields,
+  values: unknown
+): Result.Result<ConnectionValues, ReadonlyArray<FieldError>> => {
+  const names = Object.keys(fields)
+  const Values = Schema.Struct(Object.fromEntries(names.map((name) => [name, Value])))
+  const decoded = decoder(Schema.Struct({ values: Values }))({ values })
+  if (Result.isSuccess(decoded)) return Result.succeed(decoded.success.values)
+  // A name that nobody knows may be a value at the wrong place.
+  const known = new Set(["values", ...names.map((name) => `values.${name}`)])
+  const { found, more } = decoded.failure
+  const named = found.filter(({ path }) => known.has(path))
+  const isOther = named.length < found.length || more > 0
+  const other = { path: "values", message: "Every name must be one that the carrier asks for.", allowed_values: names }
+  return Result.fail(isOther ? [...named, other] : named)
+}
+
+/** The values that a carrier asks for now, without others; null if one of them was not given. */
+export const valuesFor = (fields: ConnectionFields, values: ConnectionValues): ConnectionValues | null => {
+  const given = Object.keys(fields).flatMap((name) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return given.length === Object.keys(fields).length ? Object.fromEntries(given) : null
+}
+
+/** Whether text repeats a secret of a connection. A value that the carrier does not ask for counts as one. */
+export const repeatsSecret = (fields: ConnectionFields, values: ConnectionValues, text: string): boolean =>
+  Object.entries(values).some(([name, value]) => fields[name] !== "string" && text.includes(value))
+
+/** A connection as it is listed: never its secrets. Times are milliseconds of real time. */
+export interface ConnectionSummary extends ConnectionPlace {
+  /**
+   * `usable`: asks carry it. `incomplete`: the carrier now asks for a field that was not given. `unreadable`: it is sealed
+   * with a key that this process lacks, or was altered. `unused`: no carrier of this program asks for it.
+   *
+   * Only a usable connection is used. Otherwise the carrier is not asked: `not_appointed`.
+   */
+  readonly state: "usable" | "incomplete" | "unreadable" | "unused"
+  /** By name: the value of a `string`, null for a secret. Empty if the connection is unreadable. */
+  readonly values: Readonly<Record<string, string | null>>
+  readonly set_at: number
+  /** When the connection was last tried, and the result; null if it was not tried since it was set. */
+  readonly last_test: LastTest | null
+}
+
+/** What is listed of a connection. */
+export const summaryOf = (connection: Connection, adapters: ReadonlyArray<CarrierAdapter>): ConnectionSummary => {
+  const { values, set_at, last_test } = connection
+  const fields = adapterOf(adapters, connection)?.connection
+  const shown = Object.entries(values).map(([name, value]) => [name, fields?.[name] === "string" ? value : null])
+  return {
+    ...placeIn(connection),
+    state: fields === undefined ? "unused" : valuesFor(fields, values) === null ? "incomplete" : "usable",
+    values: Object.fromEntries(shown),
+    set_at,
+    last_test
+  }
+}
+
+/** What is listed of a connection that cannot be opened: what its record says without its body. */
+export const unreadableSummary = ({ id, updated_at }: StoredRecord): ConnectionSummary | null => {
+  const [organization_id, environment, ...carrier_id] = id.split(" ")
+  if (!isOrganizationId(organization_id) || !isEnvironment(environment)) return null
+  const place = { organization_id, environment, carrier_id: carrier_id.join(" ") }
+  return { ...place, state: "unreadable", values: {}, set_at: updated_at, last_test: null }
+}
+
+const isOrganizationId = Schema.is(OrganizationId)
+const isEnvironment = Schema.is(Environment)

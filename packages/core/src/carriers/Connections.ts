@@ -1,0 +1,272 @@
+import { Cache, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
+import * as Directory from "../access/Directory.ts"
+import { openRecord, Seal, sealRecord } from "../access/Seal.ts"
+import { Workspaces } from "../access/Workspaces.ts"
+import { BoundedMap } from "../concurrency/BoundedMap.ts"
+import * as Change from "../storage/Change.ts"
+import {
+  commit,
+  directoryWorkspace,
+  eachPage,
+  retryOnConflict,
+  Storage,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import * as BrokenRule from "./BrokenRule.ts"
+import { type CarrierAdapter, CarrierAdapters, type ConnectionTest, type ConnectionValues } from "./Carrier.ts"
+import { orIfThrown } from "./CarrierClient.ts"
+import {
+  adapterOf,
+  type Connection,
+  type ConnectionPlace,
+  type ConnectionSummary,
+  type ConnectionTestResult,
+  check,
+  idOf,
+  kind,
+  placeIn,
+  repeatsSecret,
+  summaryOf,
+  unreadableSummary,
+  valuesFor
+} from "./Connection.ts"
+import { clean } from "./Offer.ts"
+
+/** How long another host may still use what was set or removed here. */
+const cached_for_ms = second_ms
+const max_cached = 10_000
+/** How long a test may take. */
+const test_timeout_ms = 15 * second_ms
+const page_size = 100
+
+/** Keeps what organizations have given for carriers: producer codes, API keys and the like. */
+export class Connections extends Context.Service<
+  Connections,
+  {
+    /**
+     * Sets what an organization gives for a carrier, in place of everything that it gave before.
+     *
+     * `not_found` if the organization does not exist. `invalid_input` names `carrier_id`, `environment` or the wrong
+     * `values.…`, and never repeats a value. Asks carry the new values from now on here, and within a second on all hosts.
+     */
+    readonly set: (
+      connection: ConnectionPlace & { readonly values: unknown }
+    ) => Effect.Effect<
+      ConnectionSummary,
+      ApiError.ApiError<"not_found"> | ApiError.ApiError<"invalid_input"> | StorageUnavailable
+    >
+    /** Lists the connections of an organization, never their secrets; `not_found` if it does not exist. */
+    readonly list: (
+      organization_id: OrganizationId
+    ) => Effect.Effect<ReadonlyArray<ConnectionSummary>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /**
+     * Tries a connection at the carrier, for 15 seconds at most, and keeps the result; `not_found` if there is none.
+     *
+     * A fault of the adapter is logged with its cause and place, and counts as `failed`.
+     */
+    readonly test: (
+      place: ConnectionPlace
+    ) => Effect.Effect<ConnectionTestResult, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Removes a connection, with its values; `not_found` if there is none. Effective as `set` is. */
+    readonly remove: (
+      place: ConnectionPlace
+    ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /**
+     * What asks of a workspace to a carrier carry; null if there is nothing that this process can use.
+     *
+     * It may be a second old.
+     */
+    readonly of: (
+      workspace_id: WorkspaceId,
+      carrier_id: string
+    ) => Effect.Effect<ConnectionValues | null, StorageUnavailable>
+  }
+>()("@quotewire/core/Connections") {
+  /** Takes the storage without sealing, and seals by itself, to tell a lost seal key from a lost storage. */
+  static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
+    Connections,
+    Effect.gen(function* () {
+      const adapters = yield* CarrierAdapters
+      const workspaces = yield* Workspaces
+      const { requireOrganization, recordsOf, find, open, save } = yield* makeRecords
+
+      const usable = Effect.fnUntraced(function* (place: ConnectionPlace) {
+        const fields = adapterOf(adapters, place)?.connection
+        const record = fields === undefined ? null : yield* find(place)
+        if (fields === undefined || record === null || isRemoved(record)) return null
+        const connection = yield* open(record)
+        return connection === null ? null : valuesFor(fields, connection.values)
+      })
+      // A failed look-up is not kept.
+      const cache = yield* Cache.makeWith(usable, {
+        capacity: max_cached,
+        timeToLive: (exit) => (Exit.isSuccess(exit) ? cached_for_ms : 0)
+      })
+
+      const set = Effect.fn("Connections.set")(function* (sent: ConnectionPlace & { readonly values: unknown }) {
+        yield* requireOrganization(sent.organization_id)
+        const values = check(adapters, sent)
+        if (Result.isFailure(values)) return yield* ApiError.invalidInput(values.failure)
+        const place = placeIn(sent)
+        const set_at = yield* Clock.currentTimeMillis
+        const connection: Connection = { ...place, status: "set", values: values.success, set_at, last_test: null }
+        yield* save(connection, yield* find(place))
+        yield* Cache.invalidate(cache, place)
+        return summaryOf(connection, adapters)
+      })
+
+      const remove = Effect.fn("Connections.remove")(function* (of: ConnectionPlace) {
+        const place = placeIn(of)
+        const record = yield* find(place)
+        if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
+        const set_at = yield* Clock.currentTimeMillis
+        yield* save({ ...place, status: "removed", values: {}, set_at, last_test: null }, record)
+        yield* Cache.invalidate(cache, place)
+      })
+
+      const list = Effect.fn("Connections.list")(function* (organization_id: OrganizationId) {
+        yield* requireOrganization(organization_id)
+        const summaries = yield* Effect.forEach(yield* recordsOf(organization_id), (record) =>
+          Effect.map(open(record), (connection) =>
+            connection === null ? unreadableSummary(record) : summaryOf(connection, adapters)
+          )
+        )
+        return summaries.filter((summary) => summary !== null)
+      })
+
+      const test = Effect.fn("Connections.test")(function* (of: ConnectionPlace) {
+        const place = placeIn(of)
+        const record = yield* find(place)
+        if (record === null || isRemoved(record)) return yield* ApiError.make("not_found")
+        const connection = yield* open(record)
+        if (connection === null) return failed("This program cannot open the connection: set it again.")
+        const result = yield* tryOut(adapterOf(adapters, place), connection)
+        const { message, outcome } = result
+        if (outcome === "not_tested") return result
+        const last_test = { at: yield* Clock.currentTimeMillis, outcome, message }
+        // If other values were set meanwhile, the result is not about them.
+        yield* Effect.catchTag(save({ ...connection, last_test }, record), "VersionConflict", () => Effect.void)
+        return result
+      })
+
+      return Connections.of({
+        set: (connection) => retryOnConflict(set(connection)),
+        list,
+        test,
+        remove: (place) => retryOnConflict(remove(place)),
+        of: (workspace_id, carrier_id) =>
+          Effect.flatMap(workspaces.cached(workspace_id), ({ workspace: { organization_id, environment } }) =>
+            Cache.get(cache, { organization_id, environment, carrier_id })
+          )
+      })
+    })
+  )
+}
+
+/** Reads and writes the records of connections. */
+const makeRecords = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+  /** The versions that this process could not open. The seal keys of a process do not change, so it cannot succeed later. */
+  const unreadable = new BoundedMap<string, number>(max_cached)
+
+  const requireOrganization = (id: OrganizationId) =>
+    Effect.flatMap(Directory.findOrganization(storage, id), (organization) =>
+      organization === null ? Effect.fail(ApiError.make("not_found")) : Effect.void
+    )
+
+  /** The connections that an organization has now, still sealed. */
+  const recordsOf = Effect.fnUntraced(function* (organization_id: OrganizationId) {
+    const records: Array<Change.StoredRecord> = []
+    yield* eachPage(
+      storage,
+      {
+        workspace_id: directoryWorkspace,
+        kind: kind.name,
+        parent: organization_id,
+        status: "set",
+        order: "oldest",
+        limit: page_size
+      },
+      (page) => Effect.sync(() => void records.push(...page))
+    )
+    return records
+  })
+
+  /** The record of a connection, still sealed; also of one that was removed. */
+  const find = (place: ConnectionPlace) =>
+    Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: kind.name, id: idOf(place) }), Option.getOrNull)
+
+  /** The connection in a record; null if this process cannot open it, which is logged once. */
+  const open = Effect.fnUntraced(function* (record: Change.StoredRecord) {
+    if (unreadable.get(record.id) === record.version) return null
+    const opened = yield* Effect.catchTag(openRecord(seal, record), "StorageUnavailable", () => Effect.succeedNone)
+    if (Option.isSome(opened)) return kind.value(opened.value)
+    unreadable.set(record.id, record.version)
+    return null
+  })
+
+  /** Writes the version after this record, whether or not that can be opened. */
+  const save = (connection: Connection, before: Change.StoredRecord | null) =>
+    Effect.flatMap(
+      sealRecord(
+        seal,
+        kind.record(connection, {
+          id: idOf(connection),
+          version: (before?.version ?? 0) + 1,
+          created_at: before?.created_at ?? connection.set_at,
+          updated_at: connection.set_at
+        })
+      ),
+      (record) => commit(storage, Change.make(directoryWorkspace, { writes: [record] }))
+    )
+
+  return { requireOrganization, recordsOf, find, open, save }
+})
+
+const isRemoved = ({ status }: Change.StoredRecord): boolean => status === "removed"
+
+const failed = (message: string): ConnectionTestResult => ({ outcome: "failed", message })
+const not_tested: ConnectionTestResult = {
+  outcome: "not_tested",
+  message: "This carrier has no way to try a connection."
+}
+
+/** Tries the values of a connection at its carrier. */
+const tryOut = (
+  adapter: CarrierAdapter | undefined,
+  { values, organization_id, environment, carrier_id }: Connection
+): Effect.Effect<ConnectionTestResult> => {
+  if (adapter?.connection === undefined) {
+    return Effect.succeed(failed("No carrier of this program asks for this connection."))
+  }
+  const { connection: fields } = adapter
+  const asked = valuesFor(fields, values)
+  if (asked === null) {
+    return Effect.succeed(failed("The carrier asks for a field that was not given: set the connection again."))
+  }
+  if (adapter.testConnection === undefined) return Effect.succeed(not_tested)
+  return Effect.suspend(() => adapter.testConnection?.(asked, environment) ?? Effect.succeed(faulty)).pipe(
+    Effect.timeoutOrElse({ duration: test_timeout_ms, orElse: () => Effect.succeed(late) }),
+    Effect.flatMap(checked),
+    orIfThrown(faulty),
+    Effect.annotateLogs({ carrier_id, organization_id, environment }),
+    Effect.map((answer): ConnectionTestResult => {
+      if (answer.ok) return { outcome: "ok", message: null }
+      return failed(repeatsSecret(fields, values, answer.message) ? left_out : clean(answer.message))
+    })
+  )
+}
+
+/** An adapter is foreign code: what it answers may be no answer. */
+const checked = (answer: ConnectionTest): Effect.Effect<ConnectionTest> => {
+  const broken = BrokenRule.ofConnectionTest(answer)
+  return broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), faulty)
+}
+
+const late: ConnectionTest = { ok: false, message: "The carrier did not answer within 15 seconds." }
+const faulty: ConnectionTest = { ok: false, message: "The carrier's adapter has failed; the log says where." }
+const left_out = "The carrier refused the connection. Its message is left out, because it repeats a secret."

@@ -1,0 +1,145 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { carriers, offer, offers, polled, prompt, unavailable } from "../quoting/carriers.ts"
+import { live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { appointing, carrier_id, fields, given, remove, set } from "./support.ts"
+
+/** Starts a live request, lets its carriers answer, and tells what became of them. */
+const ask = Effect.gen(function* () {
+  const { id } = yield* start({}, live)
+  yield* pass(10)
+  const { quote_request } = yield* read(id, live)
+  return quote_request.carriers.map(({ outcome, reason }) => (reason === null ? outcome : `${outcome} ${reason}`))
+})
+
+describe("an ask", () => {
+  {
+    const carrier = appointing()
+    testInWorld(
+      "carries what the organization has given for the carrier",
+      Effect.gen(function* () {
+        yield* work
+        yield* set(given)
+        assert.deepStrictEqual(yield* ask, ["quoted"])
+        assert.deepStrictEqual(
+          carrier.asks.map(({ ask }) => ask.connection),
+          [given]
+        )
+      }),
+      carriers(carrier)
+    )
+  }
+
+  {
+    const carrier = appointing({}, { needs: ["applicant.first_name"] })
+    const open = prompt("open")
+    testInWorld(
+      "is not made for an organization without a connection, whatever facts it has",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const { quote_request } = yield* read(id, live)
+        assert.deepInclude(quote_request.carriers[0], {
+          outcome: "not_asked",
+          reason: "not_appointed",
+          missing_facts: [],
+          asked_at: null
+        })
+        assert.strictEqual(quote_request.status_details.reason, "quotes_ready")
+        assert.lengthOf(carrier.asks, 0)
+        assert.isFalse("connection" in (open.asks[0]?.ask ?? {}))
+      }),
+      carriers(carrier, open)
+    )
+  }
+
+  {
+    const carrier = appointing()
+    testInWorld(
+      "uses the connection of its own organization and environment only",
+      Effect.gen(function* () {
+        yield* work
+        yield* set(given, { environment: "sandbox" })
+        assert.deepStrictEqual(yield* ask, ["not_asked not_appointed"])
+        yield* set({ ...given, producer_code: "LIVE" })
+        assert.deepStrictEqual(yield* ask, ["quoted"])
+        yield* start()
+        yield* pass(1_010)
+        assert.deepStrictEqual(
+          carrier.asks.map(({ ask }) => ask.connection?.producer_code),
+          ["LIVE", "PROD-4711"]
+        )
+      }),
+      carriers(carrier)
+    )
+  }
+
+  {
+    const carrier = prompt(carrier_id, unavailable("carrier_error"), { rest: { connection: fields } })
+    testInWorld(
+      "is not repeated when the connection was removed",
+      Effect.gen(function* () {
+        yield* work
+        yield* set(given)
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* remove
+        yield* pass(2_000)
+        assert.lengthOf(carrier.asks, 1)
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} no_answer timeout`])
+      }),
+      carriers(carrier)
+    )
+  }
+
+  {
+    const carrier = polled(carrier_id, 1)
+    const adapter = { ...carrier.adapter, connection: fields }
+    testInWorld(
+      "that was accepted is polled again when the connection is back",
+      Effect.gen(function* () {
+        yield* work
+        yield* set(given)
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* remove
+        yield* pass(5_000)
+        assert.lengthOf(carrier.polls, 0)
+        yield* set(given)
+        yield* pass(10_000)
+        assert.lengthOf(carrier.polls, 1)
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} quoted`])
+      }),
+      { carriers: [adapter] }
+    )
+  }
+
+  {
+    let refreshed = 0
+    const carrier = prompt(carrier_id, offers(offer({ refresh_after_ms: 60_000 })), {
+      rest: {
+        connection: fields,
+        refresh: () =>
+          Effect.sync(() => {
+            refreshed += 1
+            return { kind: "withdrawn" as const }
+          })
+      }
+    })
+    testInWorld(
+      "for a fresh price is not made without the connection",
+      Effect.gen(function* () {
+        yield* work
+        yield* set(given)
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        yield* remove
+        yield* pass(61_000)
+        assert.strictEqual(refreshed, 0)
+        assert.deepStrictEqual(yield* outcomes(id), [`${carrier_id} quoted`])
+      }),
+      carriers(carrier)
+    )
+  }
+})

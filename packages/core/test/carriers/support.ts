@@ -1,0 +1,50 @@
+import { Cause, Effect, Logger, References } from "effect"
+import type { CarrierAdapter, ConnectionFields } from "../../src/carriers/Carrier.ts"
+import { Connections } from "../../src/carriers/Connections.ts"
+import type { StorageUnavailable } from "../../src/storage/Storage.ts"
+import { World } from "../../src/testing/World.ts"
+import type { ApiError } from "../../src/wire/ApiError.ts"
+import { type Character, offers, prompt } from "../quoting/carriers.ts"
+import type { InWorld } from "../quoting/support.ts"
+
+/* What an organization gives for a carrier, in tests. */
+
+export const fields: ConnectionFields = { producer_code: "string", api_key: "secret" }
+export const given = { producer_code: "PROD-4711", api_key: "Zq7xSecretZq7x" }
+export const carrier_id = "naic:12345"
+
+/** A carrier that asks for a producer code and a key. */
+export const appointing = (rest: Partial<CarrierAdapter> = {}, character: Character = {}) =>
+  prompt(carrier_id, offers(), { ...character, rest: { connection: fields, ...rest } })
+
+/** The connection of the world's organization to the carrier, in live. */
+export const place = Effect.map(World, ({ organization }) => ({
+  organization_id: organization.id,
+  environment: "live" as const,
+  carrier_id
+}))
+
+/** The refusal of a call. */
+export const refusal = <A, R>(
+  call: Effect.Effect<A, ApiError | StorageUnavailable, R>
+): Effect.Effect<ApiError, A, R> => Effect.flip(Effect.catchTag(call, "StorageUnavailable", (lost) => Effect.die(lost)))
+
+export const set = (values: unknown, changes: object = {}) =>
+  Effect.flatMap(place, (place) =>
+    Effect.flatMap(Connections, (connections) => connections.set({ ...place, values, ...changes }))
+  )
+export const remove = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ remove }) => remove(place)))
+export const test = Effect.flatMap(place, (place) => Effect.flatMap(Connections, ({ test }) => test(place)))
+export const list = Effect.flatMap(place, ({ organization_id }) =>
+  Effect.flatMap(Connections, ({ list }) => list(organization_id))
+)
+
+/** Runs a body, and gives back everything that it logs. */
+export const logOf = (body: InWorld<unknown>) => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ cause, fiber, message }) => {
+    const annotations = JSON.stringify(fiber.getRef(References.CurrentLogAnnotations))
+    lines.push(`${String(message)} ${Cause.pretty(cause)} ${annotations}`)
+  })
+  return Effect.as(Effect.provideService(body, References.CurrentLoggers, new Set([logger])), lines)
+}
