@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Revision, ServedRevisions, Storage } from "@quotewire/core"
+import { Revision, Storage } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { NodeReceiver } from "@quotewire/http/testing"
 import { MemoryStorage } from "@quotewire/storage-memory"
@@ -18,7 +18,7 @@ const release =
       Effect.provide(
         body,
         http(Layer.succeed(Storage.Storage, storage)).pipe(
-          Layer.provide(Layer.succeed(ServedRevisions.ServedRevisions, served))
+          Layer.provide(Layer.succeed(Revision.ServedRevisions, served))
         ),
         { local: true }
       )

@@ -1,13 +1,4 @@
-import {
-  Access,
-  operations,
-  Quotewire,
-  Revision,
-  Seal,
-  ServedRevisions,
-  type Storage,
-  WebhookSender
-} from "@quotewire/core"
+import { Access, operations, Quotewire, Revision, Seal, type Storage, WebhookSender } from "@quotewire/core"
 import { Http, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
@@ -35,7 +26,7 @@ const host = Http.layer<Quotewire.Services | Storage.Storage>({ operations, port
   Layer.provide(Seal.SealKeys.layerEphemeral),
   Layer.provide(WebhookSender.WebhookSender.layerOff),
   Layer.provide(NodeCrypto.layer),
-  Layer.provide(Layer.succeed(ServedRevisions.ServedRevisions, revisions))
+  Layer.provide(Layer.succeed(Revision.ServedRevisions, revisions))
 )
 
 const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }

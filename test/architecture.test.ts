@@ -140,10 +140,10 @@ describe("the core", () => {
 describe("modules of the core", () => {
   /** Data and rules: time and identifiers come in as arguments. */
   const pure = [
-    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/CalendarDate wire/Money wire/HttpAddress",
-    "access/ApiKey access/Caller access/KeyedHash access/Limits access/Organization access/Workspace",
-    "calls/CallBuffer calls/Pin calls/IdempotencyRecord calls/RequestLogEntry calls/Revision",
-    "lines/Application lines/Assumption lines/Fact lines/FactSchema lines/Line lines/Rules lines/State lines/Subject",
+    "wire/ApiError wire/Input wire/Json wire/Page wire/Timestamp wire/Money wire/HttpAddress",
+    "access/Caller access/Limits",
+    "calls/IdempotencyRecord",
+    "lines/Application lines/Fact lines/FactSchema lines/Line lines/State",
     "lines/sharedFacts lines/standard lines/personal_auto/Vin lines/pet/Breed",
     ...["personal_auto", "renters", "pet"].flatMap((line) =>
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
@@ -157,14 +157,14 @@ describe("modules of the core", () => {
     "rating/personal_auto/VehicleSegment rating/personal_auto/covers",
     ...["personal_auto", "renters", "pet"].map((line) => `rating/${line}/rating`),
     "events/Event events/EventPage",
-    "quoting/ApplicationRecord quoting/Capabilities quoting/Consent quoting/ConsentRecord quoting/Disclosure quoting/Quote quoting/QuoteChange",
-    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/StartInput quoting/StartRules quoting/OfferRecord quoting/asking/AskRef",
+    "quoting/Capabilities quoting/Consent quoting/Quote quoting/QuoteChange",
+    "quoting/QuoteRequest quoting/QuoteRequestViews quoting/Start quoting/asking/AskRef",
     "quoting/erasing/Erasure",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
     "config/Config config/ConfigRules",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
-    "storage/Change storage/Job storage/Kind storage/LazyRecord storage/Page"
+    "storage/Change storage/Job storage/Kind storage/Page"
   ].flatMap((line) => line.split(" "))
 
   /** Services by the names of their classes, with the modules that define them. */
@@ -218,11 +218,11 @@ describe("modules of the core", () => {
         "wire/Ids",
         "access/Seal",
         "access/Workspaces",
-        "calls/Revisions",
+        "calls/Revision",
         "carriers/Carrier",
         "carriers/Connections",
         "storage/Storage",
-        "storage/LongPolls"
+        "storage/Hints"
       ],
       "webhooks/WebhookSender"
     ]
@@ -273,7 +273,7 @@ describe("hosts", () => {
     "operations",
     "OperationServices"
   ]
-  const speaking = [...calling, "standardLines", "Resource", "Revision", "ServedRevisions", "Timestamp"]
+  const speaking = [...calling, "standardLines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     ...[

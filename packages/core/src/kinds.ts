@@ -1,22 +1,18 @@
-import * as ApiKey from "./access/ApiKey.ts"
+import * as Directory from "./access/Directory.ts"
 import * as NewestSealKey from "./access/NewestSealKey.ts"
-import * as Organization from "./access/Organization.ts"
-import * as Workspace from "./access/Workspace.ts"
+import * as Workspaces from "./access/Workspaces.ts"
+import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
-import * as Pin from "./calls/Pin.ts"
-import * as RequestLogEntry from "./calls/RequestLogEntry.ts"
+import * as Revision from "./calls/Revision.ts"
 import * as Connection from "./carriers/Connection.ts"
 import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
-import * as ApplicationRecord from "./quoting/ApplicationRecord.ts"
 import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
-import * as ConsentRecord from "./quoting/ConsentRecord.ts"
 import * as Erasure from "./quoting/erasing/Erasure.ts"
-import * as OfferRecord from "./quoting/OfferRecord.ts"
 import * as Quote from "./quoting/Quote.ts"
 import * as QuoteRequest from "./quoting/QuoteRequest.ts"
-import * as RequestKey from "./quoting/RequestKey.ts"
+import * as Start from "./quoting/Start.ts"
 import * as Advance from "./sandbox/Advance.ts"
 import * as ForcedExpiry from "./sandbox/ForcedExpiry.ts"
 import * as Reset from "./sandbox/Reset.ts"
@@ -31,26 +27,26 @@ import * as TwoStepCalls from "./webhooks/subscriptions/TwoStepCalls.ts"
 
 /** Every kind of stored record. Storage, retention and the sandbox reset read this list; none of them names a kind. */
 export const kinds: Kind.Kinds = Kind.registry([
-  Organization.kind,
-  ApiKey.kind,
-  Workspace.kind,
+  Directory.organizationKind,
+  Directory.keyKind,
+  Workspaces.kind,
   NewestSealKey.kind,
   Connection.kind,
-  Pin.kind,
+  Revision.pinKind,
   IdempotencyRecord.kind,
-  RequestLogEntry.kind,
+  FinishedCall.kind,
   Advance.kind,
   ForcedExpiry.kind,
   Reset.kind,
   QuoteRequest.kind,
   Quote.kind,
-  OfferRecord.kind,
+  Quote.offerKind,
   BegunAsk.kind,
   AskRef.kind,
   Exchange.kind,
-  RequestKey.kind,
-  ApplicationRecord.kind,
-  ConsentRecord.kind,
+  Start.requestKeyKind,
+  Start.applicationKind,
+  Start.consentKind,
   Erasure.kind,
   EventSubscription.kind,
   Recipients.kind,

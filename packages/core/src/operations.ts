@@ -12,7 +12,6 @@ import { find, Lines } from "./lines/Lines.ts"
 import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
-import * as Disclosure from "./quoting/Disclosure.ts"
 import { Quote } from "./quoting/Quote.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import {
@@ -24,8 +23,7 @@ import {
 } from "./quoting/QuoteRequestViews.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { Quotes } from "./quoting/Quotes.ts"
-import { StartedQuoteRequest, StartInput } from "./quoting/StartInput.ts"
-import * as StartRules from "./quoting/StartRules.ts"
+import * as Start from "./quoting/Start.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { ControlResult, SandboxWorkspace, ScenarioList } from "./sandbox/SandboxViews.ts"
 import { ReplayCode } from "./webhooks/deliveries/EventReplay.ts"
@@ -60,7 +58,7 @@ export const getCapabilities = Operation.make({
     const seal = yield* Seal
     const capabilities = Capabilities.of(line, caller.environment, adapters, revision)
     if (caller.kind !== "keyless") return Json.encode({ capabilities })
-    const quote_disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+    const quote_disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
     return Json.encode({ capabilities, quote_disclosure })
   })
 })
@@ -83,10 +81,10 @@ export const startQuoteRequest = Operation.make({
   cost: { start: 1 },
   idempotent: false,
   optimistic: true,
-  input: StartInput,
-  output: StartedQuoteRequest,
+  input: Start.StartInput,
+  output: Start.StartedQuoteRequest,
   validateRest: ({ caller, moment }, input, refused) =>
-    Effect.map(Lines, (lines) => StartRules.validateRest(input, refused, caller, moment, lines)),
+    Effect.map(Lines, (lines) => Start.validateRest(input, refused, caller, moment, lines)),
   refuse: Consent.refuse,
   about: "quote_request",
   errors: ["conflict", "needs_information"],

@@ -1,4 +1,4 @@
-import { Operation, ServedRevisions, WebhookHeaders } from "@quotewire/core"
+import { Operation, Revision, WebhookHeaders } from "@quotewire/core"
 import { Context, Effect, Layer, type Scope } from "effect"
 import * as Addresses from "./host/Addresses.ts"
 import * as Api from "./host/Api.ts"
@@ -28,7 +28,7 @@ export const handler = Effect.fnUntraced(function* <R>(
   const settings = yield* Addresses.checked(given)
   const operations = yield* Effect.filter(settings.operations, Operation.isAvailable)
   const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
-  const served = yield* ServedRevisions.ServedRevisions
+  const served = yield* Revision.ServedRevisions
   return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {
     ...settings,
     docs_url: settings.docs_url ?? `${settings.base_url}/docs`

@@ -55,7 +55,7 @@ describe("the address that a caller is counted by", () => {
     const trusted = trust === null ? null : ClientAddress.readTrusted(trust)
     const name = header ?? "x-forwarded-for"
     const other = name === "forwarded" ? "x-forwarded-for" : "forwarded"
-    const addressOf = ClientAddress.of(trusted === null ? null : { trusted, header: name })
+    const addressOf = ClientAddress.addressOf(trusted === null ? null : { trusted, header: name })
     const headers = { [other]: "for=203.0.113.66", ...(says !== undefined && { [name]: says }) }
     assert.strictEqual(addressOf({ headers, socket: { remoteAddress: remote } }), is)
   })

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { operations, ServedRevisions } from "@quotewire/core"
+import { operations, Revision } from "@quotewire/core"
 import { Effect, Layer } from "effect"
 import { newer, older, two } from "../../core/test/calls/inventedRevision.ts"
 import { start, type TestAnswer } from "./support/host.ts"
 import * as Wire from "./support/wire.ts"
 
-const serving = start({ operations }, Layer.succeed(ServedRevisions.ServedRevisions, two))
+const serving = start({ operations }, Layer.succeed(Revision.ServedRevisions, two))
 
 const versionOf = ({ headers, status }: Pick<TestAnswer, "headers" | "status">) =>
   `${status} ${headers.get("service-version")}`

@@ -1,6 +1,6 @@
 import type { Ids, Job, Storage } from "@quotewire/core"
-import { Heap } from "./Heap.ts"
 import { Lane, type StoredJob } from "./Lane.ts"
+import { Heap } from "./Ordered.ts"
 
 interface Lanes {
   clock_offset_ms: number

@@ -1,5 +1,5 @@
 import type { Ids, Job } from "@quotewire/core"
-import { Heap, type HeapOrder } from "./Heap.ts"
+import { Heap, type HeapOrder } from "./Ordered.ts"
 
 /** A stored job. It is in exactly one heap of its lane, the waiting or the leased one. */
 export interface StoredJob {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ById } from "../src/ById.ts"
+import { ById } from "../src/Ordered.ts"
 
 /** Numbers that look random and are the same in every run. */
 const scattered = (seed: number) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Heap } from "../src/Heap.ts"
+import { Heap } from "../src/Ordered.ts"
 
 interface Item {
   key: number

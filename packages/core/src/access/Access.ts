@@ -1,18 +1,14 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Change from "../storage/Change.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, directoryWorkspace, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type KeyId, type OrganizationId, type WorkspaceId } from "../wire/Ids.ts"
-import { type ApiKey, isWellFormed, random_bytes, write } from "./ApiKey.ts"
+import { hour_ms } from "../wire/Timestamp.ts"
 import type { Caller, Environment, KeyKind } from "./Caller.ts"
 import * as Directory from "./Directory.ts"
-import { KnownKeys } from "./KnownKeys.ts"
-import type { Organization } from "./Organization.ts"
 import { Seal } from "./Seal.ts"
-import * as Workspace from "./Workspace.ts"
-import { changeOf } from "./Workspaces.ts"
+import * as Workspaces from "./Workspaces.ts"
 
 /** The credentials of a call. */
 export interface Credentials {
@@ -44,7 +40,7 @@ export class Access extends Context.Service<
   Access,
   {
     /** Creates an organization with its two workspaces. */
-    readonly createOrganization: (name: string) => Effect.Effect<Organization, StorageUnavailable>
+    readonly createOrganization: (name: string) => Effect.Effect<Directory.Organization, StorageUnavailable>
     /**
      * Creates a key; `not_found` if the organization does not exist.
      *
@@ -57,18 +53,20 @@ export class Access extends Context.Service<
       readonly key?: string
     }) => Effect.Effect<IssuedKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Lists every organization, oldest first. */
-    readonly listOrganizations: Effect.Effect<ReadonlyArray<Organization>, StorageUnavailable>
+    readonly listOrganizations: Effect.Effect<ReadonlyArray<Directory.Organization>, StorageUnavailable>
     /** Lists the keys of an organization, oldest first, revoked ones too: their metadata, never the keys themselves. */
     readonly listKeys: (
       organization_id: OrganizationId
-    ) => Effect.Effect<ReadonlyArray<ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    ) => Effect.Effect<ReadonlyArray<Directory.ApiKey>, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether any organization has a valid key in this environment. */
     readonly hasKeyIn: (environment: Environment) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Revokes a key. It is refused from now on here, and within a second on all other hosts. A second call returns the same
      * answer.
      */
-    readonly revokeKey: (key_id: KeyId) => Effect.Effect<ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    readonly revokeKey: (
+      key_id: KeyId
+    ) => Effect.Effect<Directory.ApiKey, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /** Whether this host has not recently seen the key to be valid. It must be looked up, and may be a guess. */
     readonly mayBeGuessed: (credentials: Credentials) => boolean
     /** Identifies the caller; `authentication_failed` if the key is missing, mistyped, unknown or revoked. */
@@ -92,7 +90,7 @@ export class Access extends Context.Service<
 
       const createOrganization = Effect.fn("Access.createOrganization")(function* (name: string) {
         const now = yield* Clock.currentTimeMillis
-        const organization: Organization = {
+        const organization: Directory.Organization = {
           id: ids.organization(),
           name,
           created_at: now,
@@ -102,7 +100,11 @@ export class Access extends Context.Service<
         yield* Effect.forEach(
           ["sandbox", "live"] as const,
           (environment) =>
-            add(changeOf(Workspace.create(organization.workspaces[environment], organization.id, environment, now))),
+            add(
+              Workspaces.changeOf(
+                Workspaces.create(organization.workspaces[environment], organization.id, environment, now)
+              )
+            ),
           { discard: true }
         )
         yield* add(Change.make(directoryWorkspace, { writes: [Directory.toStoredOrganization(organization)] }))
@@ -122,8 +124,8 @@ export class Access extends Context.Service<
       }) {
         const organization = yield* findOrganization(options.organization_id)
         const now = yield* Clock.currentTimeMillis
-        const key = options.key ?? write(options.environment, options.kind, yield* random.randomBytes(random_bytes))
-        const apiKey: ApiKey = {
+        const key = options.key ?? (yield* drawKey(random, options))
+        const apiKey: Directory.ApiKey = {
           id: ids.key(),
           organization_id: organization.id,
           workspace_id: organization.workspaces[options.environment],
@@ -147,7 +149,7 @@ export class Access extends Context.Service<
         const found = yield* Directory.findKeyById(storage, key_id)
         if (found === null) return yield* ApiError.make("not_found")
         if (found.key.revoked_at !== null) return found.key
-        const revoked: ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
+        const revoked: Directory.ApiKey = { ...found.key, revoked_at: yield* Clock.currentTimeMillis }
         const writes = [Directory.toStoredKey(found.hash, found.version + 1, revoked)]
         yield* commit(storage, Change.make(directoryWorkspace, { writes }))
         known.forget(key_id)
@@ -171,7 +173,7 @@ export class Access extends Context.Service<
 /** Identifies callers by their keys in the directory. */
 const authenticating = (storage: Storage["Service"], seal: Seal["Service"], clock: Clock.Clock, known: KnownKeys) => {
   const find = Effect.fnUntraced(function* (key: string) {
-    if (!isWellFormed(key)) return yield* refused
+    if (!Directory.isWellFormed(key)) return yield* refused
     const { generation } = known
     const apiKey = yield* Directory.findKey(storage, yield* seal.hash(key))
     if (apiKey === null || apiKey.revoked_at !== null) {
@@ -192,9 +194,15 @@ const authenticating = (storage: Storage["Service"], seal: Seal["Service"], cloc
   }
 }
 
+/** Draws a new key. */
+const drawKey = (
+  random: SecureRandom.SecureRandom["Service"],
+  { environment, kind }: { readonly environment: Environment; readonly kind: KeyKind }
+) => Effect.map(random.randomBytes(Directory.random_bytes), (bytes) => Directory.write(environment, kind, bytes))
+
 const refused = Effect.fail(ApiError.make("authentication_failed"))
 
-const callerOf = (apiKey: ApiKey): Caller => {
+const callerOf = (apiKey: Directory.ApiKey): Caller => {
   const { id: key_id, kind, environment, organization_id, workspace_id } = apiKey
   return { kind, environment, organization_id, workspace_id, key_id, read_handle: null }
 }
@@ -209,3 +217,65 @@ const keylessCaller = (read_handle: string | null) =>
     (workspace): Effect.Effect<Caller, ApiError.ApiError<"authentication_failed">> =>
       workspace === null ? refused : Effect.succeed({ ...workspace, kind: "keyless", key_id: null, read_handle })
   )
+
+/** How long a key that was revoked on another host may still work here. */
+const known_for_ms = 1_000
+const max_known_keys = 10_000
+/** How long at least a valid key counts as recently used; at most twice as long. */
+const recent_for_ms = hour_ms
+
+/**
+ * Caches the callers of keys for a second, in memory only, so that a busy key is not hashed and looked up for each call.
+ *
+ * The whole cache is cleared at once, so unused keys do not stay in it. That a key was valid recently is known for one to two
+ * hours.
+ */
+export class KnownKeys {
+  private readonly entries = new Map<string, Caller>()
+  private began = 0
+  private revocations = 0
+  private recent = new Set<string>()
+  private recentBefore = new Set<string>()
+  private recentBegan = 0
+
+  get(key: string, now: number): Caller | undefined {
+    if (now < this.began || now >= this.began + known_for_ms) {
+      this.entries.clear()
+      this.began = now
+    }
+    return this.entries.get(key)
+  }
+
+  /** A token for `set`: what is read from now on may be cached, unless a key is revoked here meanwhile. */
+  get generation(): number {
+    return this.revocations
+  }
+
+  set(key: string, caller: Caller, generation: number): void {
+    if (generation !== this.revocations) return
+    if (this.entries.size < max_known_keys) this.entries.set(key, caller)
+    if (this.recent.size < max_known_keys) this.recent.add(key)
+  }
+
+  /** Whether a key was valid recently. It must still be looked up. */
+  wasValidRecently(key: string, now: number): boolean {
+    if (now < this.recentBegan || now >= this.recentBegan + recent_for_ms) {
+      this.recentBefore = this.recent
+      this.recent = new Set()
+      this.recentBegan = now
+    }
+    return this.recent.has(key) || this.recentBefore.has(key)
+  }
+
+  /** Records that a key is no longer valid. */
+  markInvalid(key: string): void {
+    this.recent.delete(key)
+    this.recentBefore.delete(key)
+  }
+
+  /** Forgets a key at once, and discards look-ups that are under way. */
+  forget(id: KeyId): void {
+    this.revocations++
+    for (const [key, caller] of this.entries) if (caller.key_id === id) this.entries.delete(key)
+  }
+}

@@ -3,8 +3,7 @@ import { Base64Url } from "effect/encoding"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import * as KeyedHash from "./KeyedHash.ts"
-import type { Seal } from "./Seal.ts"
+import { areEqual, macOfKey, partsOfMac, type Seal, signatureOf } from "./Seal.ts"
 
 /** The list that a cursor belongs to. Every other list refuses it. */
 export interface CursorScope {
@@ -19,7 +18,7 @@ export const write = (seal: Seal["Service"], scope: CursorScope, position: strin
   const encoded = Base64Url.encode(position)
   return Effect.map(
     seal.mac("cursor", signed(scope, encoded)),
-    (mac) => `${encoded}.${KeyedHash.partsOf(mac).key_name}.${KeyedHash.signatureOf(mac)}`
+    (mac) => `${encoded}.${partsOfMac(mac).key_name}.${signatureOf(mac)}`
   )
 }
 
@@ -28,8 +27,8 @@ export const read = Effect.fnUntraced(function* (seal: Seal["Service"], scope: C
   const [encoded = "", key_name = "", signature = "", ...rest] = cursor.split(".")
   const position = Base64Url.decodeString(encoded)
   if (Result.isFailure(position) || rest.length > 0) return yield* ApiError.make("invalid_cursor")
-  const mac = yield* seal.macLike(KeyedHash.byKey(key_name), "cursor", signed(scope, encoded))
-  if (mac === null || !KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)) {
+  const mac = yield* seal.macLike(macOfKey(key_name), "cursor", signed(scope, encoded))
+  if (mac === null || !areEqual(signatureOf(mac), signature)) {
     return yield* ApiError.make("invalid_cursor")
   }
   return position.success

@@ -1,16 +1,97 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type * as Change from "../storage/Change.ts"
-import { eachPage } from "../storage/eachPage.ts"
+import * as Kind from "../storage/Kind.ts"
 import type { RecordPage, RecordQuery } from "../storage/Page.ts"
-import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
-import type { KeyId, OrganizationId } from "../wire/Ids.ts"
-import * as ApiKey from "./ApiKey.ts"
-import type { Environment } from "./Caller.ts"
-import * as Organization from "./Organization.ts"
+import { directoryWorkspace, eachPage, type Storage } from "../storage/Storage.ts"
+import { KeyId, OrganizationId, WorkspaceId } from "../wire/Ids.ts"
+import { Environment, KeyKind } from "./Caller.ts"
 
 /*
- * Organizations and keys in storage: they must be found before the caller's workspace is known.
+ * The directory: organizations and their API keys, which must be found before the caller's workspace is known.
  */
+
+/** An API key as stored: never the key itself, only its SHA-256, which is the id of the record. */
+export const ApiKey = Schema.Struct({
+  id: KeyId,
+  organization_id: OrganizationId,
+  workspace_id: WorkspaceId,
+  environment: Environment,
+  kind: KeyKind,
+  created_at: Schema.Int,
+  revoked_at: Schema.NullOr(Schema.Int)
+})
+export type ApiKey = typeof ApiKey.Type
+
+/** Keys in storage, by hash, and listed by organization and by key id. */
+export const keyKind = Kind.make({
+  name: "api_key",
+  schema: ApiKey,
+  survives_reset: true,
+  listing: ({ id, organization_id }) => ({ parent: organization_id, labels: [labelOf(id)] })
+})
+
+/** The label that makes a key findable by its id. */
+export const labelOf = (id: KeyId): string => `key:${id}`
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const secret_characters = 32
+const checksum_characters = 6
+
+/** How many random bytes `write` needs. Some are discarded, so that all characters are equally likely. */
+export const random_bytes = 4 * secret_characters
+
+/**
+ * Writes a key: `<environment>_<kind>_<secret><checksum>`.
+ *
+ * The secret is 32 characters of base 62. With the checksum a mistyped key is refused without a look-up, and scanners can
+ * recognize leaked keys.
+ */
+export const write = (environment: Environment, kind: KeyKind, random: Uint8Array): string => {
+  const unbiased = Array.from(random).filter((byte) => byte < 4 * alphabet.length)
+  if (unbiased.length < secret_characters) throw new RangeError("Too few random bytes for a key")
+  const secret = unbiased.slice(0, secret_characters).map((byte) => alphabet.charAt(byte % alphabet.length))
+  const head = `${environment}_${kind}_${secret.join("")}`
+  return head + checksum(head)
+}
+
+const form = /^(sandbox|live)_(server|widget|platform)_[0-9A-Za-z]{38}$/
+
+/** Whether text has the form and the checksum of a key. It does not say whether the key exists. */
+export const isWellFormed = (text: string): boolean => {
+  if (!form.test(text)) return false
+  const end = text.length - checksum_characters
+  return checksum(text.slice(0, end)) === text.slice(end)
+}
+
+/** The CRC-32 of the text before it, as six characters of base 62. */
+const checksum = (text: string): string => {
+  let characters = ""
+  for (let rest = crc32(text), i = 0; i < checksum_characters; i++, rest = Math.floor(rest / alphabet.length)) {
+    characters = alphabet.charAt(rest % alphabet.length) + characters
+  }
+  return characters
+}
+
+const crc32 = (text: string): number => {
+  let crc = 0xffffffff
+  for (let i = 0; i < text.length; i++) {
+    crc ^= text.charCodeAt(i)
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+/** An organization: one partner, with a workspace in each environment. */
+export const Organization = Schema.Struct({
+  id: OrganizationId,
+  name: Schema.String,
+  created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  workspaces: Schema.Struct({ sandbox: WorkspaceId, live: WorkspaceId })
+})
+export type Organization = typeof Organization.Type
+
+/** Organizations in storage, by id. */
+export const organizationKind = Kind.make({ name: "organization", schema: Organization, survives_reset: true })
 
 type StorageService = Storage["Service"]
 
@@ -18,8 +99,8 @@ type StorageService = Storage["Service"]
 const page_size = 100
 
 /** The stored record of a new organization. */
-export const toStoredOrganization = (organization: Organization.Organization): Change.StoredRecord =>
-  Organization.kind.record(organization, {
+export const toStoredOrganization = (organization: Organization): Change.StoredRecord =>
+  organizationKind.record(organization, {
     id: organization.id,
     version: 1,
     created_at: organization.created_at,
@@ -27,8 +108,8 @@ export const toStoredOrganization = (organization: Organization.Organization): C
   })
 
 /** The stored record of a version of a key. */
-export const toStoredKey = (hash: string, version: number, key: ApiKey.ApiKey): Change.StoredRecord =>
-  ApiKey.kind.record(key, {
+export const toStoredKey = (hash: string, version: number, key: ApiKey): Change.StoredRecord =>
+  keyKind.record(key, {
     id: hash,
     version,
     created_at: key.created_at,
@@ -37,35 +118,40 @@ export const toStoredKey = (hash: string, version: number, key: ApiKey.ApiKey): 
 
 /** The organization with this id; null if there is none. */
 export const findOrganization = (storage: StorageService, id: OrganizationId) =>
-  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: Organization.kind.name, id }), (stored) =>
-    Option.isNone(stored) ? null : Organization.kind.value(stored.value)
+  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: organizationKind.name, id }), (stored) =>
+    Option.isNone(stored) ? null : organizationKind.value(stored.value)
   )
 
 /** The key with this hash; null if there is none. */
 export const findKey = (storage: StorageService, hash: string) =>
-  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: ApiKey.kind.name, id: hash }), (stored) =>
-    Option.isNone(stored) ? null : ApiKey.kind.value(stored.value)
+  Effect.map(storage.get({ workspace_id: directoryWorkspace, kind: keyKind.name, id: hash }), (stored) =>
+    Option.isNone(stored) ? null : keyKind.value(stored.value)
   )
 
 /** A key by its id, with the hash and the version under which it is stored; null if there is none. */
 export const findKeyById = (storage: StorageService, id: KeyId) =>
-  Effect.map(readAll(storage, { kind: ApiKey.kind.name, labels: [ApiKey.labelOf(id)] }), ([record]) =>
-    record === undefined ? null : { hash: record.id, version: record.version, key: ApiKey.kind.value(record) }
+  Effect.map(readAll(storage, { kind: keyKind.name, labels: [labelOf(id)] }), ([record]) =>
+    record === undefined ? null : { hash: record.id, version: record.version, key: keyKind.value(record) }
   )
 
 /** Every key of an organization, oldest first. */
 export const keysOf = (storage: StorageService, organization_id: OrganizationId) =>
-  Effect.map(readAll(storage, { kind: ApiKey.kind.name, parent: organization_id }), (records) =>
-    records.map(ApiKey.kind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
+  Effect.map(readAll(storage, { kind: keyKind.name, parent: organization_id }), (records) =>
+    records.map(keyKind.value).sort((first, second) => (first.id < second.id ? -1 : 1))
   )
 
 /** Whether any key of this environment is valid. */
 export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, environment: Environment) {
-  const query = { kind: ApiKey.kind.name, workspace_id: directoryWorkspace, order: "newest", limit: page_size } as const
+  const query = {
+    kind: keyKind.name,
+    workspace_id: directoryWorkspace,
+    order: "newest",
+    limit: page_size
+  } as const
   let after: string | null = null
   do {
     const { records, next }: RecordPage = yield* storage.page({ ...query, after })
-    if (records.map(ApiKey.kind.value).some((key) => key.environment === environment && key.revoked_at === null))
+    if (records.map(keyKind.value).some((key) => key.environment === environment && key.revoked_at === null))
       return true
     after = next
   } while (after !== null)
@@ -74,7 +160,7 @@ export const hasKeyIn = Effect.fnUntraced(function* (storage: StorageService, en
 
 /** Every organization, oldest first. */
 export const organizations = (storage: StorageService) =>
-  Effect.map(readAll(storage, { kind: Organization.kind.name }), (records) => records.map(Organization.kind.value))
+  Effect.map(readAll(storage, { kind: organizationKind.name }), (records) => records.map(organizationKind.value))
 
 /** Reads all pages. The directory is small: people create its records by hand. */
 const readAll = Effect.fnUntraced(function* (

@@ -1,8 +1,7 @@
 import { Clock, Data, Effect, Option, Schema } from "effect"
 import * as Change from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directoryWorkspace, type Storage } from "../storage/Storage.ts"
+import { commit, directoryWorkspace, retryOnConflict, type Storage } from "../storage/Storage.ts"
 import type { Seal } from "./Seal.ts"
 
 /** The seal keys in the settings do not fit the storage, so the service does not start. */

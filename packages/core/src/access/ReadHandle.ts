@@ -1,8 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { QuoteRequestId } from "../wire/Ids.ts"
 import { day_ms } from "../wire/Timestamp.ts"
-import * as KeyedHash from "./KeyedHash.ts"
-import type { Seal } from "./Seal.ts"
+import { areEqual, partsOfMac, type Seal } from "./Seal.ts"
 
 /** How long a read handle is valid, from the start of its request. */
 const lifetime_ms = day_ms
@@ -25,7 +24,7 @@ const characters = 27
  */
 export const derive = (seal: Seal["Service"], id: QuoteRequestId, older: string | null): Effect.Effect<string | null> =>
   Effect.map(older === null ? seal.mac("read_handle", id) : seal.macLike(older, "read_handle", id), (mac) =>
-    mac === null ? null : `rh_${KeyedHash.partsOf(mac).tag.slice(0, characters)}`
+    mac === null ? null : `rh_${partsOfMac(mac).tag.slice(0, characters)}`
   )
 
 /** The stored part of a new handle. */
@@ -37,5 +36,5 @@ export const opens = (seal: Seal["Service"], kept: KeptHandle, sent: string, now
   now >= kept.expires_at
     ? Effect.succeed(false)
     : Effect.map(seal.macLike(kept.check, "read_handle_check", sent), (check) =>
-        check === null ? false : KeyedHash.areEqual(check, kept.check)
+        check === null ? false : areEqual(check, kept.check)
       )

@@ -1,10 +1,16 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import { inBlocks } from "../concurrency/RandomPool.ts"
-import { StorageUnavailable } from "../storage/Storage.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import { type Kinds, LazyRecord } from "../storage/Kind.ts"
+import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { type KeyedTextCrypto, nonce_bytes, TextCrypto } from "./TextCrypto.ts"
+
+/*
+ * Sealing: text encrypted at rest, keyed hashes with their parts, and the records whose bodies are sealed in storage.
+ */
 
 /** The seal keys: 32 bytes each, newest first, so that they can be rotated. */
 export class SealKeys extends Context.Service<
@@ -161,3 +167,97 @@ const derivedKeysOf = Effect.fnUntraced(function* (
   }
   return derived
 }, Effect.orDie)
+
+/** The parts of a keyed hash: the key's name, a dot, and the hash in base64url. */
+export const partsOfMac = (mac: string): { readonly key_name: string; readonly tag: string } => {
+  const [key_name = "", tag = ""] = mac.split(".")
+  return { key_name, tag }
+}
+
+const signature_characters = 22
+
+/** A signature that is short enough for a URL: 132 bits of a keyed hash. */
+export const signatureOf = (mac: string): string => partsOfMac(mac).tag.slice(0, signature_characters)
+
+/** Splits text into its leading signature and the rest. */
+export const splitSignature = (text: string): { readonly signature: string; readonly rest: string } => ({
+  signature: text.slice(0, signature_characters),
+  rest: text.slice(signature_characters)
+})
+
+/** A stand-in for an older hash, so that `Seal.macLike` uses the key with this name. */
+export const macOfKey = (key_name: string): string => `${key_name}.`
+
+/** Whether two hashes, or parts of them, are equal. Compared in constant time. */
+export const areEqual = (one: string, other: string): boolean => Mac.timingSafeEqual(bytesOf(one), bytesOf(other))
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+type Port = Storage["Service"]
+
+/** A record with a sealed body. In memory it also holds the unsealed record. */
+class SealedRecord extends LazyRecord<() => string> {
+  readonly open: StoredRecord
+
+  constructor(open: StoredRecord, sealed: () => string) {
+    super(open, sealed, (sealed) => sealed())
+    this.open = open
+  }
+}
+
+// Bound to the version too, so that an older version cannot replace a newer one.
+const purposeOf = ({ kind, id, version }: StoredRecord): string => `${kind} ${id} ${version}`
+
+/** The record with its body sealed. */
+export const sealRecord = (sealer: Seal["Service"], record: StoredRecord): Effect.Effect<StoredRecord> =>
+  Effect.map(
+    sealer.sealLater(purposeOf(record), () => record.body),
+    (sealed) => new SealedRecord(record, sealed)
+  )
+
+/**
+ * The unsealed record; none if it was altered, as if it had been lost. `Seal` logs that.
+ *
+ * Fails only if this process lacks the key that the record is sealed with.
+ */
+export const openRecord = (
+  sealer: Seal["Service"],
+  record: StoredRecord
+): Effect.Effect<Option.Option<StoredRecord>, StorageUnavailable> =>
+  record instanceof SealedRecord
+    ? Effect.succeed(Option.some(record.open))
+    : Effect.map(sealer.open(purposeOf(record), record.body), (body) =>
+        body === null ? Option.none() : Option.some({ ...record, body })
+      )
+
+/** Wraps a storage: seals the bodies of sealed kinds on writes and opens them on reads. */
+export const withSealing = (storage: Port, sealer: Seal["Service"], kinds: Kinds): Port => {
+  const isSealed = ({ kind }: { readonly kind: string }): boolean => kinds.byName(kind).sealed
+  return {
+    ...storage,
+    commit: (change) =>
+      change.writes.some(isSealed)
+        ? Effect.flatMap(
+            Effect.forEach(change.writes, (record) =>
+              isSealed(record) ? sealRecord(sealer, record) : Effect.succeed(record)
+            ),
+            (writes) => storage.commit({ ...change, writes })
+          )
+        : storage.commit(change),
+    get: (key) =>
+      isSealed(key)
+        ? Effect.flatMap(storage.get(key), (found) =>
+            Option.isNone(found) ? Effect.succeed(found) : openRecord(sealer, found.value)
+          )
+        : storage.get(key),
+    page: (query) =>
+      isSealed(query)
+        ? Effect.flatMap(storage.page(query), (page) =>
+            Effect.map(
+              Effect.forEach(page.records, (record) => openRecord(sealer, record)),
+              (records) => ({ ...page, records: records.flatMap(Option.toArray) })
+            )
+          )
+        : storage.page(query)
+  }
+}

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { prefixes, QuoteId, QuoteRequestId, WorkspaceId } from "../wire/Ids.ts"
-import * as KeyedHash from "./KeyedHash.ts"
 import type { Seal } from "./Seal.ts"
+import * as KeyedHash from "./Seal.ts"
 
 const body_characters = 26
 
@@ -35,13 +35,13 @@ const tokens = <Id extends string>(
     write: (seal, workspace_id, id) =>
       Effect.map(seal.mac(purpose, sign(workspace_id, id)), (mac) => {
         const names = workspace_id.slice(-body_characters) + id.slice(-body_characters)
-        return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOf(mac).key_name
+        return names + KeyedHash.signatureOf(mac) + KeyedHash.partsOfMac(mac).key_name
       }),
     read: Effect.fnUntraced(function* (seal, token) {
       const names = namesIn(token)
       if (names === null) return null
       const { signature, rest: key_name } = KeyedHash.splitSignature(token.slice(2 * body_characters))
-      const mac = yield* seal.macLike(KeyedHash.byKey(key_name), purpose, sign(names.workspace_id, names.id))
+      const mac = yield* seal.macLike(KeyedHash.macOfKey(key_name), purpose, sign(names.workspace_id, names.id))
       const isOurs = mac !== null && KeyedHash.areEqual(KeyedHash.signatureOf(mac), signature)
       return isOurs ? names : null
     })

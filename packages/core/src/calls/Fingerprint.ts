@@ -1,6 +1,5 @@
 import { Effect } from "effect"
-import * as KeyedHash from "../access/KeyedHash.ts"
-import type { Seal } from "../access/Seal.ts"
+import { areEqual, type Seal } from "../access/Seal.ts"
 import { isStorable } from "../wire/Input.ts"
 import * as Json from "../wire/Json.ts"
 
@@ -26,7 +25,7 @@ export const matches = (seal: Seal["Service"], fingerprint: string, input: unkno
   const text = Json.canonical(input)
   return Effect.map(
     seal.macLike(fingerprint, purpose, text),
-    (mac) => mac !== null && KeyedHash.areEqual(join(mac, text), fingerprint)
+    (mac) => mac !== null && areEqual(join(mac, text), fingerprint)
   )
 }
 

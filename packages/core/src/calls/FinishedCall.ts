@@ -1,8 +1,17 @@
 import { Cause, Context, Effect, Predicate, Schema } from "effect"
-import type { Caller } from "../access/Caller.ts"
+import { type Caller, Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
-import type { ErrorCode } from "../wire/ApiError.ts"
-import { QuoteId, QuoteRequestId, type RequestId } from "../wire/Ids.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import { codes, type ErrorCode } from "../wire/ApiError.ts"
+import { KeyId, QuoteId, QuoteRequestId, RequestId } from "../wire/Ids.ts"
+import { wholeNumber } from "../wire/Input.ts"
+import { pageFields } from "../wire/Page.ts"
+import { fromMillis, OffsetDateTime, Timestamp } from "../wire/Timestamp.ts"
+
+/*
+ * A call that has ended: what hosts are told of it, and its entry in the request log.
+ */
 
 /**
  * How a call reached the service, as its host knows it.
@@ -84,3 +93,127 @@ export const notify = (services: Context.Context<never>, call: FinishedCall): Ef
     return Effect.annotateLogs(log, { request_id: call.request_id })
   }
 }
+
+/** Longer texts of callers are cut to this length before they are stored (api.md, Limits). */
+export const max_text_characters = 200
+
+const NullableText = Schema.NullOr(Schema.String)
+
+const fields = {
+  request_id: RequestId,
+  created_at: Timestamp.annotate({ description: "When the request was received" }),
+  environment: Environment,
+  key_id: KeyId.annotate({ description: "The key's identifier, never the key" }),
+  operation: NullableText.annotate({ description: "Null where the request reached no operation" }),
+  method: Schema.String,
+  route: Schema.String.annotate({
+    description: "The matched path with {id} in place of each ID; * where none matched"
+  }),
+  status: Schema.Int.annotate({ description: "The HTTP status of the answer" }),
+  error_code: Schema.NullOr(Schema.Literals(codes)),
+  duration_ms: Schema.Int,
+  quote_request_id: Schema.NullOr(QuoteRequestId),
+  quote_id: Schema.NullOr(QuoteId)
+}
+
+/** One API call of an organization (api.md, Request log entry): no body, no key, nothing about a person. */
+export const RequestLogEntry = Schema.Struct(fields).annotate({ identifier: "RequestLogEntry" })
+export type RequestLogEntry = typeof RequestLogEntry.Type
+
+/** An entry in a list, with the caller's description of its own program. */
+export const ListedRequest = Schema.Struct({
+  ...fields,
+  agent: Schema.Struct({
+    client_name: NullableText.annotate({ description: "Only clients of the agent endpoint name themselves" }),
+    client_version: NullableText,
+    user_agent: NullableText.annotate({ description: "At most 200 characters" })
+  })
+}).annotate({ identifier: "ListedRequest" })
+export type ListedRequest = typeof ListedRequest.Type
+
+/** Input of a list of entries, newest first. */
+export const ListInput = Schema.Struct({
+  ...pageFields,
+  status: Schema.optionalKey(wholeNumber(100, 599)).annotateKey({
+    description: "The HTTP status of the answer"
+  }),
+  error_code: Schema.optionalKey(Schema.Literals(codes)),
+  operation: Schema.optionalKey(Schema.String).annotateKey({ description: "An operation's name" }),
+  since: Schema.optionalKey(OffsetDateTime).annotateKey({ description: "Requests at or after this moment" })
+})
+export type ListInput = typeof ListInput.Type
+
+/** A page of the request log. */
+export const RequestLogPage = Schema.Struct({
+  requests: Schema.Array(ListedRequest),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+export type RequestLogPage = typeof RequestLogPage.Type
+
+/** The filters of a list, except for the time. */
+type Labelled = Pick<ListInput, "status" | "operation" | "error_code">
+
+/** The labels of an entry, and of the filters that match it. */
+export const labels = (of: Labelled): ReadonlyArray<string> => [
+  ...(of.status === undefined ? [] : [`status:${of.status}`]),
+  ...(of.operation === undefined ? [] : [`operation:${of.operation}`]),
+  ...(of.error_code === undefined ? [] : [`error_code:${of.error_code}`])
+]
+
+/** Entries in storage. Their times are real time, also in a sandbox with an advanced clock. */
+export const kind = Kind.make({
+  name: "api_request",
+  schema: ListedRequest,
+  survives_reset: true,
+  kept_for: { period: "requests", clock: "real" },
+  listing: ({ error_code, operation, status }) => ({
+    labels: labels({ status, ...(operation !== null && { operation }), ...(error_code !== null && { error_code }) })
+  })
+})
+
+/** A finished call with a valid key. */
+export type CallWithKey = FinishedCall & { readonly caller: { readonly key_id: KeyId } }
+
+export const hasKey = (call: FinishedCall): call is CallWithKey => call.caller.key_id !== null
+
+/** The stored form of a finished call. */
+export const toStored = (call: CallWithKey): StoredRecord =>
+  kind.record(entryOf(call), {
+    id: call.request_id,
+    version: 1,
+    created_at: call.created_at,
+    updated_at: call.created_at
+  })
+
+const entryOf = (call: CallWithKey): ListedRequest => ({
+  request_id: call.request_id,
+  created_at: fromMillis(call.created_at),
+  environment: call.caller.environment,
+  key_id: call.caller.key_id,
+  operation: call.operation,
+  method: call.transport.method,
+  route: call.transport.route,
+  status: call.status,
+  error_code: call.error_code,
+  duration_ms: call.duration_ms,
+  quote_request_id: call.quote_request_id,
+  quote_id: call.quote_id,
+  agent: {
+    client_name: storable(call.transport.client_name),
+    client_version: storable(call.transport.client_version),
+    user_agent: storable(call.transport.user_agent)
+  }
+})
+
+/** The part after the prefix of a key, a read handle or a signing secret. */
+const secret = /(?<=(?:(?:sandbox|live)_(?:server|widget|platform)|rh|whsec)_)[\w+/=-]+/g
+
+/** A caller's text without secrets, cut to length, in a form that every storage can hold. */
+const storable = (text: string | null): string | null =>
+  text === null
+    ? null
+    : text
+        .slice(0, max_text_characters)
+        .toWellFormed()
+        .replace(/\p{Cc}/gu, " ")
+        .replace(secret, "…")

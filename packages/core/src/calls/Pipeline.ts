@@ -9,14 +9,13 @@ import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
 import type { RequestId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { authenticate as authenticateWith } from "./authenticate.ts"
 import type { Call } from "./Call.ts"
 import { type FinishedCall, notify, subjectOf, type Transport } from "./FinishedCall.ts"
 import { IdempotentCalls, keyErrors } from "./IdempotentCalls.ts"
 import type * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
 import * as Revision from "./Revision.ts"
-import { type AskedRevision, Revisions } from "./Revisions.ts"
+import { type AskedRevision, Revisions } from "./Revision.ts"
 
 /** What a host knows about every request. */
 export interface RequestHead {
@@ -210,8 +209,22 @@ const notFound = Effect.fail(ApiError.make("not_found"))
 /** The cost of a request that matches no operation. */
 const unrouted_cost: Cost = { other: 1 }
 
-const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) =>
-  authenticateWith(Context.get(services, Access), Context.get(services, Allowance), credentials)
+/**
+ * Identifies the caller of any request, and counts an invalid key against its address.
+ *
+ * An address that has reached its limit is refused before its key is looked up, so that guessing keys does not load
+ * storage. Only recently used valid keys still pass.
+ */
+const authenticate = (services: Context.Context<Access | Allowance>, credentials: Credentials) => {
+  const access = Context.get(services, Access)
+  const allowance = Context.get(services, Allowance)
+  const known = Effect.tapError(access.authenticate(credentials), (error) =>
+    error._tag === "authentication_failed" ? allowance.failedAuthentication(credentials.address) : Effect.void
+  )
+  return access.mayBeGuessed(credentials)
+    ? Effect.andThen(allowance.mayAuthenticate(credentials.address), known)
+    : known
+}
 
 const enterUnrouted = Effect.fnUntraced(function* (
   services: Context.Context<EntryServices>,

@@ -4,18 +4,16 @@ import { Seal } from "../access/Seal.ts"
 import * as Signal from "../concurrency/Signal.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import * as Change from "../storage/Change.ts"
-import { commit } from "../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { commit, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { default_limit } from "../wire/Page.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import type { Call } from "./Call.ts"
-import { CallBuffer } from "./CallBuffer.ts"
-import type { FinishedCall } from "./FinishedCall.ts"
 import {
   type CallWithKey,
+  type FinishedCall,
   hasKey,
   kind,
   type ListInput,
@@ -23,7 +21,7 @@ import {
   type RequestLogEntry,
   type RequestLogPage,
   toStored
-} from "./RequestLogEntry.ts"
+} from "./FinishedCall.ts"
 
 /** Whether calls are logged. If not, the operations of the request log are not available. */
 export const RequestLogEnabled = Context.Reference<boolean>("@quotewire/core/RequestLogEnabled", {
@@ -197,3 +195,52 @@ const get = Effect.fnUntraced(function* (storage: Storage["Service"], { caller: 
   const { agent: _, ...entry } = kind.value(stored.value)
   return Json.encode<RequestLogEntry>(entry)
 })
+
+/**
+ * A bounded buffer of calls that wait to be written, oldest first.
+ *
+ * When it is full, the oldest calls are dropped and counted as lost.
+ */
+export class CallBuffer<Call> {
+  private calls: Array<Call> = []
+  private lost = 0
+  private readonly room: number
+
+  constructor(room: number) {
+    this.room = room
+  }
+
+  get size(): number {
+    return this.calls.length
+  }
+
+  add(call: Call): void {
+    if (this.calls.length >= this.room) this.drop(Math.ceil(this.room / 10))
+    this.calls.push(call)
+  }
+
+  /** Takes all calls out of the buffer. */
+  take(): ReadonlyArray<Call> {
+    const taken = this.calls
+    this.calls = []
+    return taken
+  }
+
+  /** Puts calls back that could not be written. They are older than those that came meanwhile. */
+  putBack(calls: ReadonlyArray<Call>): void {
+    this.calls = [...calls, ...this.calls]
+    this.drop(this.calls.length - this.room)
+  }
+
+  /** How many calls were lost since the last time this was called. */
+  takeLost(): number {
+    const { lost } = this
+    this.lost = 0
+    return lost
+  }
+
+  // Drops a tenth at a time, because removing the first element moves all others.
+  private drop(count: number): void {
+    if (count > 0) this.lost += this.calls.splice(0, count).length
+  }
+}

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
+import { ListInput, RequestLogEntry, RequestLogPage } from "./FinishedCall.ts"
 import * as Operation from "./Operation.ts"
 import { RequestLog } from "./RequestLog.ts"
-import { ListInput, RequestLogEntry, RequestLogPage } from "./RequestLogEntry.ts"
 
 const authority: Operation.Authority = { callers: ["server"] }
 const available = Effect.map(RequestLog, (log) => log.isKept)

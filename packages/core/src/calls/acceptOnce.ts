@@ -1,10 +1,8 @@
 import { Effect, Option } from "effect"
-import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, type Moment, type Workspaces } from "../access/Workspaces.ts"
+import { changeOf, type Moment, type Workspace, type Workspaces } from "../access/Workspaces.ts"
 import * as Change from "../storage/Change.ts"
 import type { Kind } from "../storage/Kind.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { commit, retryOnConflict, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 
 /** The decision about a call. */

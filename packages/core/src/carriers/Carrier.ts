@@ -1,6 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { Assumption, Scalar } from "../lines/Assumption.ts"
+import { Assumption, Scalar } from "../lines/Application.ts"
 import { Money } from "../wire/Money.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"

@@ -1,13 +1,17 @@
 import { Cache, Clock, Context, Effect, Exit, Layer, Option, Result } from "effect"
 import * as Directory from "../access/Directory.ts"
-import { Seal } from "../access/Seal.ts"
+import { openRecord, Seal, sealRecord } from "../access/Seal.ts"
 import { Workspaces } from "../access/Workspaces.ts"
-import { openRecord, sealRecord } from "../access/withSealing.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Change from "../storage/Change.ts"
-import { eachPage } from "../storage/eachPage.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { directoryWorkspace, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import {
+  commit,
+  directoryWorkspace,
+  eachPage,
+  retryOnConflict,
+  Storage,
+  type StorageUnavailable
+} from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import type { OrganizationId, WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"

@@ -1,4 +1,4 @@
-import type { Assumption } from "../lines/Assumption.ts"
+import type { Assumption } from "../lines/Application.ts"
 import type { CarrierOffer, CarrierRefresh, CarrierReply, Decline, DeclineReason, NoAnswerReason } from "./Carrier.ts"
 
 /*

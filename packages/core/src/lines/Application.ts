@@ -1,10 +1,56 @@
-import { Predicate, Result, type Schema } from "effect"
-import { type ApiError, invalidInput, needsInformation } from "../wire/ApiError.ts"
+import { Predicate, Result, Schema } from "effect"
+import { type ApiError, type FieldError, invalidInput, needsInformation } from "../wire/ApiError.ts"
 import { checker, type Finding } from "../wire/Input.ts"
-import type { Assumption } from "./Assumption.ts"
-import { type Draft, Problems, type Rules } from "./Rules.ts"
 import type { StateCode } from "./State.ts"
-import type { Subject } from "./Subject.ts"
+
+/*
+ * An application: its facts as a caller sent them, what is wrong or missing in them, and what was assumed.
+ */
+
+/** An `A` of which any part may be missing. The parts that are present are valid. */
+export type Draft<A> =
+  A extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<Draft<Item>>
+    : A extends object
+      ? { readonly [K in keyof A]?: Draft<A[K]> }
+      : A
+
+/**
+ * The rules of a line that JSON Schema cannot express: consistency between facts, the calendar, the law.
+ *
+ * They read drafts, so that one answer reports these problems together with missing and malformed facts. `today` is the
+ * workspace's day, `YYYY-MM-DD`.
+ */
+export type Rules<A> = (draft: Draft<A>, today: string, problems: Problems) => void
+
+/** Collects wrong and missing facts. Paths start with `application`. */
+export class Problems {
+  readonly wrong: Array<FieldError>
+  readonly missing: Array<FieldError>
+  /** The number of wrong fields that `wrong` does not list. */
+  readonly more: number
+
+  constructor(wrong: ReadonlyArray<FieldError> = [], missing: ReadonlyArray<FieldError> = [], more = 0) {
+    this.wrong = [...wrong]
+    this.missing = [...missing]
+    this.more = more
+  }
+
+  /** Whether there are no problems. */
+  isEmpty(): boolean {
+    return this.wrong.length + this.missing.length + this.more === 0
+  }
+
+  /** Adds a wrong fact. */
+  refuse(path: string, message: string, allowed_values?: ReadonlyArray<string>): void {
+    this.wrong.push(allowed_values === undefined ? { path, message } : { path, message, allowed_values })
+  }
+
+  /** Adds a missing fact, unless it is listed already. */
+  require(path: string, message: string, allowed_values: ReadonlyArray<string>): void {
+    if (!this.missing.some((error) => error.path === path)) this.missing.push({ path, message, allowed_values })
+  }
+}
 
 /** The checked facts of one quote request, as the caller sent them. */
 export interface Application {
@@ -94,3 +140,57 @@ const absentAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>, path: 
   const member = Predicate.hasProperty(value, name) ? value[name] : undefined
   return absentAt(member, rest, `${path}.${name}`)
 }
+
+/** A scalar that JSON can hold. */
+export const Scalar = Schema.NullOr(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
+export type Scalar = typeof Scalar.Type
+
+/** A fact that the caller did not send, and the value that was assumed for it. */
+export const Assumption = Schema.Struct({
+  path: Schema.String,
+  value: Scalar,
+  source: Schema.String,
+  label: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "Assumption" })
+export type Assumption = typeof Assumption.Type
+
+/** `T` with these members required. */
+export type WithRequired<T, K extends keyof T> = T & { readonly [P in K]-?: Exclude<T[P], undefined> }
+
+/** Collects the assumptions that are made while facts are completed. Paths are relative to `application`. */
+export class Assumptions {
+  readonly #made: Array<Assumption> = []
+
+  /** Returns the fact as sent. If it was not sent, records and returns the assumed value. */
+  fill<A extends Scalar>(sent: A | undefined, path: string, value: A, label: string, source = "service_default"): A {
+    if (sent !== undefined) return sent
+    this.record(path, value, label, source)
+    return value
+  }
+
+  /** Records an assumed value. */
+  record(path: string, value: Scalar, label: string, source = "service_default"): void {
+    this.#made.push({ path: `application.${path}`, value, source, label })
+  }
+
+  /** The assumptions, sorted by path. */
+  sorted(): ReadonlyArray<Assumption> {
+    return this.#made.sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+}
+
+/** An insured subject: a vehicle, a rented home or a pet. */
+export interface Subject {
+  /** `vehicle-1` is `application.vehicles.0`, `pet-2` is `application.pets.1`, `dwelling-1` is `application.dwelling`. */
+  readonly subject_id: string
+  readonly kind: string
+  /** A label for a person, without street or VIN; null if the facts do not provide one. */
+  readonly label: string | null
+}
+
+/** The subject of a kind at a place in its list, from 0. */
+export const subject = (kind: string, index: number, label: string | null): Subject => ({
+  subject_id: `${kind}-${index + 1}`,
+  kind,
+  label
+})

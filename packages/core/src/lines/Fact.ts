@@ -1,7 +1,7 @@
 import { Schema, SchemaIssue } from "effect"
-import { isCalendarDate } from "../wire/CalendarDate.ts"
 import { textUpTo } from "../wire/Input.ts"
 import type { JsonValue } from "../wire/Json.ts"
+import { isCalendarDate } from "../wire/Timestamp.ts"
 
 /*
  * Builders for the facts of a line. The resulting Schema checks what callers send, provides the TypeScript types, and is

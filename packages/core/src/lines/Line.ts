@@ -1,10 +1,16 @@
 import { type JsonSchema, Option, Predicate, Result, Schema } from "effect"
-import { type Application, type Assumed, reader } from "./Application.ts"
-import { Assumptions } from "./Assumption.ts"
+import {
+  type Application,
+  type Assumed,
+  Assumptions,
+  type Draft,
+  type Problems,
+  type Rules,
+  reader,
+  type Subject
+} from "./Application.ts"
 import { asRequired, factsOf, firstOf, jsonSchemaOf, type RequiredFact } from "./FactSchema.ts"
-import type { Draft, Problems, Rules } from "./Rules.ts"
 import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
-import type { Subject } from "./Subject.ts"
 
 /** The codes that quotes of a line use today. The lists can grow; readers ignore codes that they do not know. */
 export interface Codes {

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
-import { addDays } from "../wire/CalendarDate.ts"
-import type { Assumptions } from "./Assumption.ts"
+import { addDays } from "../wire/Timestamp.ts"
+import type { Assumptions, Problems } from "./Application.ts"
 import * as Fact from "./Fact.ts"
-import type { Problems } from "./Rules.ts"
 import * as State from "./State.ts"
 
 /*

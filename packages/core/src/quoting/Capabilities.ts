@@ -8,7 +8,7 @@ import type { Line } from "../lines/Line.ts"
 import * as State from "../lines/State.ts"
 import { LineName } from "../lines/standard.ts"
 import { dollars, Money } from "../wire/Money.ts"
-import * as Disclosure from "./Disclosure.ts"
+import * as Consent from "./Consent.ts"
 import { collect_ms } from "./QuoteRequest.ts"
 
 /** What a caller can do with a line (api.md, GET /v1/capabilities). */
@@ -58,7 +58,7 @@ export type Capabilities = typeof Capabilities.Type
 /** The answer of `get_capabilities`. Without a key it also holds what a person must agree to. */
 export const CapabilitiesAnswer = Schema.Struct({
   capabilities: Capabilities,
-  quote_disclosure: Schema.optionalKey(Disclosure.QuoteDisclosure)
+  quote_disclosure: Schema.optionalKey(Consent.QuoteDisclosure)
 })
 export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
@@ -80,7 +80,7 @@ export const of = (
     required_facts_schema: requiring(line.facts_schema, needs),
     actions: ["continue_on_carrier_site", "request_assistance"],
     consents: consentsOf(line, offered),
-    disclosures: Disclosure.keysOf(line, environment),
+    disclosures: Consent.disclosuresOf(line, environment),
     ...line.codes,
     // Counted from acceptance. A sandbox request waits a second in the queue first.
     deadline_seconds: (collect_ms[environment] + Scenario.queue_ms[environment]) / 1_000,

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { type CarrierAdapter, CarrierName, type CarrierOffer, CoveredSubject, NextAction } from "../carriers/Carrier.ts"
-import { Assumption } from "../lines/Assumption.ts"
+import { Assumption } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { LineName } from "../lines/standard.ts"
 import type { StoredRecord } from "../storage/Change.ts"
@@ -193,3 +193,25 @@ export const newestAt = (
   const expired = deactivate(kind.value(stored), "expired")
   return { version: expired.version, json: Json.encode(expired) }
 }
+
+/** The private part of a quote: what the service knows about its offer and callers do not see. */
+export const OfferRecord = Schema.Struct({
+  carrier_id: Schema.String,
+  offer_ref: Schema.String,
+  /** The carrier's page, to which `/go/…` redirects. */
+  handoff_url: Schema.NullOr(Schema.String)
+})
+export type OfferRecord = typeof OfferRecord.Type
+
+/** Private parts of quotes in storage, by the ids of their quotes. */
+export const offerKind = Kind.make({ name: "offer", schema: OfferRecord, sealed: true })
+
+/** The stored record of the private part of a quote's version. */
+export const storedOffer = (offer: OfferRecord, quote: Quote, at: number): StoredRecord =>
+  offerKind.record(offer, {
+    id: quote.id,
+    version: quote.version,
+    parent: quote.quote_request_id,
+    created_at: at,
+    updated_at: at
+  })

@@ -7,23 +7,10 @@ import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
-import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
-import type { Step } from "./QuoteRequest.ts"
 
 /** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
-
-/** The one event of a request's step. `at` in milliseconds of workspace time. */
-export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
-  Event.record({
-    id: ids.event(),
-    type: step.event,
-    at,
-    environment: step.request.environment,
-    line: step.request.line,
-    resource: { type: "quote_request", id: step.request.id, version: step.request.version }
-  })
 
 /** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
 export const quoteEvents = (
@@ -64,7 +51,7 @@ const min_refresh_ms = minute_ms
 /** Stores a new or newer version of a quote, with its event and its timers. */
 export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): Part => {
   const { quote, offer, at, ordered } = made
-  const kept: OfferRecord.OfferRecord = {
+  const kept: Quote.OfferRecord = {
     carrier_id: made.carrier_id,
     offer_ref: offer.offer_ref,
     handoff_url: offer.handoff_url
@@ -73,7 +60,7 @@ export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): 
   const timer = (kind: "expire_quote" | "refresh_quote", due_at: number) =>
     JobPayload.make(kind, { quote_id: quote.id }, { due_at, ordered })
   return {
-    writes: [stored, OfferRecord.toStored(kept, quote, at)],
+    writes: [stored, Quote.storedOffer(kept, quote, at)],
     events: quoteEvents(ids, quote.version === 1 ? "quote.created" : "quote.updated", quote, made.line, at),
     jobs: [
       ...(stored.expires_at === null ? [] : [timer("expire_quote", stored.expires_at)]),

@@ -9,10 +9,11 @@ import {
   notAskedReasons
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
+import * as Event from "../events/Event.ts"
 import { LineName } from "../lines/standard.ts"
-import type { StoredRecord } from "../storage/Change.ts"
+import type { NewEvent, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
-import { ApplicationId, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
+import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"
 import { fromMillis, second_ms, Timestamp, toMillis } from "../wire/Timestamp.ts"
 
 /** How long carriers are asked, from the start of the collection. In the sandbox that ends 60 s after the request's start. */
@@ -281,3 +282,14 @@ const next = (request: QuoteRequest, at: number, status: QuoteRequest["status"],
   const moved = { ...request, ...state(status, reason), version: request.version + 1, updated_at: fromMillis(at) }
   return isFinal(moved) ? { ...moved, next_actions: [] } : moved
 }
+
+/** The one event of a request's step. `at` in milliseconds of workspace time. */
+export const requestEvent = (ids: Ids["Service"], step: Step, at: number): NewEvent =>
+  Event.record({
+    id: ids.event(),
+    type: step.event,
+    at,
+    environment: step.request.environment,
+    line: step.request.line,
+    resource: { type: "quote_request", id: step.request.id, version: step.request.version }
+  })

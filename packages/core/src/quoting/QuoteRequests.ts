@@ -5,16 +5,14 @@ import type { Call } from "../calls/Call.ts"
 import type { JobHandler, JobHandlers } from "../runner/JobHandler.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
-import { LongPolls, type WaitForHint } from "../storage/LongPolls.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import { LongPolls, type WaitForHint } from "../storage/Hints.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import { default_limit } from "../wire/Page.ts"
 import { second_ms, toMillis } from "../wire/Timestamp.ts"
 import * as Quote from "./Quote.ts"
-import { requestEvent } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import {
   type CancelResult,
@@ -177,7 +175,7 @@ const makeSteps = Effect.gen(function* () {
   const changeOf = (workspace_id: WorkspaceId, step: QuoteRequest.Step, at: number) =>
     Change.make(workspace_id, {
       writes: [QuoteRequest.toStored(step.request)],
-      events: [requestEvent(ids, step, at)]
+      events: [QuoteRequest.requestEvent(ids, step, at)]
     })
 
   const cancel = Effect.fnUntraced(function* (call: Call, id: string) {

@@ -1,4 +1,5 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
+import * as ReadHandle from "../access/ReadHandle.ts"
 import { Seal } from "../access/Seal.ts"
 import { expectationsOf, Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
@@ -7,19 +8,17 @@ import { CarrierAdapters } from "../carriers/Carrier.ts"
 import { needsOfAll } from "../carriers/Eligibility.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { find, Lines } from "../lines/Lines.ts"
+import * as JobPayload from "../runner/JobPayload.ts"
 import * as Change from "../storage/Change.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
+import { commit, retryOnConflict, Storage, type StorageUnavailable, VersionConflict } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { max_listed } from "../wire/FieldError.ts"
-import type { Ids } from "../wire/Ids.ts"
-import type * as Json from "../wire/Json.ts"
-import * as Disclosure from "./Disclosure.ts"
-import * as RequestKey from "./RequestKey.ts"
-import * as StartAcceptance from "./StartAcceptance.ts"
-import * as StartAnswers from "./StartAnswers.ts"
-import type { StartedQuoteRequest, StartInput } from "./StartInput.ts"
-import * as StartRules from "./StartRules.ts"
+import { Ids, type QuoteRequestId } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import { fromMillis } from "../wire/Timestamp.ts"
+import * as Consent from "./Consent.ts"
+import * as QuoteRequest from "./QuoteRequest.ts"
+import * as Start from "./Start.ts"
 
 /** Starts quote requests (api.md, POST /v1/quote-requests). */
 export class QuoteStarts extends Context.Service<
@@ -33,8 +32,8 @@ export class QuoteStarts extends Context.Service<
      */
     readonly start: (
       call: Call,
-      input: StartInput
-    ) => Effect.Effect<Json.Json<StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
+      input: Start.StartInput
+    ) => Effect.Effect<Json.Json<Start.StartedQuoteRequest>, ApiError.ApiError | StorageUnavailable>
   }
 >()("@quotewire/core/QuoteStarts") {
   static readonly layer: Layer.Layer<QuoteStarts, never, Storage | Workspaces | Seal | Ids | CarrierAdapters> =
@@ -46,17 +45,17 @@ export class QuoteStarts extends Context.Service<
         const decide = yield* makeDecide
 
         /** Decides with what is stored: the current workspace, and the record of the key. */
-        const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: StartInput) {
+        const reloadAndDecide = Effect.fnUntraced(function* (before: Call, input: Start.StartInput) {
           const workspace_id = before.caller.workspace_id
           const call: Call = { ...before, moment: yield* workspaces.moment(workspace_id) }
-          const id = RequestKey.idOf(call, input)
-          const stored = yield* storage.get({ workspace_id, kind: RequestKey.kind.name, id })
+          const id = Start.requestKeyId(call, input)
+          const stored = yield* storage.get({ workspace_id, kind: Start.requestKeyKind.name, id })
           return yield* decide(call, input, Option.isNone(stored) ? unused : knownKeyOf(stored.value))
         })
 
         // Optimistic: most keys are new and most workspaces have not changed, so a start is first decided with the cached
         // moment and an unused key. If either is wrong, the commit conflicts. A refusal may be wrong too, so it is checked.
-        const start = (call: Call, input: StartInput) =>
+        const start = (call: Call, input: Start.StartInput) =>
           Effect.catch(decide(call, input, unused), (error) =>
             error instanceof VersionConflict || (error instanceof ApiError.ApiError && !isTruncated(error))
               ? retryOnConflict(reloadAndDecide(call, input))
@@ -70,14 +69,14 @@ export class QuoteStarts extends Context.Service<
 
 /** The stored state of a key, and the version that the next write has. */
 interface KnownKey {
-  readonly kept: RequestKey.RequestKey | null
+  readonly kept: Start.RequestKey | null
   readonly next_version: number
 }
 
 const unused: KnownKey = { kept: null, next_version: 1 }
 
 const knownKeyOf = (stored: Change.StoredRecord): KnownKey => ({
-  kept: RequestKey.kind.value(stored),
+  kept: Start.requestKeyKind.value(stored),
   next_version: stored.version + 1
 })
 
@@ -86,10 +85,10 @@ const makeDecide = Effect.gen(function* () {
   const storage = yield* Storage
   const seal = yield* Seal
   const check = yield* makeCheck
-  const accept = yield* StartAcceptance.make
-  const answers = yield* StartAnswers.make
+  const accept = yield* makeAccept
+  const answers = yield* makeAnswers
 
-  return Effect.fnUntraced(function* (call: Call, input: StartInput, { kept, next_version: version }: KnownKey) {
+  return Effect.fnUntraced(function* (call: Call, input: Start.StartInput, { kept, next_version: version }: KnownKey) {
     if (kept !== null && !(yield* Fingerprint.matches(seal, kept.fingerprint, call.sent))) return yield* usedOtherwise
     if (kept !== null && kept.quote_request_id !== null) {
       return (yield* answers.repeat(call, kept.quote_request_id)) ?? (yield* usedOtherwise)
@@ -104,7 +103,7 @@ const makeDecide = Effect.gen(function* () {
     }
     if (kept === null) {
       const refused = { fingerprint, quote_request_id: null, refused_at: call.moment.now }
-      const writes = [RequestKey.toStored(call, input, version, refused)]
+      const writes = [Start.storedRequestKey(call, input, version, refused)]
       yield* commit(storage, Change.make(call.caller.workspace_id, { writes, expects: expectationsOf(call.moment) }))
     }
     return yield* refusal
@@ -117,11 +116,11 @@ const makeCheck = Effect.gen(function* () {
   const seal = yield* Seal
   // A host's carriers do not change while it runs.
   const needs = needsOfAll(yield* CarrierAdapters, lines.keys())
-  const disclosure = Disclosure.quoteDisclosure(yield* seal.hash(Disclosure.quote_disclosure_text))
+  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
 
-  return ({ caller, moment }: Call, input: StartInput) =>
+  return ({ caller, moment }: Call, input: Start.StartInput) =>
     Result.flatMap(find(lines, input.line), (line) =>
-      StartRules.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
+      Start.check(input, line, caller, moment, disclosure, needs[caller.environment].get(line.name) ?? [])
     )
 })
 
@@ -140,8 +139,8 @@ const usedOtherwise = Effect.fail(
 )
 
 /** The refusal that a scenario plays for the first attempt with a key, and for attempts before its time is over. */
-const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: RequestKey.RequestKey | null, now: number) => {
-  const code = StartRules.refusesFirst(scenario)
+const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: Start.RequestKey | null, now: number) => {
+  const code = Start.refusesFirst(scenario)
   const left_ms = (kept?.refused_at ?? now) + Scenario.refused_ms - now
   if (code === null || left_ms <= 0) return null
   const what = code === "rate_limited" ? "The limit of starts was reached" : "The service is away for a moment"
@@ -150,3 +149,133 @@ const firstRefusal = (scenario: Scenario.ScenarioName | null, kept: RequestKey.R
     retry_after_seconds: Math.ceil(left_ms / 1_000)
   })
 }
+
+/** Accepts a checked start: stores its request, application and consents under its key, and queues the collection. */
+const makeAccept = Effect.gen(function* () {
+  const storage = yield* Storage
+  const ids = yield* Ids
+  const records = yield* makeRecords
+
+  return Effect.fnUntraced(function* (
+    call: Call,
+    checked: Start.CheckedStart,
+    { version, fingerprint }: { readonly version: number; readonly fingerprint: string }
+  ) {
+    const { caller, moment } = call
+    const step = QuoteRequest.start({
+      id: ids.quote_request(),
+      application_id: ids.application(),
+      environment: caller.environment,
+      line: checked.input.line,
+      scenario: checked.scenario,
+      at: moment.now
+    })
+    const application = yield* records.application(call, checked, step.request)
+    const receipts = yield* records.receipts(checked.input)
+    const request = QuoteRequest.toStored(step.request)
+    const key = { fingerprint, quote_request_id: step.request.id, refused_at: null }
+    const due = {
+      due_at: moment.now + queueMs(call, checked.scenario),
+      ordered: caller.environment === "sandbox"
+    }
+    yield* commit(
+      storage,
+      Change.make(caller.workspace_id, {
+        writes: [
+          request,
+          Start.storedApplication(application, moment.now),
+          Start.storedConsents(application, receipts, moment.now),
+          Start.storedRequestKey(call, checked.input, version, key)
+        ],
+        expects: expectationsOf(moment),
+        events: [QuoteRequest.requestEvent(ids, step, moment.now)],
+        jobs: [JobPayload.make("collect", { quote_request_id: step.request.id }, due)]
+      })
+    )
+    return { request: QuoteRequest.kind.json(request), application }
+  })
+})
+
+/** Makes the records that are stored together with a request. */
+const makeRecords = Effect.gen(function* () {
+  const seal = yield* Seal
+  const ids = yield* Ids
+  const disclosure = Consent.quoteDisclosure(yield* seal.hash(Consent.quote_disclosure_text))
+
+  /** The consent that the service itself records for a caller without a key. */
+  const consentOf = (input: Start.StartInput, now: number): Consent.QuoteConsent => ({
+    receipt_id: ids.receipt(),
+    kind: "quote_disclosure",
+    recorded_by: "service",
+    line: input.line,
+    disclosure_key: Consent.quote_disclosure_key,
+    disclosure_version: disclosure.version,
+    text_sha256: disclosure.text_sha256,
+    locale: disclosure.locale,
+    accepted_at: fromMillis(now)
+  })
+
+  const application = Effect.fnUntraced(function* (
+    { caller, moment }: Call,
+    { input, application }: Start.CheckedStart,
+    request: QuoteRequest.QuoteRequest
+  ) {
+    const handle = caller.kind === "server" ? null : yield* ReadHandle.derive(seal, request.id, null)
+    const record: Start.ApplicationRecord = {
+      id: request.application_id,
+      quote_request_id: request.id,
+      facts: application.facts,
+      assumed_on: request.created_at.slice(0, 10),
+      credit_disclosed: input.credit_disclosure_receipt_id !== undefined,
+      quote_consent: caller.kind === "keyless" ? consentOf(input, moment.now) : null,
+      read_handle: handle === null ? null : yield* ReadHandle.keep(seal, handle, moment.now)
+    }
+    return record
+  })
+
+  const receipts = (input: Start.StartInput) =>
+    Effect.forEach(Consent.receiptsOf(input), ({ kind, receipt, channels }) =>
+      Effect.map(seal.mac("receipt", receipt), (mac): Start.KeptReceipt => ({ kind, channels, mac }))
+    )
+
+  return { application, receipts }
+})
+
+const queueMs = ({ caller }: Call, scenario: Scenario.ScenarioName | null): number =>
+  scenario === "waits_in_queue" ? Scenario.queue_ms.waits_in_queue : Scenario.queue_ms[caller.environment]
+
+/** Answers starts: the first with a key, and its repeats. */
+const makeAnswers = Effect.gen(function* () {
+  const storage = yield* Storage
+  const seal = yield* Seal
+
+  /** The request, with the read handle and the recorded consent of its application if it has them. */
+  const answer = (
+    request: Json.Json<QuoteRequest.QuoteRequest>,
+    { quote_request_id, read_handle, quote_consent }: Start.ApplicationRecord
+  ): Effect.Effect<Json.Json<Start.StartedQuoteRequest>> => {
+    const consent = quote_consent === null ? {} : { quote_consent }
+    if (read_handle === null) return Effect.succeed(Json.extend(request, consent))
+    const read_handle_expires_at = fromMillis(read_handle.expires_at)
+    return Effect.map(ReadHandle.derive(seal, quote_request_id, read_handle.check), (handle) =>
+      Json.extend(request, handle === null ? consent : { read_handle: handle, read_handle_expires_at, ...consent })
+    )
+  }
+
+  /** The answer to a repeat: the request as it is now; null if retention or a reset has erased it. */
+  const repeat = Effect.fnUntraced(function* (call: Call, id: QuoteRequestId) {
+    const workspace_id = call.caller.workspace_id
+    const stored = yield* storage.get({ workspace_id, kind: QuoteRequest.kind.name, id })
+    if (Option.isNone(stored)) return null
+    const request = QuoteRequest.kind.json(stored.value)
+    const application = yield* storage.get({
+      workspace_id,
+      kind: Start.applicationKind.name,
+      id: QuoteRequest.kind.value(stored.value).application_id
+    })
+    if (Option.isNone(application)) return request
+    return yield* answer(request, Start.applicationKind.value(application.value))
+  })
+
+  return { answer, repeat }
+})

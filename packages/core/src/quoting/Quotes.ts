@@ -15,14 +15,13 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
-import { expectation } from "./ApplicationRecord.ts"
 import * as AskLoading from "./asking/AskLoading.ts"
 import { logged, subjectOf } from "./asking/PendingAsk.ts"
-import * as OfferRecord from "./OfferRecord.ts"
 import * as Quote from "./Quote.ts"
 import { deactivationChange, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
 import { mayRead } from "./readAuthority.ts"
+import { factsStored } from "./Start.ts"
 
 /** Where `/go/…` leads: to the carrier, to a sandbox page, or to a page that says why the link is dead. */
 export type Destination =
@@ -84,7 +83,7 @@ export class Quotes extends Context.Service<
         const freshLink = Effect.fnUntraced(function* (
           workspace_id: WorkspaceId,
           quote: Quote.Quote,
-          { carrier_id, offer_ref }: OfferRecord.OfferRecord,
+          { carrier_id, offer_ref }: Quote.OfferRecord,
           now: number
         ) {
           const request = yield* loading.request(workspace_id, quote.quote_request_id)
@@ -97,7 +96,7 @@ export class Quotes extends Context.Service<
           })
           if (pending === null || AskLoading.lacksConnection(pending)) return null
           const fresh = yield* logged(pending, handoff(pending.candidate, pending.ask, offer_ref))
-          yield* recorder.endAlone(pending.draft, subjectOf(pending), expectation(request.application_id))
+          yield* recorder.endAlone(pending.draft, subjectOf(pending), factsStored(request.application_id))
           return fresh
         })
 
@@ -111,9 +110,9 @@ export class Quotes extends Context.Service<
           const quote = Json.decode(Quote.newestAt(stored.value, now).json)
           if (quote.status === "inactive") return deadLink(quote)
           if (quote.environment === "sandbox") return sandboxPage
-          const stored_offer = yield* storage.get({ ...place, kind: OfferRecord.kind.name })
+          const stored_offer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
           if (Option.isNone(stored_offer)) return unknownLink
-          const offer = OfferRecord.kind.value(stored_offer.value)
+          const offer = Quote.offerKind.value(stored_offer.value)
           const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
           const url = fresh === null ? offer.handoff_url : fresh.url
           return url === null ? unknownLink : { _tag: "redirect" as const, url }

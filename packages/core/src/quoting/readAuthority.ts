@@ -3,8 +3,8 @@ import * as ReadHandle from "../access/ReadHandle.ts"
 import type { Seal } from "../access/Seal.ts"
 import type { Call } from "../calls/Call.ts"
 import type { Storage } from "../storage/Storage.ts"
-import * as ApplicationRecord from "./ApplicationRecord.ts"
 import type { QuoteRequest } from "./QuoteRequest.ts"
+import * as Start from "./Start.ts"
 
 /** Whether the caller may read a request of its workspace. A server key may; all others need the request's read handle. */
 export const mayRead = Effect.fnUntraced(function* (
@@ -18,9 +18,9 @@ export const mayRead = Effect.fnUntraced(function* (
   if (caller.read_handle === null) return false
   const stored = yield* storage.get({
     workspace_id: caller.workspace_id,
-    kind: ApplicationRecord.kind.name,
+    kind: Start.applicationKind.name,
     id: request.application_id
   })
-  const kept = Option.isSome(stored) ? ApplicationRecord.kind.value(stored.value).read_handle : null
+  const kept = Option.isSome(stored) ? Start.applicationKind.value(stored.value).read_handle : null
   return kept !== null && (yield* ReadHandle.opens(seal, kept, caller.read_handle, moment.now))
 })

@@ -1,7 +1,6 @@
 import type { CoverageItem } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
+import type { Assumption, Subject } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
-import type { Subject } from "../lines/Subject.ts"
 
 /** A value of a variable. Tables write it as text: `"500"`, `"true"`. */
 export type Value = string | number | boolean

@@ -1,5 +1,5 @@
 import type { CarrierAsk, CarrierOffer } from "../carriers/Carrier.ts"
-import type { Assumption } from "../lines/Assumption.ts"
+import type { Assumption } from "../lines/Application.ts"
 import { cents } from "../wire/Money.ts"
 import { day_ms, fromMillis } from "../wire/Timestamp.ts"
 import type { Priced } from "./Answer.ts"

@@ -2,7 +2,6 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import type { Workspaces } from "../access/Workspaces.ts"
 import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import * as ClaimedJobs from "./ClaimedJobs.ts"
 import type { Handlers } from "./Handlers.ts"
 import * as WorkLoop from "./WorkLoop.ts"
 
@@ -35,7 +34,7 @@ export class Runner extends Context.Service<
     Runner,
     Effect.gen(function* () {
       const storage = yield* Storage
-      const { claim, run, runSequentially } = yield* ClaimedJobs.make
+      const { claim, run, runSequentially } = yield* WorkLoop.claiming
       const forever = yield* WorkLoop.make
 
       // Not interruptible between a claim and the run, so that every claimed job is run or released.
@@ -45,7 +44,7 @@ export class Runner extends Context.Service<
         )
 
       const runDue = Effect.fnUntraced(function* (workspace_id?: WorkspaceId) {
-        const signal = yield* ClaimedJobs.wokenByJobs(storage, workspace_id)
+        const signal = yield* WorkLoop.wokenByJobs(storage, workspace_id)
         let jobs = 0
         while (true) {
           const claimed = yield* claimAndRun(workspace_id)

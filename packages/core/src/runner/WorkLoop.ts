@@ -1,11 +1,25 @@
-import { Clock, Effect, FiberSet, Metric } from "effect"
+import { Cause, Clock, Effect, FiberSet, Metric, Option, Schedule, type Scope } from "effect"
+import { Workspaces } from "../access/Workspaces.ts"
+import * as Signal from "../concurrency/Signal.ts"
 import { Slot } from "../concurrency/Slot.ts"
 import * as Supervise from "../concurrency/supervise.ts"
 import type { ClaimedJob } from "../storage/Job.ts"
-import { type JobClaim, Storage } from "../storage/Storage.ts"
+import { type JobClaim, retryOnConflict, Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
-import * as ClaimedJobs from "./ClaimedJobs.ts"
+import { Handlers } from "./Handlers.ts"
+import type { JobHandler } from "./JobHandler.ts"
 
+/*
+ * The work of a runner: claims due jobs, runs them side by side or in order, and releases what it cannot finish.
+ */
+
+/** How long a claimed job belongs to its host. After that, another host takes over the jobs of a dead one. */
+export const lease_ms = 30 * second_ms
+/** A job whose lease has expired this often is abandoned. A released job's lease has not expired. */
+export const max_expired_leases = 5
+/** Storage is asked for work at least this often, even without hints. */
+export const poll_ms = second_ms
 /** How many jobs run at once, without those that wait for a carrier or an endpoint. */
 const max_running = 128
 /** How many jobs are claimed at once, including those that wait for a carrier or an endpoint. */
@@ -17,13 +31,46 @@ const contended_pause_ms = 100
 /** How long a stop waits for running jobs. */
 const stop_ms = 5 * second_ms
 
+/** Claims jobs, and runs a claimed job or several in turn. */
+export const claiming = Effect.gen(function* () {
+  const storage = yield* Storage
+  const workspaces = yield* Workspaces
+  const handlers = yield* Handlers
+  const runSequentially = yield* sequential(storage, { every_ms: poll_ms, lease_ms })
+
+  const momentOf = (job: ClaimedJob) =>
+    job.ordered
+      ? Effect.succeed(job.due_at)
+      : Effect.map(workspaces.moment(job.workspace_id), ({ now }) => Math.max(now, job.due_at))
+
+  /**
+   * Runs one job, and returns whether it was done. A job that was not done comes due again, and the runner goes on, unless
+   * storage is unavailable.
+   */
+  const run = (job: ClaimedJob): Effect.Effect<boolean, StorageUnavailable> =>
+    Effect.flatMap(momentOf(job), (at) =>
+      job.expired_leases >= max_expired_leases ? handlers.abandon(job, at) : handlers.jobs[job.kind](job, at)
+    ).pipe(
+      retryOnConflict,
+      Effect.as(true),
+      Effect.catchCause((cause) => Effect.as(noteFailure(job, cause), false))
+    )
+
+  const claim = (limit: number, workspace_id?: WorkspaceId) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      storage.claim({ now, lease_ms, limit, ...(workspace_id !== undefined && { workspace_id }) })
+    )
+
+  return { claim, run, runSequentially }
+})
+
 /** Claims jobs and runs them concurrently, forever. When its scope closes it finishes what runs and releases the rest. */
 export const make = Effect.gen(function* () {
   const storage = yield* Storage
-  const { claim, run, runSequentially } = yield* ClaimedJobs.make
+  const { claim, run, runSequentially } = yield* claiming
 
   return Effect.gen(function* () {
-    const signal = yield* ClaimedJobs.wokenByJobs(storage, undefined)
+    const signal = yield* wokenByJobs(storage, undefined)
     const running = new Set<ClaimedJob>()
     // Whether the last claim was limited by room. If so, claim again as soon as there is room.
     let isFull = false
@@ -65,11 +112,11 @@ export const make = Effect.gen(function* () {
       const isLeft = next_due_at <= asked_at
       if (isLeft && claimed.jobs.length > 0) return
       const now = yield* Clock.currentTimeMillis
-      yield* signal.next(isLeft ? contended_pause_ms : Math.min(ClaimedJobs.poll_ms, Math.max(0, next_due_at - now)))
+      yield* signal.next(isLeft ? contended_pause_ms : Math.min(poll_ms, Math.max(0, next_due_at - now)))
     }).pipe(Effect.provideService(Slot, waiting.slot))
 
     const unlessDown = Effect.catchTag(round, "StorageUnavailable", () =>
-      Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(ClaimedJobs.poll_ms))
+      Effect.andThen(Effect.logWarning("Storage cannot be reached; work waits"), Effect.sleep(poll_ms))
     )
     // Registered before the loop, so it runs after the loop was interrupted and no more jobs are claimed.
     yield* Effect.addFinalizer(() =>
@@ -78,7 +125,7 @@ export const make = Effect.gen(function* () {
         yield* Effect.ignore(storage.release([...running]))
       })
     )
-    yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, ClaimedJobs.poll_ms))
+    yield* Effect.forkScoped(Supervise.repeatForever("Claiming jobs", unlessDown, poll_ms))
   })
 })
 
@@ -132,13 +179,13 @@ const countWaiting = (left: () => void) => {
  */
 const backOffWhenUnavailable = (begin: () => void) => {
   let isLost = false
-  let pause_ms = ClaimedJobs.poll_ms
+  let pause_ms = poll_ms
   const lost = Effect.sync(() => {
     isLost = true
     begin()
   })
   const done = Effect.sync(() => {
-    pause_ms = ClaimedJobs.poll_ms
+    pause_ms = poll_ms
   })
   return {
     watching: <E, R>(job: Effect.Effect<boolean, E, R>) =>
@@ -161,3 +208,93 @@ const concurrentGroups = (jobs: ReadonlyArray<ClaimedJob>): ReadonlyArray<Readon
   const groups = Map.groupBy(jobs, (job) => (job.ordered ? job.workspace_id : job))
   return [...groups.values()]
 }
+
+/** A signal that wakes when jobs of a workspace (or of any) were stored or finished. */
+export const wokenByJobs = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  workspace_id: WorkspaceId | undefined
+) {
+  const signal = Signal.make()
+  yield* storage.watch((hint) => {
+    if (hint.about === "everything") signal.wake()
+    if (hint.about === "jobs" && (workspace_id ?? hint.workspace_id) === hint.workspace_id) signal.wake()
+  })
+  return signal
+})
+
+const noteFailure = (
+  job: ClaimedJob,
+  cause: Cause.Cause<Effect.Error<ReturnType<JobHandler>>>
+): Effect.Effect<void, StorageUnavailable> => {
+  const error = Option.getOrNull(Cause.findErrorOption(cause))
+  // Another host has taken over the job and will finish it.
+  if (error?._tag === "LeaseLost") return Effect.void
+  const log =
+    error === null
+      ? Effect.logError("A job has failed", cause)
+      : Effect.logWarning(`A job will be retried: ${error._tag}`)
+  const logged = Effect.annotateLogs(log, {
+    job: job.kind,
+    workspace_id: job.workspace_id,
+    lease: job.lease,
+    expired_leases: job.expired_leases
+  })
+  return error?._tag === "StorageUnavailable" ? Effect.andThen(logged, Effect.fail(error)) : logged
+}
+
+/** How jobs that were not done are released. */
+interface ReleaseRetry {
+  /** How often the release is retried while storage is unavailable, in milliseconds. */
+  readonly every_ms: number
+  /** When to stop retrying, because the leases have ended by themselves, in milliseconds. */
+  readonly lease_ms: number
+}
+
+/** Runs claimed jobs one after another. `runOne` returns whether the job was done. */
+type SequentialJobs = <R>(
+  jobs: ReadonlyArray<ClaimedJob>,
+  runOne: (job: ClaimedJob) => Effect.Effect<boolean, StorageUnavailable, R>
+) => Effect.Effect<unknown, StorageUnavailable, R>
+
+/**
+ * Runs claimed jobs one after another, as long as the scope lives.
+ *
+ * If it is interrupted, or storage is unavailable, it releases the jobs that were not done, at once or when storage is back.
+ * So only jobs of a dead process wait for the end of their lease. If an ordered job was not done, it also releases the
+ * ordered jobs behind it, which must wait for that one.
+ */
+const sequential = Effect.fnUntraced(function* (
+  storage: Storage["Service"],
+  { every_ms, lease_ms }: ReleaseRetry
+): Effect.fn.Return<SequentialJobs, never, Scope.Scope> {
+  const later = yield* FiberSet.make()
+
+  const release = (jobs: ReadonlyArray<ClaimedJob>): Effect.Effect<void> => {
+    const releaseOnce = storage.release(jobs)
+    const again = Effect.retry(releaseOnce, {
+      schedule: Schedule.spaced(every_ms),
+      times: Math.ceil(lease_ms / every_ms)
+    })
+    return Effect.catch(releaseOnce, () => Effect.asVoid(FiberSet.run(later, Effect.ignore(again))))
+  }
+
+  return (jobs, runOne) => {
+    const [first] = jobs
+    // The common case: one job, and nothing behind it.
+    if (first !== undefined && jobs.length === 1) return Effect.onError(runOne(first), () => release(jobs))
+    return Effect.suspend(() => {
+      const left = new Set(jobs)
+      const after = (job: ClaimedJob, isDone: boolean) => {
+        left.delete(job)
+        if (isDone || !job.ordered) return Effect.void
+        const behind = [...left].filter((other) => other.ordered && other.workspace_id === job.workspace_id)
+        return Effect.map(release(behind), () => {
+          for (const job of behind) left.delete(job)
+        })
+      }
+      const run = (job: ClaimedJob) =>
+        left.has(job) ? Effect.flatMap(runOne(job), (isDone) => after(job, isDone)) : Effect.void
+      return Effect.onError(Effect.forEach(jobs, run, { discard: true }), () => release([...left]))
+    })
+  }
+})

@@ -1,6 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
-import { type Workspace, withLaterTarget } from "../access/Workspace.ts"
-import { Workspaces } from "../access/Workspaces.ts"
+import { type Workspace, Workspaces, withLaterTarget } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import { Runner } from "../runner/Runner.ts"
 import * as Kind from "../storage/Kind.ts"

@@ -5,10 +5,8 @@ import { Lines } from "../lines/Lines.ts"
 import * as Quote from "../quoting/Quote.ts"
 import { deactivationChange, lineOf } from "../quoting/QuoteChange.ts"
 import * as Change from "../storage/Change.ts"
-import { eachPage } from "../storage/eachPage.ts"
 import * as Kind from "../storage/Kind.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { Storage } from "../storage/Storage.ts"
+import { commit, eachPage, retryOnConflict, Storage } from "../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 
 /** When quotes must expire, in milliseconds of workspace time. A reset cancels it. */

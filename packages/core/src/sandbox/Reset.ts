@@ -1,10 +1,8 @@
 import { Clock, Effect, Schema } from "effect"
-import type { Workspace } from "../access/Workspace.ts"
-import { changeOf, expectationsOf, Workspaces } from "../access/Workspaces.ts"
+import { changeOf, expectationsOf, type Workspace, Workspaces } from "../access/Workspaces.ts"
 import { acceptOnce } from "../calls/acceptOnce.ts"
 import * as Kind from "../storage/Kind.ts"
-import { commit, retryOnConflict } from "../storage/retryOnConflict.ts"
-import { type Erased, Storage } from "../storage/Storage.ts"
+import { commit, type Erased, retryOnConflict, Storage } from "../storage/Storage.ts"
 import { restartSubscriptions } from "../webhooks/subscriptions/Restarting.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 

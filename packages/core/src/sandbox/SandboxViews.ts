@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { timeOf, type Workspace } from "../access/Workspace.ts"
+import { timeOf, type Workspace } from "../access/Workspaces.ts"
 import { catalogue, Scenario } from "../carriers/Scenario.ts"
 import { OrganizationId, ReplayId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"

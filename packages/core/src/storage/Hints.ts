@@ -1,6 +1,14 @@
-import { Effect, type Scope } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
+import * as Signal from "../concurrency/Signal.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Hint } from "./Change.ts"
 import type { Kinds } from "./Kind.ts"
+import { Storage } from "./Storage.ts"
+
+/*
+ * Hints say that something has changed, so that nobody has to ask again and again: how every storage gives them out, and
+ * how calls wait for one. A hint is never a guarantee.
+ */
 
 /** The listeners of a storage: an implementation of `watch` for every storage. */
 export class Hints {
@@ -51,4 +59,107 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
     hints.push({ about: "jobs", workspace_id: change.workspace_id })
   }
   return hints
+}
+
+/** How many calls may wait at once in one process. Further calls are answered without waiting. */
+export const max_waiting = 20_000
+
+/** Hints can be lost, so waiting calls look again at least this often. */
+export const poll_ms = 5_000
+
+/**
+ * Why a wait has ended. `changed`: look again, because of a hint, or because a hint may have been lost. `crowded`: there
+ * was no wait, because too many calls wait already.
+ */
+export type WakeReason = "changed" | "time_over" | "stopping" | "crowded"
+
+/** What to wait for: a record, and its workspace, which may be erased as a whole. */
+export interface PollSubject {
+  readonly workspace_id: WorkspaceId
+  readonly id: string
+}
+
+/** Waits for the next hint, at most this many milliseconds. Hints since the previous wait are not lost. */
+export type WaitForHint = (at_most_ms: number) => Effect.Effect<WakeReason>
+
+/** Lets calls wait until a record changes, without holding a resource of storage. */
+export class LongPolls extends Context.Service<
+  LongPolls,
+  {
+    /** Runs a body that reads and waits in turns. It listens from before the first read until the body ends. */
+    readonly listen: <A, E, R>(
+      subject: PollSubject,
+      body: (next: WaitForHint) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E, R>
+    /** Ends all waits, now and from now on, because the process is about to stop. */
+    readonly stop: Effect.Effect<void>
+    /** How many calls listen now. */
+    readonly count: Effect.Effect<number>
+  }
+>()("@quotewire/core/LongPolls") {
+  static readonly layer: Layer.Layer<LongPolls, never, Storage> = Layer.effect(
+    LongPolls,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      // Keyed by record id and by workspace id. Their prefixes differ, so they cannot collide.
+      const listeners = new Map<string, Set<Signal.Signal>>()
+      let count = 0
+      let stopping = false
+
+      const wake = (id: string) => {
+        for (const listener of listeners.get(id) ?? []) listener.wake()
+      }
+      const wakeAll = () => {
+        const all = new Set([...listeners.values()].flatMap((group) => [...group]))
+        for (const listener of all) listener.wake()
+      }
+      yield* storage.watch((hint) => {
+        if (hint.about === "everything") wakeAll()
+        if (hint.about === "workspace") wake(hint.workspace_id)
+        if (hint.about === "record") wake(hint.id)
+      })
+
+      const join = ({ workspace_id, id }: PollSubject): Signal.Signal => {
+        const listener = Signal.make()
+        for (const name of [workspace_id, id]) listeners.set(name, (listeners.get(name) ?? new Set()).add(listener))
+        count++
+        return listener
+      }
+      const leave = ({ workspace_id, id }: PollSubject, listener: Signal.Signal): void => {
+        for (const name of [workspace_id, id]) {
+          const others = listeners.get(name)
+          others?.delete(listener)
+          if (others?.size === 0) listeners.delete(name)
+        }
+        count--
+      }
+
+      const listen = <A, E, R>(subject: PollSubject, body: (next: WaitForHint) => Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => join(subject)),
+          (listener) =>
+            body((at_most_ms) =>
+              Effect.suspend(() => {
+                if (stopping) return Effect.succeed<WakeReason>("stopping")
+                if (count > max_waiting) return Effect.succeed<WakeReason>("crowded")
+                const looksAgain = at_most_ms > poll_ms
+                return Effect.map(
+                  listener.next(Math.min(at_most_ms, poll_ms)),
+                  (woken): WakeReason => (stopping ? "stopping" : woken || looksAgain ? "changed" : "time_over")
+                )
+              })
+            ),
+          (listener) => Effect.sync(() => leave(subject, listener))
+        )
+
+      return LongPolls.of({
+        listen,
+        stop: Effect.sync(() => {
+          stopping = true
+          wakeAll()
+        }),
+        count: Effect.sync(() => count)
+      })
+    })
+  )
 }

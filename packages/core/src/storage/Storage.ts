@@ -1,4 +1,4 @@
-import { Context, Data, type Effect, type Option, type Scope } from "effect"
+import { Context, Data, Effect, type Option, type Scope } from "effect"
 import { WorkspaceId } from "../wire/Ids.ts"
 import type { Change, Expectation, Hint, StoredRecord } from "./Change.ts"
 import type { ClaimedJob, Lease } from "./Job.ts"
@@ -152,3 +152,45 @@ export class Storage extends Context.Service<
     readonly ready: Effect.Effect<void, StorageUnavailable>
   }
 >()("@quotewire/core/Storage") {}
+
+/** Commits a change that finishes no job, and so cannot lose a lease. */
+export const commit = (
+  storage: Pick<Storage["Service"], "commit">,
+  change: Change
+): Effect.Effect<void, VersionConflict | StorageUnavailable> =>
+  Effect.catchTag(storage.commit(change), "LeaseLost", (lost) => Effect.die(lost))
+
+/**
+ * How often a decision is retried. In every round one of the competing writers succeeds, so this is far more than any
+ * crowd needs. A decision that still conflicts would conflict forever, which is a defect.
+ */
+const max_tries = 100
+
+/** Runs a decision, and runs it again with the data stored by then while it conflicts. */
+export const retryOnConflict = <A, E, R>(decision: Effect.Effect<A, E | VersionConflict, R>): Effect.Effect<A, E, R> =>
+  // Most decisions succeed at once, so the schedule is only made for the others.
+  onConflict(decision, () =>
+    onConflict(Effect.retry(decision, { times: max_tries - 1, while: isConflict }), (conflict) => Effect.die(conflict))
+  )
+
+const isConflict = (error: unknown) => error instanceof VersionConflict
+
+const onConflict = <A, E, R>(
+  decision: Effect.Effect<A, E | VersionConflict, R>,
+  then: (conflict: VersionConflict) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.catch(decision, (error) => (error instanceof VersionConflict ? then(error) : Effect.fail(error)))
+
+/** Reads a list to its end, and handles the records of each page before it reads the next. */
+export const eachPage = Effect.fnUntraced(function* <E, R>(
+  storage: Pick<Storage["Service"], "page">,
+  query: Omit<RecordQuery, "after">,
+  use: (records: ReadonlyArray<StoredRecord>) => Effect.Effect<void, E, R>
+): Effect.fn.Return<void, E | StorageUnavailable, R> {
+  let after: string | null = null
+  do {
+    const { records, next }: RecordPage = yield* storage.page({ ...query, after })
+    yield* use(records)
+    after = next
+  } while (after !== null)
+})

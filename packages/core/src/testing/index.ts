@@ -1,10 +1,10 @@
 export * as Workspaces from "../access/Workspaces.ts"
-export * as Revisions from "../calls/Revisions.ts"
+export * as Revisions from "../calls/Revision.ts"
 // Internals that only tests and benchmarks use.
 export * as CarrierHttp from "../carriers/http/CarrierHttp.ts"
 export * as CarrierTokens from "../carriers/http/Tokens.ts"
 export * as Runner from "../runner/Runner.ts"
-export * as LongPolls from "../storage/LongPolls.ts"
+export * as LongPolls from "../storage/Hints.ts"
 export * as Delivery from "../webhooks/deliveries/Delivery.ts"
 export * as Publishing from "../webhooks/deliveries/Publishing.ts"
 export * as Applications from "./Applications.ts"

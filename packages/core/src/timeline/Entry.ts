@@ -1,5 +1,5 @@
 import type { Environment } from "../access/Caller.ts"
-import type { RequestLogEntry } from "../calls/RequestLogEntry.ts"
+import type { RequestLogEntry } from "../calls/FinishedCall.ts"
 import type { Exchange } from "../carriers/recorder/Exchange.ts"
 import type { Event } from "../events/Event.ts"
 import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"

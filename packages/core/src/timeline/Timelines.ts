@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import * as RequestLogEntry from "../calls/RequestLogEntry.ts"
+import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as Exchange from "../carriers/recorder/Exchange.ts"
 import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
@@ -206,13 +206,13 @@ const startOf = Effect.fnUntraced(function* (
 ) {
   const page = yield* storage.page({
     workspace_id,
-    kind: RequestLogEntry.kind.name,
+    kind: FinishedCall.kind.name,
     order: "newest",
     after: `${prefixes.request}_${id.slice(prefixes.quote_request.length + 1)}`,
     limit: max_calls,
-    labels: RequestLogEntry.labels({ operation: "start_quote_request" })
+    labels: FinishedCall.labels({ operation: "start_quote_request" })
   })
-  const call = page.records.map(RequestLogEntry.kind.value).find(({ quote_request_id }) => quote_request_id === id)
+  const call = page.records.map(FinishedCall.kind.value).find(({ quote_request_id }) => quote_request_id === id)
   if (call === undefined) return []
   const { agent: _, ...details } = call
   const entry: Entry.Entry = { at: created_at, what: "call", details }

@@ -1,7 +1,6 @@
 import { Predicate, Result, Schema, SchemaAST, SchemaIssue, Struct } from "effect"
 import { type ApiError, invalidInput } from "./ApiError.ts"
-import { collector, type FieldError, joinWrongFields, type WrongFields } from "./FieldError.ts"
-import { boundOf, trimmer } from "./Trimmed.ts"
+import { boundOf, collector, type FieldError, joinWrongFields, trimmer, type WrongFields } from "./FieldError.ts"
 
 /** The deepest nesting of objects and lists in an input. Deeper inputs are refused before anything reads them. */
 export const max_depth = 32

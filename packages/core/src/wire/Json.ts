@@ -1,5 +1,4 @@
 import { Predicate } from "effect"
-import { mapChanged } from "./mapChanged.ts"
 
 /**
  * Encoded JSON text, with the type that it decodes to.
@@ -86,4 +85,16 @@ const inOrder = (value: unknown): unknown => {
     else ordered[name] = inOrder(value[name])
   }
   return ordered
+}
+
+/** Maps a list. It gives the list itself back where every item stays the same, so that long lists are not copied for nothing. */
+export const mapChanged = (items: ReadonlyArray<unknown>, map: (item: unknown) => unknown): ReadonlyArray<unknown> => {
+  let changed: Array<unknown> | null = null
+  for (let at = 0; at < items.length; at++) {
+    const item = map(items[at])
+    if (item === items[at]) continue
+    changed ??= [...items]
+    changed[at] = item
+  }
+  return changed ?? items
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type JsonSchema, Predicate, Result, Schema } from "effect"
-import { Assumptions } from "../../src/lines/Assumption.ts"
+import { Assumptions } from "../../src/lines/Application.ts"
 import { assume as completeAuto } from "../../src/lines/personal_auto/assume.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
 import type { LineName } from "../../src/lines/standard.ts"

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Applications from "../../src/lines/Application.ts"
+import { subject } from "../../src/lines/Application.ts"
 import * as Fact from "../../src/lines/Fact.ts"
 import * as Line from "../../src/lines/Line.ts"
-import { subject } from "../../src/lines/Subject.ts"
 import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.ts"
 
 const today = "2026-11-20"

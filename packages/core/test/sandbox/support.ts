@@ -1,8 +1,7 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import type { CarrierAdapter, CarrierAsk } from "../../src/carriers/Carrier.ts"
-import type { Assumed } from "../../src/lines/Application.ts"
-import { Assumptions } from "../../src/lines/Assumption.ts"
+import { type Assumed, Assumptions } from "../../src/lines/Application.ts"
 import zip3File from "../../src/lines/data/zip3.json" with { type: "json" }
 import { assume as assumeAuto, type PersonalAutoFacts } from "../../src/lines/personal_auto/assume.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"

@@ -5,9 +5,9 @@ import * as Change from "../../src/storage/Change.ts"
 import type { ClaimedJob } from "../../src/storage/Job.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { World } from "../../src/testing/World.ts"
-import * as AttemptWriter from "../../src/webhooks/deliveries/AttemptWriter.ts"
+import * as Attempts from "../../src/webhooks/deliveries/Attempts.ts"
 import * as Delivery from "../../src/webhooks/deliveries/Delivery.ts"
-import { manualJob } from "../../src/webhooks/deliveries/DeliveryJob.ts"
+import { manualJob } from "../../src/webhooks/deliveries/Delivery.ts"
 import * as Subscription from "../../src/webhooks/subscriptions/EventSubscription.ts"
 import { SubscriptionId, WorkspaceId } from "../../src/wire/Ids.ts"
 import { pass, start, work } from "../quoting/support.ts"
@@ -260,7 +260,7 @@ const three = Effect.gen(function* () {
   const gate = yield* Latch.make()
   const begun = yield* Latch.make()
   const commits: Array<number> = []
-  const write = yield* AttemptWriter.make({
+  const write = yield* Attempts.makeWriter({
     ...storage,
     commit: (change) => {
       commits.push(change.finishes.length)
@@ -306,7 +306,7 @@ describe("two hosts that commit results of one endpoint in turn", () => {
         ...storage,
         commit: (change) => Effect.tapError(storage.commit(change), ({ _tag }) => Effect.sync(() => refused.push(_tag)))
       }
-      const hosts = [yield* AttemptWriter.make(watched), yield* AttemptWriter.make(watched)]
+      const hosts = [yield* Attempts.makeWriter(watched), yield* Attempts.makeWriter(watched)]
       for (const [index, job] of jobs.entries()) {
         const delivery = deliveries[index] ?? assert.fail("expected a delivery for each job")
         const write = hosts[index % 2] ?? assert.fail("expected two hosts")

@@ -1,19 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { ApiError, Ids, type Pipeline, ServedRevisions } from "@quotewire/core"
+import { ApiError, Ids, type Pipeline, Revision } from "@quotewire/core"
 import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Schedule, Scope, Tracer } from "effect"
 import * as Answer from "./Answer.ts"
 import * as Backpressure from "./Backpressure.ts"
-import * as Bearer from "./Bearer.ts"
 import * as Body from "./Body.ts"
-import * as ClientAddress from "./ClientAddress.ts"
 import * as Cors from "./Cors.ts"
 import { atEndOfTurn } from "./EndOfTurn.ts"
 import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
+import * as RequestInfo from "./RequestInfo.ts"
 import type { Incoming, Route } from "./Route.ts"
-import { send } from "./Send.ts"
 
 /** Settings of a handler besides its routes. */
 export interface Settings extends Backpressure.Limits {
@@ -22,7 +20,7 @@ export interface Settings extends Backpressure.Limits {
   /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
   readonly cors_origins?: ReadonlyArray<string>
   /** The proxies that are trusted to tell a caller's address; none by default. */
-  readonly proxies?: ClientAddress.Proxies
+  readonly proxies?: RequestInfo.Proxies
   /** Called after every answer. It must neither throw nor block. If it throws, that is logged. */
   readonly onAnswered?: (answered: Answered) => void
 }
@@ -67,7 +65,7 @@ export const make = Effect.fnUntraced(function* <R>(
   // Closing the scope waits no longer for interrupted requests than `breakOff` does.
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
   const fibers = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
-  const [newest] = yield* ServedRevisions.ServedRevisions
+  const [newest] = yield* Revision.ServedRevisions
   const backpressure = new Backpressure.Backpressure(settings)
   const sweep = Effect.sync(() => backpressure.sweep())
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
@@ -100,7 +98,7 @@ const makeUnsafe = <R>(
   const ids = Context.get(context, Ids.Ids)
   const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
   const cors = Cors.make(settings.cors_origins ?? [], paths)
-  const addressOf = ClientAddress.of(settings.proxies ?? null)
+  const addressOf = RequestInfo.addressOf(settings.proxies ?? null)
   const { onAnswered } = settings
   const fork = Effect.runForkWith(quiet(context))
   const handled = handledIn(context)
@@ -124,10 +122,10 @@ const makeUnsafe = <R>(
     const extra = { "request-id": request_id, ...(isClosing ? closing : null), ...headers }
     const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
     try {
-      send(request, response, answer, extra, offer)
+      Answer.send(request, response, answer, extra, offer)
     } catch (defect) {
       // Node refuses invalid headers before it has written anything.
-      send(request, response, failed(exchange, Cause.die(defect)), extra, offer)
+      Answer.send(request, response, failed(exchange, Cause.die(defect)), extra, offer)
     }
   }
 
@@ -286,7 +284,7 @@ class IncomingRequest implements Incoming {
     this.method = request.method ?? ""
     this.params = params
     this.query = query
-    this.headers = Bearer.headersOf(request)
+    this.headers = RequestInfo.headersOf(request)
     this.address = address
     this.docs_url = docs_url
     this.read = (max_bytes) => Body.read(request, max_bytes)

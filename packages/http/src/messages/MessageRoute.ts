@@ -1,7 +1,6 @@
-import { ApiError, type Caller, type FinishedCall, Pipeline, ServedRevisions } from "@quotewire/core"
+import { ApiError, type Caller, type FinishedCall, Pipeline, Revision } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import * as Answer from "../host/Answer.ts"
-import * as Bearer from "../host/Bearer.ts"
 import * as Body from "../host/Body.ts"
 import * as Cors from "../host/Cors.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
@@ -106,7 +105,7 @@ interface Request extends Pipeline.RequestHead {
 
 const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Request => {
   const { address, headers, request_id } = incoming
-  const key = Bearer.key(headers.authorization)
+  const key = RequestInfo.key(headers.authorization)
   const credentials = { key, read_handle: null, address, keyless: true }
   return { incoming, request_id, credentials, transport, origin: RequestInfo.header(headers, "origin") }
 }
@@ -143,7 +142,7 @@ const answerOf = ({ headers, status, text }: Reply, readable: Readonly<Record<st
   const all = { ...headers, ...readable }
   return text === null
     ? Effect.succeed<Answer.Answer>({ status, headers: all, body: null })
-    : Effect.map(ServedRevisions.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
+    : Effect.map(Revision.ServedRevisions, ([{ date }]) => Answer.json(status, text, date, all))
 }
 
 /** Whether the caller's key was refused, which was counted. Such a key must not be looked up again. */

@@ -1,5 +1,5 @@
-import { ageInYears } from "../../wire/CalendarDate.ts"
-import type { Assumptions, WithRequired } from "../Assumption.ts"
+import { ageInYears } from "../../wire/Timestamp.ts"
+import type { Assumptions, WithRequired } from "../Application.ts"
 import * as State from "../State.ts"
 import { completePolicy } from "../sharedFacts.ts"
 import type { PersonalAuto } from "./facts.ts"

@@ -1,6 +1,6 @@
+import { type Subject, subject } from "../Application.ts"
 import * as Line from "../Line.ts"
 import * as State from "../State.ts"
-import { type Subject, subject } from "../Subject.ts"
 import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"

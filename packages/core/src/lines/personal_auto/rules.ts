@@ -1,5 +1,5 @@
-import { ageInYears, monthOf } from "../../wire/CalendarDate.ts"
-import type { Draft, Problems, Rules } from "../Rules.ts"
+import { ageInYears, monthOf } from "../../wire/Timestamp.ts"
+import type { Draft, Problems, Rules } from "../Application.ts"
 import * as State from "../State.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import { limits, otherRelationships, type PersonalAuto } from "./facts.ts"

@@ -1,5 +1,5 @@
+import { type Subject, subject } from "../Application.ts"
 import * as Line from "../Line.ts"
-import { type Subject, subject } from "../Subject.ts"
 import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"

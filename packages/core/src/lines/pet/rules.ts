@@ -1,5 +1,5 @@
-import { monthOf } from "../../wire/CalendarDate.ts"
-import type { Draft, Problems, Rules } from "../Rules.ts"
+import { monthOf } from "../../wire/Timestamp.ts"
+import type { Draft, Problems, Rules } from "../Application.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import * as Breed from "./Breed.ts"
 import { type Pet, size_label, sizes } from "./facts.ts"

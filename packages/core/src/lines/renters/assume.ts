@@ -1,4 +1,4 @@
-import type { Assumptions, Scalar, WithRequired } from "../Assumption.ts"
+import type { Assumptions, Scalar, WithRequired } from "../Application.ts"
 import { completePolicy } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 

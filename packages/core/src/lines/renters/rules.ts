@@ -1,4 +1,4 @@
-import type { Rules } from "../Rules.ts"
+import type { Rules } from "../Application.ts"
 import { checkAddress, checkCommon } from "../sharedFacts.ts"
 import type { Renters } from "./facts.ts"
 

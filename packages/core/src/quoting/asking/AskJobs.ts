@@ -5,11 +5,10 @@ import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
-import { retryOnConflict } from "../../storage/retryOnConflict.ts"
-import { Storage } from "../../storage/Storage.ts"
-import * as ApplicationRecord from "../ApplicationRecord.ts"
+import { retryOnConflict, Storage } from "../../storage/Storage.ts"
 import type { Part } from "../QuoteChange.ts"
 import { isFinal, type QuoteRequest } from "../QuoteRequest.ts"
+import * as Start from "../Start.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
 import { logged, logLate, type PendingAsk, subjectOf } from "./PendingAsk.ts"
@@ -75,7 +74,7 @@ export const make = Effect.gen(function* () {
       const change = {
         ...part,
         writes: [...(part.writes ?? []), ...records],
-        expects: records.length === 0 ? [] : [ApplicationRecord.expectation(pending.request.application_id)],
+        expects: records.length === 0 ? [] : [Start.factsStored(pending.request.application_id)],
         finishes: job === null ? [] : [job]
       }
       yield* storage.commit(Change.make(pending.workspace_id, change))

@@ -13,8 +13,8 @@ import type { LineName } from "../../lines/standard.ts"
 import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 import { toMillis } from "../../wire/Timestamp.ts"
-import * as ApplicationRecord from "../ApplicationRecord.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
+import * as Start from "../Start.ts"
 import type { PendingAsk } from "./PendingAsk.ts"
 
 /** A request with its opened facts. */
@@ -99,11 +99,11 @@ const makeAsks = Effect.gen(function* () {
     if (line === undefined) return null
     const stored = yield* storage.get({
       workspace_id,
-      kind: ApplicationRecord.kind.name,
+      kind: Start.applicationKind.name,
       id: request.application_id
     })
     if (Option.isNone(stored)) return null
-    const record = ApplicationRecord.kind.value(stored.value)
+    const record = Start.applicationKind.value(stored.value)
     const assumed = line.complete(record.facts, record.assumed_on)
     if (assumed === null) return null
     const opened: OpenedRequest = { workspace_id, request, line, assumed, credit_disclosed: record.credit_disclosed }

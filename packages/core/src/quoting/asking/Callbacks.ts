@@ -13,8 +13,8 @@ import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
-import { expectation } from "../ApplicationRecord.ts"
 import type { QuoteRequest } from "../QuoteRequest.ts"
+import { factsStored } from "../Start.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
         yield* recorder.endAlone(
           draft,
           lateSubject(found.workspace_id, request, now),
-          expectation(request.application_id)
+          factsStored(request.application_id)
         )
     }
     return true

@@ -6,7 +6,7 @@ import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
 import { Ids } from "../../wire/Ids.ts"
-import { type Part, requestEvent } from "../QuoteChange.ts"
+import type { Part } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
@@ -89,7 +89,7 @@ const makeCollection = Effect.gen(function* () {
 
 const partOf = (ids: Ids["Service"], step: QuoteRequest.Step, at: number): Part => ({
   writes: [QuoteRequest.toStored(step.request)],
-  events: [requestEvent(ids, step, at)],
+  events: [QuoteRequest.requestEvent(ids, step, at)],
   jobs: []
 })
 

@@ -5,10 +5,9 @@ import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
-import * as ApplicationRecord from "../ApplicationRecord.ts"
-import * as OfferRecord from "../OfferRecord.ts"
 import * as Quote from "../Quote.ts"
 import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChange.ts"
+import * as Start from "../Start.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import { logged, subjectOf } from "./PendingAsk.ts"
@@ -27,10 +26,10 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const { quote_id } = JobPayload.read(job, "refresh_quote")
     const key = { workspace_id: job.workspace_id, id: quote_id }
     const stored = yield* storage.get({ ...key, kind: Quote.kind.name })
-    const offer = yield* storage.get({ ...key, kind: OfferRecord.kind.name })
+    const offer = yield* storage.get({ ...key, kind: Quote.offerKind.name })
     if (Option.isNone(stored) || Option.isNone(offer)) return yield* finish(job)
     const quote = Quote.kind.value(stored.value)
-    const { carrier_id, offer_ref } = OfferRecord.kind.value(offer.value)
+    const { carrier_id, offer_ref } = Quote.offerKind.value(offer.value)
     const request = yield* loading.request(job.workspace_id, quote.quote_request_id)
     const pending =
       request === null || quote.status === "inactive" || Quote.hasExpired(quote, at)
@@ -46,7 +45,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
     const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
-    const expects = recorded.length === 0 ? [] : [ApplicationRecord.expectation(pending.request.application_id)]
+    const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") {
       return yield* end(deactivationChange(ids, pending.line, stored.value, "withdrawn_by_carrier", at))

@@ -9,7 +9,7 @@ import { Ids, type QuoteId } from "../../wire/Ids.ts"
 import { PublicUrl } from "../../wire/PublicUrl.ts"
 import { day_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
-import { type Part, quoteVersionChange, requestEvent } from "../QuoteChange.ts"
+import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
 import { job, type PendingAsk, payloadOf } from "./PendingAsk.ts"
 
@@ -175,7 +175,11 @@ const stepPart = (
   const step =
     now > pending.ask.deadline ? null : QuoteRequest.answer(request, candidate.adapter.carrier.id, outcome, now)
   if (step === null) return nothing
-  const last: Part = { writes: [QuoteRequest.toStored(step.request)], events: [requestEvent(ids, step, now)], jobs: [] }
+  const last: Part = {
+    writes: [QuoteRequest.toStored(step.request)],
+    events: [QuoteRequest.requestEvent(ids, step, now)],
+    jobs: []
+  }
   return joined([...before, last])
 }
 

@@ -1,21 +1,18 @@
 import { Context, Effect, Layer, Option } from "effect"
 import * as Directory from "../../access/Directory.ts"
-import * as KeyedHash from "../../access/KeyedHash.ts"
-import { Seal } from "../../access/Seal.ts"
+import { macOfKey, Seal } from "../../access/Seal.ts"
 import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { Lines } from "../../lines/Lines.ts"
 import * as Change from "../../storage/Change.ts"
-import { eachPage } from "../../storage/eachPage.ts"
 import type { Kinds } from "../../storage/Kind.ts"
-import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
-import { Storage, type StorageUnavailable } from "../../storage/Storage.ts"
+import { commit, eachPage, retryOnConflict, Storage, type StorageUnavailable } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Input from "../../wire/Input.ts"
-import * as ConsentRecord from "../ConsentRecord.ts"
 import * as Quote from "../Quote.ts"
-import { lineOf, quoteEvents, requestEvent } from "../QuoteChange.ts"
+import { lineOf, quoteEvents } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
+import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
 
 const page_size = 100
@@ -128,10 +125,8 @@ const makeSearch = Effect.gen(function* () {
 
   /** The labels under which consents with a receipt may be stored: one for each seal key, and one for the service's own. */
   const labelsOf = Effect.fnUntraced(function* (receipt: string) {
-    const macs = yield* Effect.forEach(seal.key_names, (name) =>
-      seal.macLike(KeyedHash.byKey(name), "receipt", receipt)
-    )
-    return [receipt, ...macs.filter((mac) => mac !== null)].map(ConsentRecord.labelOf)
+    const macs = yield* Effect.forEach(seal.key_names, (name) => seal.macLike(macOfKey(name), "receipt", receipt))
+    return [receipt, ...macs.filter((mac) => mac !== null)].map(Start.labelOfReceipt)
   })
 
   const eachOfReceipt = Effect.fnUntraced(function* <E>(
@@ -144,9 +139,9 @@ const makeSearch = Effect.gen(function* () {
     for (const label of yield* labelsOf(consent_receipt_id)) {
       yield* eachPage(
         storage,
-        { workspace_id, kind: ConsentRecord.kind.name, labels: [label], order: "oldest", limit: page_size },
+        { workspace_id, kind: Start.consentKind.name, labels: [label], order: "oldest", limit: page_size },
         (consents) =>
-          Effect.forEach(consents, (consent) => use(workspace_id, ConsentRecord.kind.value(consent).quote_request_id), {
+          Effect.forEach(consents, (consent) => use(workspace_id, Start.consentKind.value(consent).quote_request_id), {
             discard: true
           })
       )
@@ -263,7 +258,10 @@ const makeBegin = Effect.gen(function* () {
           ...expectationsOf(moment),
           ...(step === null ? [{ kind: QuoteRequest.kind.name, id, version: stored.value.version }] : [])
         ],
-        events: [...last.flatMap(({ events }) => events), ...(step === null ? [] : [requestEvent(ids, step, at)])]
+        events: [
+          ...last.flatMap(({ events }) => events),
+          ...(step === null ? [] : [QuoteRequest.requestEvent(ids, step, at)])
+        ]
       })
     )
     return record

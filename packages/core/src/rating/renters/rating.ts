@@ -1,5 +1,5 @@
 import type { CoverageItem } from "../../carriers/Carrier.ts"
-import type { Assumption } from "../../lines/Assumption.ts"
+import type { Assumption } from "../../lines/Application.ts"
 import type { RentersFacts } from "../../lines/renters/assume.ts"
 import { renters as line, subjectsOf } from "../../lines/renters/line.ts"
 import { deductible, limited, plain } from "../coverageItems.ts"

@@ -2,7 +2,6 @@ import type { Change, StoredRecord } from "../../storage/Change.ts"
 import type { NewJob } from "../../storage/Job.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob, cancelJob } from "./DeliveryJob.ts"
 import * as EndpointHealth from "./EndpointHealth.ts"
 
 /** An attempt that has ended. */
@@ -53,12 +52,12 @@ const step = (
   // If delivery was turned off, now or during the attempt, no attempt follows.
   const isCancelled = Delivery.isOpen(next) && !Subscription.receives(changed)
   const last = isCancelled ? Delivery.finished(next, "cancelled") : next
-  const retries = isNext && Delivery.isOpen(last) ? [attemptJob(last, changed, Math.max(now, ended_at))] : []
+  const retries = isNext && Delivery.isOpen(last) ? [Delivery.attemptJob(last, changed, Math.max(now, ended_at))] : []
   return {
     subscription: changed,
     health,
     delivery: last,
-    jobs: turnsOff ? [...retries, cancelJob(changed.id, ended_at)] : retries
+    jobs: turnsOff ? [...retries, Delivery.cancelJob(changed.id, ended_at)] : retries
   }
 }
 

@@ -1,18 +1,16 @@
 import { Effect, Option } from "effect"
 import { expectationsOf, Workspaces } from "../../access/Workspaces.ts"
 import { acceptOnce } from "../../calls/acceptOnce.ts"
-import { Revisions } from "../../calls/Revisions.ts"
+import { Revisions } from "../../calls/Revision.ts"
 import type { Event } from "../../events/Event.ts"
 import type { StoredEvent } from "../../storage/Change.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { commit, retryOnConflict, Storage } from "../../storage/Storage.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
 import { type KeptSubscription, receives } from "../subscriptions/EventSubscription.ts"
 import { activeSubscriptions, loadDelivery } from "../subscriptions/SubscriptionStore.ts"
 import * as Delivery from "./Delivery.ts"
-import { replayJob } from "./DeliveryJob.ts"
 import { dueAt, type EventReplay, kind, max_replayed, orderOf, type ReplayCode } from "./EventReplay.ts"
 import { payloadOf } from "./Publishing.ts"
 
@@ -148,7 +146,7 @@ const makeSendAgain = Effect.gen(function* () {
     { at, due_at }: EventReplay
   ) {
     const known = yield* loadDelivery(storage, workspace_id, subscription_id, event.id)
-    if (known !== null) return { writes: [], jobs: [replayJob(known, null, due_at)] }
+    if (known !== null) return { writes: [], jobs: [Delivery.replayJob(known, null, due_at)] }
     const first = Delivery.make({
       subscription_id,
       event_id: event.id,
@@ -157,6 +155,6 @@ const makeSendAgain = Effect.gen(function* () {
       at,
       due_at
     })
-    return { writes: [Delivery.toStored(first, at)], jobs: [replayJob(first, first.schedule_step, due_at)] }
+    return { writes: [Delivery.toStored(first, at)], jobs: [Delivery.replayJob(first, first.schedule_step, due_at)] }
   })
 })

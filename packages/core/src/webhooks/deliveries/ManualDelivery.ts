@@ -3,14 +3,12 @@ import { Allowance } from "../../access/Allowance.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Change from "../../storage/Change.ts"
 import type { Kind } from "../../storage/Kind.ts"
-import { commit } from "../../storage/retryOnConflict.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { commit, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { second_ms } from "../../wire/Timestamp.ts"
 import * as Subscription from "../subscriptions/EventSubscription.ts"
 import { WebhookSender } from "../WebhookSender.ts"
-import type * as Delivery from "./Delivery.ts"
-import { manualJob } from "./DeliveryJob.ts"
+import * as Delivery from "./Delivery.ts"
 
 /** The refusal of a test or replay beyond its limit. */
 export const limited = (what: string, left_ms: number) =>
@@ -40,7 +38,7 @@ export const make = Effect.gen(function* () {
   ) => {
     const { workspace, now } = call.moment
     const record = answer.kind.record(answer.result, { id: answer.id, version: 1, created_at: now, updated_at: now })
-    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [manualJob(delivery)] })
+    const change = Change.make(workspace.id, { writes: [...writes, record], jobs: [Delivery.manualJob(delivery)] })
     return Effect.as(allowance.chargeOnSuccess(call.caller, commit(storage, change)), answer.kind.json(record))
   }
 

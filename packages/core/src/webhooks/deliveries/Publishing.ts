@@ -1,8 +1,7 @@
 import { Effect } from "effect"
-import { remainingAdvance } from "../../access/Workspace.ts"
-import type { Workspaces } from "../../access/Workspaces.ts"
+import { remainingAdvance, type Workspaces } from "../../access/Workspaces.ts"
+import type { Revisions } from "../../calls/Revision.ts"
 import * as Revision from "../../calls/Revision.ts"
-import type { Revisions } from "../../calls/Revisions.ts"
 import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import type { Event } from "../../events/Event.ts"
 import type { Change, NewEvent } from "../../storage/Change.ts"
@@ -12,7 +11,6 @@ import * as Json from "../../wire/Json.ts"
 import * as EventSubscription from "../subscriptions/EventSubscription.ts"
 import * as Recipients from "../subscriptions/Recipients.ts"
 import * as Delivery from "./Delivery.ts"
-import { attemptJob } from "./DeliveryJob.ts"
 
 type StorageService = Storage["Service"]
 
@@ -51,7 +49,7 @@ export const withDeliveries = (
       jobs: [
         ...change.jobs,
         ...queued.map(({ delivery, subscription }) =>
-          attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
+          Delivery.attemptJob(delivery, subscription, delivery.created_at + ahead_ms)
         )
       ]
     })

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { Call } from "../../calls/Call.ts"
 import * as Revision from "../../calls/Revision.ts"
-import { Revisions } from "../../calls/Revisions.ts"
+import { Revisions } from "../../calls/Revision.ts"
 import { Storage } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"

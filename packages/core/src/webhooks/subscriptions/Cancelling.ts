@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import * as Change from "../../storage/Change.ts"
 import type { RecordPage, RecordQuery } from "../../storage/Page.ts"
-import { commit, retryOnConflict } from "../../storage/retryOnConflict.ts"
-import type { Storage } from "../../storage/Storage.ts"
+import { commit, retryOnConflict, type Storage } from "../../storage/Storage.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import * as Delivery from "../deliveries/Delivery.ts"
 

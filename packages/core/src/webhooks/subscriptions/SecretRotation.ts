@@ -3,14 +3,13 @@ import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit } from "../../storage/retryOnConflict.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { commit, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
-import * as SigningSecrets from "./SigningSecrets.ts"
 import { withSecret } from "./SubscriptionCreation.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
+import * as SubscriptionStore from "./SubscriptionStore.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
 /** Rotates secrets in two steps: store the new secret, which signs nothing yet, then look up the host. */
@@ -60,7 +59,7 @@ const makeBegin = Effect.gen(function* () {
     const { workspace, now } = call.moment
     const { id } = subscription
     const until = now + Subscription.unfinished_ms
-    const sealed = yield* SigningSecrets.make(random, seal, id)
+    const sealed = yield* SubscriptionStore.makeSecret(random, seal, id)
     const begun = Subscription.change(subscription, { rotation: { key: call.idempotency_key, sealed, until } }, now)
     const beginning = TwoStepCalls.begin(before, { subscription_id: id, until })
     const writes = [Subscription.toStored(begun), TwoStepCalls.toStored(beginning, now)]

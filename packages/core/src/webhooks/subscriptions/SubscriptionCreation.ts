@@ -3,21 +3,19 @@ import { SecureRandom } from "effect/crypto"
 import { Seal } from "../../access/Seal.ts"
 import type { Call } from "../../calls/Call.ts"
 import * as Change from "../../storage/Change.ts"
-import { commit } from "../../storage/retryOnConflict.ts"
-import { Storage } from "../../storage/Storage.ts"
+import { commit, Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import { countOf } from "../../wire/FieldError.ts"
 import { Ids, type WorkspaceId } from "../../wire/Ids.ts"
 import * as Json from "../../wire/Json.ts"
-import { dropJob } from "../deliveries/DeliveryJob.ts"
+import { dropJob } from "../deliveries/Delivery.ts"
 import * as WebhookAddress from "../WebhookAddress.ts"
 import { WebhookSender } from "../WebhookSender.ts"
 import * as Subscription from "./EventSubscription.ts"
 import * as Recipients from "./Recipients.ts"
-import * as SigningSecrets from "./SigningSecrets.ts"
 import { check } from "./SubscriptionChecks.ts"
 import * as Refusals from "./SubscriptionRefusals.ts"
-import { activeSubscriptions, loadSubscription } from "./SubscriptionStore.ts"
+import { activeSubscriptions, loadSubscription, makeSecret, openNewestSecret } from "./SubscriptionStore.ts"
 import type { CreateInput } from "./SubscriptionViews.ts"
 import * as TwoStepCalls from "./TwoStepCalls.ts"
 
@@ -75,7 +73,7 @@ const makeBegin = Effect.gen(function* () {
       environment: workspace.environment,
       url: WebhookAddress.normalize(input.url),
       event_types: input.event_types,
-      sealed: yield* SigningSecrets.make(random, seal, id),
+      sealed: yield* makeSecret(random, seal, id),
       at: now
     })
     const until = now + Subscription.unfinished_ms
@@ -97,7 +95,7 @@ export const withSecret = Effect.fnUntraced(function* (
   subscription: Subscription.KeptSubscription,
   now: number
 ) {
-  return Json.encode(Subscription.viewOf(subscription, yield* SigningSecrets.openNewest(seal, subscription), now))
+  return Json.encode(Subscription.viewOf(subscription, yield* openNewestSecret(seal, subscription), now))
 })
 
 const checkCap = Effect.fnUntraced(function* (storage: Storage["Service"], workspace_id: WorkspaceId) {

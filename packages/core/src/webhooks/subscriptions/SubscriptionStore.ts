@@ -1,11 +1,19 @@
 import { Effect, Option } from "effect"
+import type { SecureRandom } from "effect/crypto"
+import type { Seal } from "../../access/Seal.ts"
+import { BoundedMap } from "../../concurrency/BoundedMap.ts"
 import type { RecordPage } from "../../storage/Page.ts"
 import type { Storage } from "../../storage/Storage.ts"
 import * as ApiError from "../../wire/ApiError.ts"
 import type { SubscriptionId, WorkspaceId } from "../../wire/Ids.ts"
 import * as Delivery from "../deliveries/Delivery.ts"
 import * as EndpointHealth from "../deliveries/EndpointHealth.ts"
+import * as Signature from "../Signature.ts"
 import * as EventSubscription from "./EventSubscription.ts"
+
+/*
+ * Reads of what a delivery needs: subscriptions, the health of their endpoints, deliveries, and opened signing secrets.
+ */
 
 type StorageService = Storage["Service"]
 
@@ -73,3 +81,49 @@ export const loadDelivery = (
       return delivery?.event_id === event_id ? delivery : null
     }
   )
+
+const purposeOf = (id: SubscriptionId) => `signing secret ${id}`
+
+/** Makes a secret, sealed for storage. */
+export const makeSecret = Effect.fnUntraced(function* (
+  random: SecureRandom.SecureRandom["Service"],
+  seal: Seal["Service"],
+  id: SubscriptionId
+) {
+  return yield* seal.seal(purposeOf(id), Signature.makeSecret(yield* random.randomBytes(Signature.secret_bytes)))
+})
+
+/** Opens the newest secret, to show it once. If it cannot be opened, the seal keys in the settings are wrong. */
+export const openNewestSecret = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  { id, secrets }: EventSubscription.KeptSubscription
+) {
+  const secret = yield* seal.open(purposeOf(id), secrets[0]?.sealed ?? "")
+  return secret === null ? yield* Effect.die("A signing secret cannot be opened") : secret
+})
+
+/** A cache of opened secrets: every attempt needs them, and opening costs more than signing. */
+export type OpenedSecrets = BoundedMap<string, string>
+
+/** An empty cache. It holds 10,000 secrets. */
+export const noneOpened = (): OpenedSecrets => new BoundedMap(10_000)
+
+/** Opens the secrets that are valid at a moment, newest first. Without any, nothing may be sent. */
+export const openSecrets = Effect.fnUntraced(function* (
+  seal: Seal["Service"],
+  subscription: EventSubscription.KeptSubscription,
+  at: number,
+  opened: OpenedSecrets
+) {
+  const purpose = purposeOf(subscription.id)
+  const secrets: Array<string> = []
+  for (const { sealed } of EventSubscription.validSecrets(subscription, at)) {
+    const name = `${purpose} ${sealed}`
+    const known = opened.get(name)
+    const secret = known ?? (yield* seal.open(purpose, sealed))
+    if (secret === null) continue
+    if (known === undefined) opened.set(name, secret)
+    secrets.push(secret)
+  }
+  return secrets.length === 0 ? yield* Effect.die("No signing secret can be opened") : secrets
+})

@@ -1,0 +1,299 @@
+import { Option, Predicate, Result, Schema } from "effect"
+import type { Caller } from "../access/Caller.ts"
+import { KeptHandle } from "../access/ReadHandle.ts"
+import type { Moment } from "../access/Workspaces.ts"
+import type { Call } from "../calls/Call.ts"
+import * as Scenario from "../carriers/Scenario.ts"
+import { type Application, missingOf, type Problems, type Refusal, refusalOf } from "../lines/Application.ts"
+import type { Line } from "../lines/Line.ts"
+import type { LineSet } from "../lines/Lines.ts"
+import { LineName, standardLines } from "../lines/standard.ts"
+import type { Expectation, StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { countOf, joinWrongFields } from "../wire/FieldError.ts"
+import { ApplicationId, QuoteRequestId } from "../wire/Ids.ts"
+import { fromMillis, Timestamp } from "../wire/Timestamp.ts"
+import * as Consent from "./Consent.ts"
+import { QuoteRequest } from "./QuoteRequest.ts"
+
+/*
+ * A start: what is sent, what is checked, and what is kept besides the request. The application, the consents and the
+ * request key are records of their own, because each is kept for another time.
+ */
+
+/** A reference to the schema of a line's facts, for use inside another document. */
+const factsSchema = (line: Line) => {
+  const { $schema: _dialect, $id: _id, ...schema } = line.facts_schema
+  return { title: line.name, ...schema }
+}
+
+/** The input of a start (api.md, start_quote_request). Consents and facts have their own checks. */
+export const StartInput = Schema.Struct({
+  line: LineName,
+  ...Consent.fields,
+  scenario: Schema.optionalKey(Schema.String).annotateKey({ description: "Sandbox only: the named outcome to play." }),
+  request_key: Schema.String.check(
+    Schema.isPattern(/^[\x21-\x7e]{1,200}$/u, { expected: "1 to 200 visible ASCII characters" })
+  ).annotateKey({
+    description: "The caller's own ID of this start: the same key and input give the same request."
+  }),
+  application: Schema.Unknown.annotateKey({
+    description: "The facts, shaped by required_facts_schema of the line's capabilities.",
+    checked_later: true,
+    jsonSchema: { anyOf: standardLines.map(factsSchema) }
+  })
+})
+export type StartInput = typeof StartInput.Type
+
+/** A started request, with a read handle if the caller needs one, and with the consent recorded for a keyless caller. */
+export const StartedQuoteRequest = Schema.Struct({
+  ...QuoteRequest.fields,
+  read_handle: Schema.optionalKey(Schema.String),
+  read_handle_expires_at: Schema.optionalKey(Timestamp),
+  quote_consent: Schema.optionalKey(Consent.QuoteConsent)
+}).annotate({ identifier: "StartedQuoteRequest" })
+export type StartedQuoteRequest = typeof StartedQuoteRequest.Type
+
+/** The stored form of an application: the facts, and the parts of a start that readers of quotes never see. */
+export const ApplicationRecord = Schema.Struct({
+  id: ApplicationId,
+  quote_request_id: QuoteRequestId,
+  /** The facts as the caller sent them. Assumed facts are derived from them and from `assumed_on`. */
+  facts: Schema.ObjectKeyword,
+  /** The workspace's day of the start, `YYYY-MM-DD`. */
+  assumed_on: Schema.String,
+  credit_disclosed: Schema.Boolean,
+  /** The consent that the service itself recorded for a caller without a key. */
+  quote_consent: Schema.NullOr(Consent.QuoteConsent),
+  read_handle: Schema.NullOr(KeptHandle)
+})
+export type ApplicationRecord = typeof ApplicationRecord.Type
+
+/**
+ * Applications in storage: sealed, and listed by their ids and by their requests. What was said about them in exchanges with
+ * carriers is erased with them.
+ */
+export const applicationKind = Kind.make({
+  name: "application",
+  schema: ApplicationRecord,
+  sealed: true,
+  kept_for: { period: "facts", clock: "workspace" },
+  erases_children: true,
+  listing: ({ quote_request_id }) => ({ parent: quote_request_id })
+})
+
+/**
+ * Expects that the facts of an application are still there. Whatever is stored about them must expect it: an erasure
+ * erases the application before everything that belongs to it.
+ */
+export const factsStored = (id: ApplicationId): Expectation => ({ kind: applicationKind.name, id, version: 1 })
+
+/** The stored record of an application. `at` is in milliseconds of workspace time. */
+export const storedApplication = (record: ApplicationRecord, at: number): StoredRecord =>
+  applicationKind.record(record, { id: record.id, version: 1, created_at: at, updated_at: at })
+
+/** A keyed hash of a receipt that was sent with a start. The evidence itself stays with the party that spoke to the person. */
+export const KeptReceipt = Schema.Struct({
+  kind: Schema.Literals(Consent.receipt_kinds),
+  /** The contact channels that it covers. */
+  channels: Schema.Array(Schema.String),
+  mac: Schema.String
+})
+export type KeptReceipt = typeof KeptReceipt.Type
+
+/** The consents of a start. They have their own record, because they are kept for years and the facts for a month. */
+export const ConsentRecord = Schema.Struct({
+  application_id: ApplicationId,
+  quote_request_id: QuoteRequestId,
+  receipts: Schema.Array(KeptReceipt),
+  quote_consent: Schema.NullOr(Consent.QuoteConsent)
+})
+export type ConsentRecord = typeof ConsentRecord.Type
+
+/** The label that finds consents by a receipt: by its keyed hash, or by the id of one that the service recorded. */
+export const labelOfReceipt = (receipt: string): string => `receipt:${receipt}`
+
+/** Consents in storage, by the ids of their applications, and listed by their receipts. */
+export const consentKind = Kind.make({
+  name: "consent",
+  schema: ConsentRecord,
+  kept_for: { period: "consents", clock: "workspace" },
+  listing: ({ quote_consent, receipts }) => ({
+    labels: [...receipts.map(({ mac }) => mac), ...(quote_consent === null ? [] : [quote_consent.receipt_id])].map(
+      labelOfReceipt
+    )
+  })
+})
+
+/** The stored record of the consents of an application. `at` in milliseconds of workspace time. */
+export const storedConsents = (
+  { id, quote_request_id, quote_consent }: ApplicationRecord,
+  receipts: ReadonlyArray<KeptReceipt>,
+  at: number
+): StoredRecord =>
+  consentKind.record(
+    { application_id: id, quote_request_id, receipts, quote_consent },
+    { id, version: 1, created_at: at, updated_at: at }
+  )
+
+/** The record of a `request_key`: the request that it started, or when its first attempt was refused. */
+export const RequestKey = Schema.Struct({
+  /** A keyed hash of the input. The input itself is not stored. */
+  fingerprint: Schema.String,
+  quote_request_id: Schema.NullOr(QuoteRequestId),
+  /** Milliseconds of workspace time. */
+  refused_at: Schema.NullOr(Schema.Int)
+})
+export type RequestKey = typeof RequestKey.Type
+
+/** Request keys in storage. */
+export const requestKeyKind = Kind.make({
+  name: "request_key",
+  schema: RequestKey,
+  kept_for: { period: "quotes", clock: "workspace" }
+})
+
+/** The storage id of a call's `request_key`. Keys are scoped to the workspace for server keys, otherwise to the API key. */
+export const requestKeyId = ({ caller }: Call, { request_key }: StartInput): string =>
+  `${caller.kind === "server" ? "" : (caller.key_id ?? "keyless")} ${request_key}`
+
+/** The stored record of a call's `request_key`. */
+export const storedRequestKey = (call: Call, input: StartInput, version: number, kept: RequestKey): StoredRecord =>
+  requestKeyKind.record(kept, {
+    id: requestKeyId(call, input),
+    version,
+    created_at: call.moment.now,
+    updated_at: call.moment.now
+  })
+
+/** A start that has passed all checks. */
+export interface CheckedStart {
+  readonly input: StartInput
+  readonly application: Application
+  /** The scenario to play; null if the carriers' own rules decide. */
+  readonly scenario: Scenario.ScenarioName | null
+}
+
+/**
+ * Checks a start: consents, scenario, facts.
+ *
+ * All wrong fields are reported together. Only if there are none, missing facts are, including `needs`: the facts that
+ * every carrier needs. A scenario that plays a refusal refuses every input.
+ */
+export const check = (
+  input: StartInput,
+  line: Line,
+  caller: Caller,
+  moment: Moment,
+  disclosure: Consent.Disclosure,
+  needs: ReadonlyArray<string>
+): Result.Result<CheckedStart, Refusal> => {
+  const scenario = scenarioOf(input, caller, moment)
+  const scripted = scriptedRefusal(scenario, line)
+  if (scripted !== null) return Result.fail(scripted)
+  const application = line.read(input.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(input, line, application, caller, disclosure)
+  if (countOf(wrong) > 0) return Result.fail(Consent.refuse(wrong))
+  return Result.flatMap(Result.mapError(application, refusalOf), (facts) => {
+    const missing = missingOf(facts, needs)
+    return missing.length > 0
+      ? Result.fail(
+          ApiError.needsInformation(missing.map((path) => ({ path, message: "Every carrier needs this fact." })))
+        )
+      : Result.succeed({ input, application: facts, scenario })
+  })
+}
+
+const wrongFields = (
+  input: StartInput,
+  line: Line,
+  application: Result.Result<Application, Problems>,
+  caller: Caller,
+  disclosure: Consent.Disclosure
+): ApiError.WrongFields =>
+  joinWrongFields(
+    Consent.check(input, caller.kind, line, disclosure),
+    checkScenario(input, caller),
+    checkKey(input, caller),
+    Result.isFailure(application) ? { found: application.failure.wrong, more: application.failure.more } : []
+  )
+
+/** Valid values in place of the refused fields. What the checks then say about those fields is dropped. */
+const placeholders = (lines: LineSet) => ({
+  line: [...lines.keys()][0],
+  consent_receipt_id: "stand-in",
+  request_key: "stand-in",
+  application: {}
+})
+
+/** Fields that can be checked only if the line is known. */
+const line_dependent = ["application", "scenario", "credit_disclosure_receipt_id"]
+
+const decodeInput = Schema.decodeUnknownOption(StartInput)
+
+/** Checks the other fields of an input some of whose fields were refused for their form. */
+export const validateRest = (
+  input: unknown,
+  refused: ReadonlyArray<ApiError.FieldError>,
+  caller: Caller,
+  moment: Moment,
+  lines: LineSet
+): ApiError.WrongFields => {
+  const names = new Set(refused.map(({ path }) => fieldOf(path)))
+  // The channels cannot be checked without the consent that covers them.
+  if (names.has("contact_consent")) names.add("contact_channels")
+  if (names.has("line")) for (const name of line_dependent) names.add(name)
+  const sent: { readonly [name: string]: unknown } = Predicate.isReadonlyObject(input) ? input : {}
+  // Only known fields are checked, because there may be thousands of others.
+  const known = Object.keys(StartInput.fields).filter((name) => !names.has(name) && sent[name] !== undefined)
+  const rest = decodeInput({
+    ...Object.fromEntries(known.map((name) => [name, sent[name]])),
+    ...Object.fromEntries(Object.entries(placeholders(lines)).filter(([name]) => names.has(name)))
+  })
+  const line = Option.isNone(rest) ? undefined : lines.get(rest.value.line)
+  if (Option.isNone(rest) || line === undefined) return joinWrongFields()
+  const facts = line.read(rest.value.application, fromMillis(moment.now).slice(0, 10))
+  const wrong = wrongFields(rest.value, line, facts, caller, { version: Consent.disclosure_version })
+  return { ...wrong, found: wrong.found.filter(({ path }) => !names.has(fieldOf(path))) }
+}
+
+const fieldOf = (path: string): string => path.split(".")[0] ?? ""
+
+const checkScenario = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> => {
+  if (input.scenario === undefined) return []
+  if (caller.environment !== "sandbox") return [{ path: "scenario", message: "Is for the sandbox only." }]
+  const allowed_values = Scenario.namesOf(input.line)
+  return playable(input.scenario, input) !== null
+    ? []
+    : [{ path: "scenario", message: "Must be a scenario of this line.", allowed_values }]
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const checkKey = (input: StartInput, caller: Caller): ReadonlyArray<ApiError.FieldError> =>
+  caller.kind === "keyless" && !uuid.test(input.request_key)
+    ? [{ path: "request_key", message: "Must be a UUID where no API key is sent." }]
+    : []
+
+/** The scenario to play. The workspace's active scenario is ignored on a line that cannot play it. */
+const scenarioOf = (input: StartInput, caller: Caller, { workspace }: Moment): Scenario.ScenarioName | null =>
+  caller.environment === "sandbox" ? playable(input.scenario ?? workspace.active_scenario, input) : null
+
+const playable = (scenario: string | null, { line }: StartInput): Scenario.ScenarioName | null =>
+  Scenario.namesOf(line).find((name) => name === scenario) ?? null
+
+/** The refusals that scenarios play for every input. */
+const scriptedRefusal = (scenario: Scenario.ScenarioName | null, line: Line): Refusal | null => {
+  if (scenario === "needs_information") {
+    return ApiError.needsInformation(line.price_paths.map((path) => ({ path, message: "This fact is required." })))
+  }
+  if (scenario === "consent_refused") {
+    return Consent.refused
+  }
+  return null
+}
+
+/** Whether a scenario refuses the first attempt with a `request_key`, and with which code. */
+export const refusesFirst = (scenario: Scenario.ScenarioName | null): "rate_limited" | "service_unavailable" | null =>
+  scenario === "rate_limited" || scenario === "service_unavailable" ? scenario : null
