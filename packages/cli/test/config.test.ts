@@ -184,7 +184,7 @@ describe("a configuration file that cannot be used", () => {
       },
       says: [
         "quotewire.config.ts: The configuration is not valid:",
-        "  carriers.0.lines.renters.states.1: Must be a USPS state code.",
+        "  carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.",
         "  carriers.1.carrier.id: Must be another id than that of carriers.0.",
         "  carriers.2.carrier.id: This field is required.",
         "  carriers.2.carrier.name: This field is required.",
