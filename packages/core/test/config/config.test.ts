@@ -70,7 +70,7 @@ describe("a configuration", () => {
     },
     {
       given: { carriers: [{ ...acme, lines: linesOf({ states: ["NY", "TX", "ZZ"] }) }] },
-      says: "carriers.0.lines.renters.states.2: Must be a USPS state code."
+      says: "carriers.0.lines.renters.states.2: Must be the USPS code of a state or of DC, such as NY."
     },
     {
       given: { carriers: [{ ...acme, carrier: { ...acme.carrier, id: "sbx_pinecrest" } }] },
