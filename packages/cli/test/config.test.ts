@@ -347,6 +347,23 @@ describe("quotewire dev with a configuration file", () => {
       assert.isTrue(ids(carriers).some((id) => id.startsWith("sbx_")))
     })
   )
+
+  it.live("says to its own function what it was told by a carrier", () =>
+    Effect.gen(function* () {
+      const config = `import { defineConfig } from "@quotewire/core"
+import { acme } from "./acme.ts"
+export default defineConfig({
+  carriers: [acme],
+  on_carrier_exchange: ({ carrier_id, outcome }) => console.error("Told:", carrier_id, outcome)
+})`
+      const ready = yield* host(dev, {}, yield* folder({ ...withAcme, "quotewire.config.ts": config }))
+      const { base_url, keys } = JSON.parse(ready.output())
+      yield* answered(base_url, keys.server)
+      ready.child.kill("SIGTERM")
+      const { stderr } = yield* Effect.promise(() => ready.ended)
+      assert.include(stderr, "Told: naic:12345 declined")
+    })
+  )
 })
 
 describe("quotewire serve with a configuration file", () => {

@@ -53,6 +53,17 @@ describe("a configuration", () => {
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
     { given: { carriers: acme }, says: "carriers: Must be a list of carriers." },
     { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
+    {
+      given: { carrier_transport: fetch },
+      says: "carrier_transport: Must be a layer, as CarrierTransports.layer() returns."
+    },
+    { given: { exchange_recording: "all" }, says: "exchange_recording: Must be an object." },
+    {
+      given: { exchange_recording: { live: "some" } },
+      says: "exchange_recording.live: Must be one of the allowed values. Allowed: all, failures, none."
+    },
+    { given: { exchanges_days: 0 }, says: "exchanges_days: Must be " },
+    { given: { on_carrier_exchange: "log" }, says: "on_carrier_exchange: Must be a function." },
     { given: { carriers: [undefined] }, says: "carriers.0: Must be an object." },
     { given: { carriers: [acme, "acme"] }, says: "carriers.1: Must be an object." },
     { given: { carriers: [{ ...acme, ask: "https://acme.example" }] }, says: "carriers.0.ask: Must be a function." },
