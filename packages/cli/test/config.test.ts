@@ -350,12 +350,11 @@ describe("quotewire dev with a configuration file", () => {
 
   it.live("says to its own function what it was told by a carrier", () =>
     Effect.gen(function* () {
-      const config = `import { defineConfig } from "@quotewire/core"
-import { acme } from "./acme.ts"
-export default defineConfig({
+      const config = `import { acme } from "./acme.ts"
+export default {
   carriers: [acme],
   on_carrier_exchange: ({ carrier_id, outcome }) => console.error("Told:", carrier_id, outcome)
-})`
+}`
       const ready = yield* host(dev, {}, yield* folder({ ...withAcme, "quotewire.config.ts": config }))
       const { base_url, keys } = JSON.parse(ready.output())
       yield* answered(base_url, keys.server)
