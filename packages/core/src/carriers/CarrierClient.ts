@@ -1,18 +1,13 @@
-import { Cause, Clock, Duration, Effect, Exit, Random, type Scope, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Exit, Layer, Random, type Scope, Stream } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
 import { minute_ms } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
-import {
-  type CarrierAsk,
-  type CarrierLine,
-  type CarrierRefresh,
-  type CarrierReply,
-  type Decline,
-  max_attempt_ms
-} from "./Carrier.ts"
-import * as CarrierHealth from "./CarrierHealth.ts"
+import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
+import type { CallToCarrier, Limited, NoRoom } from "./CarrierLimits.ts"
+import * as CarrierLimits from "./CarrierLimits.ts"
 import type { Candidate } from "./Eligibility.ts"
 import { openUntil } from "./Maintenance.ts"
 import { brokenHandoff } from "./Offer.ts"
@@ -26,35 +21,53 @@ import * as Draft from "./recorder/Draft.ts"
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
-  | { readonly _tag: "no_room"; readonly again_after_ms: number }
+  | NoRoom
   | { readonly _tag: "closed"; readonly again_after_ms: number }
 
+/** Where a person goes on with an offer; null if nowhere. */
+export interface Handoff {
+  readonly url: string | null
+}
+
 /** Calls carriers, each within its own limits, so that a slow one delays no other. */
-export interface CarrierClient {
-  /** Whether the carrier's circuit is open now, in real time. */
-  readonly isOpen: (carrier_id: string, line: string) => Effect.Effect<boolean>
-  /**
-   * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room. `begin`
-   * runs right before a real carrier is asked, and returns whether the ask may be made.
-   */
-  readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
-  /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
-  readonly callSafely: (
-    call: () => Effect.Effect<CarrierReply>,
-    candidate: Candidate,
-    ask: CarrierAsk
-  ) => Effect.Effect<CarrierReply>
-  /** Asks whether an offer is still valid. */
-  readonly refresh: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
+export class CarrierClient extends Context.Service<
+  CarrierClient,
+  {
+    /** Whether no ask may begin now, in real time, because the circuit of the carrier, or of its connection, is open. */
+    readonly isOpen: (workspace_id: WorkspaceId, candidate: Candidate, line: string) => Effect.Effect<boolean>
+    /**
+     * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room.
+     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made.
+     */
+    readonly ask: <E>(of: CallToCarrier, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
+    /** Polls once, if there is room. If the adapter throws, is late, or returns no valid reply, it is `unavailable`. */
+    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>>
+    /** Asks whether an offer is still valid, if there is room. */
+    readonly refresh: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Limited<CarrierRefresh>>
+    /**
+     * Asks the adapter's `handoff` for a fresh link at the click. It counts against the limits, and is never refused for them.
+     *
+     * Null if there is no link to be had: the adapter has no `handoff`, is in maintenance, fails or takes too long, or the
+     * link breaks a rule. The last three are logged.
+     */
+    readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
+  }
+>()("@quotewire/core/CarrierClient") {
+  /** The client of one process. All its calls are counted together. */
+  static readonly layer: Layer.Layer<CarrierClient> = Layer.effect(
+    CarrierClient,
+    Effect.suspend(() => make)
+  )
 }
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
-/** The shortest wait before an ask without room is tried again. */
-const no_room_ms = 250
-
+/** Makes a call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
-const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =>
+const callSafely = (
+  call: () => Effect.Effect<CarrierReply>,
+  { ask, candidate: { adapter, line } }: CallToCarrier
+): Effect.Effect<CarrierReply> =>
   adapter.simulation === undefined
     ? Draft.watched(
         ask,
@@ -71,7 +84,10 @@ const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =
       )
     : Effect.suspend(call).pipe(orIfThrown(failed))
 
-const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
+const refresh = (
+  { ask, candidate: { adapter, line } }: CallToCarrier,
+  offer_ref: string
+): Effect.Effect<CarrierRefresh> =>
   Draft.watched(
     ask,
     (found) => found,
@@ -100,7 +116,7 @@ const unlessClosed =
     )
 
 /** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
-const declineOf = ({ adapter }: Candidate, ask: CarrierAsk): Effect.Effect<Decline | null> =>
+const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
     Effect.flatMap((decline) => validOr(decline, decline === null ? [] : BrokenRule.ofDecline(decline), null)),
     orIfThrown(null)
@@ -133,23 +149,10 @@ const countOpenCircuits = (breaker: CircuitBreaker.CircuitBreaker) => {
 const refuses = (state: CircuitBreaker.State): boolean =>
   state._tag === "Open" ? Duration.isPositive(state.retryAfter) : state._tag === "HalfOpen" && state.probing
 
-/** Makes the client of one process, with its circuit breakers. */
-export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen(function* () {
+const make: Effect.Effect<CarrierClient["Service"], never, Scope.Scope> = Effect.gen(function* () {
   const breaker = yield* makeBreaker
   yield* countOpenCircuits(breaker)
-  const healths = new Map<string, CarrierHealth.CarrierHealth>()
-  const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
-  const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
-
-  /** Counts a call against the carrier's limits while it runs. */
-  const withinLimits = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
-    const key = keyOf(adapter.carrier.id, line)
-    return Effect.acquireUseRelease(
-      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.afterBegin(healthOf(key), now))),
-      () => use,
-      () => Effect.sync(() => healths.set(key, CarrierHealth.afterEnd(healthOf(key))))
-    )
-  }
+  const limits = yield* CarrierLimits.make
 
   /** Counts the result of an ask for its circuit breaker. */
   const counted = (key: string, asked: Effect.Effect<CarrierReply>) =>
@@ -159,57 +162,60 @@ export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen
       error.reason._tag === "CircuitBreakerStoreError" ? Effect.die(error) : asked
     )
 
-  const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
+  const askOnce = ({ ask, candidate: { adapter } }: CallToCarrier) => Effect.suspend(() => adapter.ask(ask))
 
   /** Makes a second, identical ask if the first one is slow and the carrier has room for both. */
-  const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
+  const hedge = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
     yield* Effect.sleep(after_ms)
-    const now = yield* Clock.currentTimeMillis
-    const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
-    return yield* hasRoom ? withinLimits(candidate, ask, askOnce(candidate, ask)) : Effect.never
+    const hedged = yield* limits.ifRoom(of, askOnce(of))
+    return hedged._tag === "made" ? hedged.value : yield* Effect.never
   })
 
   const askWithin = Effect.fnUntraced(function* <E>(
-    candidate: Candidate,
-    ask: CarrierAsk,
+    of: CallToCarrier,
     begin: Effect.Effect<boolean, E>
   ): Effect.fn.Return<Asked, E> {
-    const { adapter, line } = candidate
-    const key = keyOf(adapter.carrier.id, ask.line)
-    const closed_ms = yield* closedFor(line)
+    const { ask, candidate, workspace_id } = of
+    const closed_ms = yield* closedFor(candidate.line)
     if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
-    const began = yield* Clock.currentTimeMillis
-    if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
-      const again_after_ms = Math.max(no_room_ms, CarrierHealth.retryAfter(healthOf(key), line, began))
-      return { _tag: "no_room", again_after_ms }
-    }
     // Only carriers that recognize a repeat are hedged.
-    const { hedge_after_ms } = line
+    const { hedge_after_ms, idempotent } = candidate.line
     const call = () =>
-      line.idempotent && hedge_after_ms !== null
-        ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
-        : askOnce(candidate, ask)
+      idempotent && hedge_after_ms !== null ? Effect.raceFirst(askOnce(of), hedge(of, hedge_after_ms)) : askOnce(of)
+    const key = CarrierLimits.keyOf(CarrierLimits.subjectOf(workspace_id, candidate, ask.line))
     const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
-      mayAsk ? counted(key, callSafely(call, candidate, ask)) : Effect.succeed(null)
+      mayAsk ? counted(key, callSafely(call, of)) : Effect.succeed(null)
     )
-    const reply = yield* withinLimits(candidate, ask, beginAndAsk)
-    return reply === null ? { _tag: "in_doubt" } : { _tag: "replied", reply }
+    const asked = yield* limits.ifRoom(of, beginAndAsk)
+    if (asked._tag === "no_room") return asked
+    return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
   })
 
+  const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
+    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), noAnswer), of)
+
   return {
-    isOpen: (carrier_id, line) => Effect.map(Effect.orDie(breaker.state(keyOf(carrier_id, line))), refuses),
+    isOpen: (workspace_id, candidate, line) =>
+      Effect.map(
+        Effect.orDie(breaker.state(CarrierLimits.keyOf(CarrierLimits.subjectOf(workspace_id, candidate, line)))),
+        refuses
+      ),
     // A simulated carrier follows its script, so its replies say nothing about its health.
-    ask: Effect.fnUntraced(function* (candidate, ask, begin) {
-      const decline = yield* declineOf(candidate, ask)
+    ask: Effect.fnUntraced(function* (of, begin) {
+      const decline = yield* declineOf(of)
       if (decline !== null) return { _tag: "replied", reply: decline }
-      if (candidate.adapter.simulation === undefined) return yield* askWithin(candidate, ask, begin)
-      return { _tag: "replied", reply: yield* callSafely(() => candidate.adapter.ask(ask), candidate, ask) }
+      if (of.candidate.adapter.simulation === undefined) return yield* askWithin(of, begin)
+      return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
     }),
-    callSafely,
-    refresh
+    poll: (of, ref) => limits.ifRoom(of, poll(of, ref)),
+    refresh: (of, offer_ref) => limits.ifRoom(of, refresh(of, offer_ref)),
+    handoff: (of, offer_ref) =>
+      of.candidate.adapter.handoff === undefined ? Effect.succeed(null) : limits.counted(of, handoff(of, offer_ref))
   }
 })
 
+const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
+const noAnswer: CarrierReply = { kind: "unavailable", reason: "timeout" }
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
@@ -222,22 +228,11 @@ export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =
 const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
-/** Where a person goes on with an offer; null if nowhere. */
-export interface Handoff {
-  readonly url: string | null
-}
-
-/**
- * Asks the adapter's `handoff` for a fresh link at the click; null if there is none to be had: the adapter has no `handoff`,
- * is in maintenance, fails or takes too long, or the link breaks a rule. The last three are logged.
- */
-export const handoff = (
-  { adapter, line }: Candidate,
-  ask: CarrierAsk,
+const handoff = (
+  { ask, candidate: { adapter, line } }: CallToCarrier,
   offer_ref: string
-): Effect.Effect<Handoff | null> => {
-  if (adapter.handoff === undefined) return Effect.succeed(null)
-  return Draft.watched(
+): Effect.Effect<Handoff | null> =>
+  Draft.watched(
     ask,
     (found) => ({ kind: found === null ? "unavailable" : "link" }),
     Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
@@ -247,7 +242,6 @@ export const handoff = (
       unlessClosed(line, null)
     )
   )
-}
 
 const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 

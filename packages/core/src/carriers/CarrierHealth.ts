@@ -8,15 +8,17 @@ export interface CarrierHealth {
   readonly running: number
 }
 
+/** The limits that a carrier declares for a line. */
+export interface RateAndConcurrency {
+  readonly rate_per_minute: number
+  readonly max_concurrent: number
+}
+
 /** The health of a carrier that was not asked yet. */
 export const unknown: CarrierHealth = { asks: [], running: 0 }
 
 /** Whether one more ask may begin within the carrier's limits. */
-export const hasRoom = (
-  health: CarrierHealth,
-  limits: { readonly max_concurrent: number; readonly rate_per_minute: number },
-  now: number
-): boolean =>
+export const hasRoom = (health: CarrierHealth, limits: RateAndConcurrency, now: number): boolean =>
   health.running < limits.max_concurrent &&
   health.asks.filter((at) => at > now - minute_ms).length < limits.rate_per_minute
 
@@ -39,4 +41,7 @@ export const afterBegin = (health: CarrierHealth, now: number): CarrierHealth =>
 })
 
 /** The health after an ask has ended, with whatever result. */
-export const afterEnd = (health: CarrierHealth): CarrierHealth => ({ ...health, running: health.running - 1 })
+export const afterEnd = (health: CarrierHealth): CarrierHealth => ({
+  ...health,
+  running: Math.max(0, health.running - 1)
+})

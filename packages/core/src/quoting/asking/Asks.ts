@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import { Workspaces } from "../../access/Workspaces.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
-import { type CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -13,7 +12,8 @@ import * as BegunAsk from "./BegunAsk.ts"
 import { logged, type PendingAsk } from "./PendingAsk.ts"
 
 /** Asks carriers, and polls those that have accepted an ask. */
-export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+export const make = Effect.gen(function* () {
+  const client = yield* CarrierClient
   const workspaces = yield* Workspaces
   const { finish, load, applyAndCommit } = yield* AskJobs.make
   const begin = yield* makeBegin
@@ -31,7 +31,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       yield* logged(pending, logWithout)
       return yield* applyAndCommit(pending, silence, at, job)
     }
-    const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
+    const asked = yield* logged(pending, client.ask(pending, begin(pending, at)))
     if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
     if (asked._tag === "no_room" || (asked._tag === "closed" && hasTimeAfter(pending, asked.again_after_ms))) {
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
@@ -44,18 +44,16 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
   })
 
   const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
-    const { ref, ...payload } = JobPayload.read(job, "poll_carrier")
+    const payload = JobPayload.read(job, "poll_carrier")
+    const { ref } = payload
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    const { adapter } = pending.candidate
-    const polled = lacksConnection(pending)
-      ? Effect.succeed(silence)
-      : client.callSafely(
-          () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
-          pending.candidate,
-          pending.ask
-        )
-    const reply = yield* logged(pending, polled)
+    const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
+    if (polled?._tag === "no_room") {
+      const due = { due_at: at + polled.again_after_ms, ordered: job.ordered }
+      return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
+    }
+    const reply = polled?.value ?? silence
     // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
     const now = yield* answeredAt(pending, at)
@@ -80,8 +78,6 @@ const makeBegin = Effect.map(Storage, (storage) => ({ workspace_id, request, can
 })
 
 const failed_poll_after_ms = 10_000
-
-const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
 
 /** The reply for an ask that cannot be made, or may have been made before. */
 const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
