@@ -1,17 +1,13 @@
-import { Cause, Clock, Context, Duration, Effect, Exit, Layer, Random, type Scope, Stream } from "effect"
-import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import { Cause, Clock, Context, Effect, Layer, Option, Random } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import type { WorkspaceId } from "../wire/Ids.ts"
-import { minute_ms } from "../wire/Timestamp.ts"
+import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import * as BrokenRule from "./BrokenRule.ts"
 import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
-import type { CallToCarrier, Limited, NoRoom } from "./CarrierLimits.ts"
+import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLimits.ts"
 import * as CarrierLimits from "./CarrierLimits.ts"
-import type { Candidate } from "./Eligibility.ts"
 import { openUntil } from "./Maintenance.ts"
 import { brokenHandoff } from "./Offer.ts"
-import * as CarrierMetrics from "./recorder/CarrierMetrics.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
@@ -34,16 +30,22 @@ export class CarrierClient extends Context.Service<
   CarrierClient,
   {
     /** Whether no ask may begin now, in real time, because the circuit of the carrier, or of its connection, is open. */
-    readonly isOpen: (workspace_id: WorkspaceId, candidate: Candidate, line: string) => Effect.Effect<boolean>
+    readonly isOpen: (place: Place) => Effect.Effect<boolean, StorageUnavailable>
     /**
      * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room.
      * `begin` runs right before a real carrier is asked, and returns whether the ask may be made.
      */
-    readonly ask: <E>(of: CallToCarrier, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
+    readonly ask: <E>(
+      of: CallToCarrier,
+      begin: Effect.Effect<boolean, E>
+    ) => Effect.Effect<Asked, E | StorageUnavailable>
     /** Polls once, if there is room. If the adapter throws, is late, or returns no valid reply, it is `unavailable`. */
-    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>>
+    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
     /** Asks whether an offer is still valid, if there is room. */
-    readonly refresh: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Limited<CarrierRefresh>>
+    readonly refresh: (
+      of: CallToCarrier,
+      offer_ref: string
+    ) => Effect.Effect<Limited<CarrierRefresh>, StorageUnavailable>
     /**
      * Asks the adapter's `handoff` for a fresh link at the click. It counts against the limits, and is never refused for them.
      *
@@ -53,8 +55,8 @@ export class CarrierClient extends Context.Service<
     readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
   }
 >()("@quotewire/core/CarrierClient") {
-  /** The client of one process. All its calls are counted together. */
-  static readonly layer: Layer.Layer<CarrierClient> = Layer.effect(
+  /** Counts calls together with those of all other hosts on the storage. */
+  static readonly layer: Layer.Layer<CarrierClient, never, Storage> = Layer.effect(
     CarrierClient,
     Effect.suspend(() => make)
   )
@@ -122,71 +124,39 @@ const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effec
     orIfThrown(null)
   )
 
-/**
- * Opens a circuit for a minute when half of the last 20 asks were errors. After that, one ask decides whether it closes or
- * stays open for another minute.
- */
-const makeBreaker = CircuitBreaker.make({
-  tripPolicy: CircuitBreaker.rate({ threshold: 0.5, size: 20 }),
-  openDuration: minute_ms
-}).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
-
-const outcomeOf = (exit: Exit.Exit<CarrierReply>): CircuitBreaker.Outcome =>
-  Exit.isFailure(exit) || exit.value.kind === "unavailable" ? CircuitBreaker.failure() : CircuitBreaker.success
-
-/** Keeps the number of open circuits as a metric. A circuit counts as open until an ask has closed it. */
-const countOpenCircuits = (breaker: CircuitBreaker.CircuitBreaker) => {
-  const open = new Set<string>()
-  const follow = Stream.runForEach(breaker.transitions, ({ key, to }) => {
-    if (to === "Open") open.add(key)
-    if (to === "Closed") open.delete(key)
-    return CarrierMetrics.setOpenCircuits(open.size)
-  })
-  return Effect.forkScoped(follow)
+/** What the result of an ask says about the carrier. One that asks us to slow down is well. */
+const outcomeOf = (reply: CarrierReply | null): Outcome => {
+  if (reply === null || (reply.kind === "unavailable" && reply.reason === "rate_limited")) return null
+  return reply.kind === "unavailable" ? "failed" : "answered"
 }
 
-/** Whether no ask may begin now: the circuit is open, or half open and its one ask is under way. */
-const refuses = (state: CircuitBreaker.State): boolean =>
-  state._tag === "Open" ? Duration.isPositive(state.retryAfter) : state._tag === "HalfOpen" && state.probing
+const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =>
+  candidate.adapter.simulation !== undefined
 
-const make: Effect.Effect<CarrierClient["Service"], never, Scope.Scope> = Effect.gen(function* () {
-  const breaker = yield* makeBreaker
-  yield* countOpenCircuits(breaker)
+const make = Effect.gen(function* () {
   const limits = yield* CarrierLimits.make
-
-  /** Counts the result of an ask for its circuit breaker. */
-  const counted = (key: string, asked: Effect.Effect<CarrierReply>) =>
-    Effect.catch(breaker.execute(asked, { key, classify: outcomeOf }), (error) =>
-      // If the circuit has opened since the ask was queued, the ask is made all the same, but not counted. A failure of the
-      // breaker itself can come after the ask, which must not be repeated.
-      error.reason._tag === "CircuitBreakerStoreError" ? Effect.die(error) : asked
-    )
 
   const askOnce = ({ ask, candidate: { adapter } }: CallToCarrier) => Effect.suspend(() => adapter.ask(ask))
 
   /** Makes a second, identical ask if the first one is slow and the carrier has room for both. */
   const hedge = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
     yield* Effect.sleep(after_ms)
-    const hedged = yield* limits.ifRoom(of, askOnce(of))
-    return hedged._tag === "made" ? hedged.value : yield* Effect.never
+    const hedged = yield* Effect.option(limits.ifRoom(of, askOnce(of)))
+    return Option.isSome(hedged) && hedged.value._tag === "made" ? hedged.value.value : yield* Effect.never
   })
 
   const askWithin = Effect.fnUntraced(function* <E>(
     of: CallToCarrier,
     begin: Effect.Effect<boolean, E>
-  ): Effect.fn.Return<Asked, E> {
-    const { ask, candidate, workspace_id } = of
-    const closed_ms = yield* closedFor(candidate.line)
+  ): Effect.fn.Return<Asked, E | StorageUnavailable> {
+    const closed_ms = yield* closedFor(of.candidate.line)
     if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
     // Only carriers that recognize a repeat are hedged.
-    const { hedge_after_ms, idempotent } = candidate.line
+    const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
       idempotent && hedge_after_ms !== null ? Effect.raceFirst(askOnce(of), hedge(of, hedge_after_ms)) : askOnce(of)
-    const key = CarrierLimits.keyOf(CarrierLimits.subjectOf(workspace_id, candidate, ask.line))
-    const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
-      mayAsk ? counted(key, callSafely(call, of)) : Effect.succeed(null)
-    )
-    const asked = yield* limits.ifRoom(of, beginAndAsk)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
+    const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
     if (asked._tag === "no_room") return asked
     return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
   })
@@ -194,24 +164,25 @@ const make: Effect.Effect<CarrierClient["Service"], never, Scope.Scope> = Effect
   const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
     callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), noAnswer), of)
 
-  return {
-    isOpen: (workspace_id, candidate, line) =>
-      Effect.map(
-        Effect.orDie(breaker.state(CarrierLimits.keyOf(CarrierLimits.subjectOf(workspace_id, candidate, line)))),
-        refuses
-      ),
-    // A simulated carrier follows its script, so its replies say nothing about its health.
+  // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
+  const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
+    isFictional(of) ? Effect.map(call, (value) => ({ _tag: "made", value })) : limits.ifRoom(of, call)
+
+  return CarrierClient.of({
+    isOpen: (place) => (isFictional(place) ? Effect.succeed(false) : limits.isOpen(place)),
     ask: Effect.fnUntraced(function* (of, begin) {
       const decline = yield* declineOf(of)
       if (decline !== null) return { _tag: "replied", reply: decline }
-      if (of.candidate.adapter.simulation === undefined) return yield* askWithin(of, begin)
+      if (!isFictional(of)) return yield* askWithin(of, begin)
       return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
     }),
-    poll: (of, ref) => limits.ifRoom(of, poll(of, ref)),
-    refresh: (of, offer_ref) => limits.ifRoom(of, refresh(of, offer_ref)),
-    handoff: (of, offer_ref) =>
-      of.candidate.adapter.handoff === undefined ? Effect.succeed(null) : limits.counted(of, handoff(of, offer_ref))
-  }
+    poll: (of, ref) => ifRoom(of, poll(of, ref)),
+    refresh: (of, offer_ref) => ifRoom(of, refresh(of, offer_ref)),
+    handoff: (of, offer_ref) => {
+      if (of.candidate.adapter.handoff === undefined) return Effect.succeed(null)
+      return isFictional(of) ? handoff(of, offer_ref) : limits.counted(of, handoff(of, offer_ref))
+    }
+  })
 })
 
 const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }

@@ -71,7 +71,7 @@ describe("a call within a carrier's limits", () => {
     const withdrawn: CarrierRefresh = { kind: "withdrawn" }
     const narrow = carrier(
       "narrow",
-      (_, nth) => Effect.delay(Effect.succeed(offers(offer({ refresh_after_ms: 5_000 }))), nth === 1 ? 0 : 10_000),
+      (_, nth) => Effect.delay(Effect.succeed(offers(offer({ refresh_after_ms: 60_000 }))), nth === 1 ? 0 : 10_000),
       {
         max_concurrent: 1,
         rest: {
@@ -88,7 +88,7 @@ describe("a call within a carrier's limits", () => {
       Effect.gen(function* () {
         yield* work
         const { id } = yield* start({}, live)
-        yield* pass(1_000)
+        yield* pass(56_000)
         yield* start({}, live)
         yield* pass(9_000)
         assert.lengthOf(narrow.asks, 2)

@@ -5,6 +5,7 @@ import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligi
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
+import type { StorageUnavailable } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import type { Part } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
@@ -28,7 +29,7 @@ export const make = Effect.gen(function* () {
     if (opened === null) {
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
     }
-    const isOpen = (candidate: Candidate) => client.isOpen(job.workspace_id, candidate, request.line)
+    const isOpen = (candidate: Candidate) => client.isOpen({ ...request, workspace_id: job.workspace_id, candidate })
     yield* finish(job, yield* collection(opened, isOpen, at))
   })
 })
@@ -57,7 +58,7 @@ const makeCollection = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
-    isOpen: (candidate: Candidate) => Effect.Effect<boolean>,
+    isOpen: (candidate: Candidate) => Effect.Effect<boolean, StorageUnavailable>,
     at: number
   ) {
     const { request, assumed } = opened
