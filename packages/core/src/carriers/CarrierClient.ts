@@ -230,5 +230,5 @@ export const orIfThrown =
       )
     )
 
-/** How long to wait before the only repeat of an ask: half a second plus a random time of up to a second. */
+/** How long to wait before an ask is made again: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)
