@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Carrier, Reply, Storage } from "@quotewire/core"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { scopedDatabase } from "../../../test/support/TestDatabase.ts"
 import { CarrierClient } from "../../core/src/carriers/CarrierClient.ts"
 import type { CallToCarrier } from "../../core/src/carriers/CarrierLimits.ts"
-import { inRealTime, open } from "./support/hosts.ts"
+import { eventuallyIn, open } from "./support/hosts.ts"
 
 const rate_per_minute = 40
 
@@ -89,29 +89,30 @@ describe("three hosts on one database", () => {
   it.effect("together have no more calls under way than a carrier allows", () =>
     Effect.gen(function* () {
       const hosts = yield* three
+      const answers = yield* Latch.make()
       let running = 0
-      let most = 0
-      const of = callTo(
-        () =>
-          Effect.acquireUseRelease(
-            Effect.sync(() => {
-              running++
-              most = Math.max(most, running)
-            }),
-            () => Effect.as(inRealTime(Effect.yieldNow), Reply.decline("prior_claims")),
-            () => Effect.sync(() => running--)
-          ),
-        { rate_per_minute: 10_000, max_concurrent: 2 }
+      let refused = 0
+      const waiting = Effect.andThen(
+        Effect.sync(() => running++),
+        Effect.as(answers.await, Reply.decline("prior_claims"))
       )
-      const results = yield* Effect.all(
-        hosts.flatMap((client) => Array.from({ length: 20 }, () => client.ask(of, Effect.succeed(true)))),
+      const of = callTo(() => waiting, { max_concurrent: 2 })
+      const asking = Effect.forEach(
+        hosts.flatMap((client) => Array.from({ length: 10 }, () => client.ask(of, Effect.succeed(true)))),
+        (ask) =>
+          Effect.map(ask, ({ _tag }) => {
+            if (_tag === "no_room") refused++
+          }),
         { concurrency: "unbounded" }
       )
-      assert.isAtMost(most, 2)
-      assert.include(
-        results.map(({ _tag }) => _tag),
-        "replied"
-      )
+      const fiber = yield* Effect.forkChild(asking)
+      yield* eventuallyIn(10_000, () => running + refused === 30)
+      assert.strictEqual(running, 2)
+      yield* answers.open
+      yield* Fiber.join(fiber)
+      const [one] = hosts
+      const freed = yield* one?.ask(of, Effect.succeed(true)) ?? assert.fail()
+      assert.strictEqual(freed._tag, "replied")
     })
   )
 
