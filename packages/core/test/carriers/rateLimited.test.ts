@@ -8,7 +8,7 @@ import { carrier, carriers, offers, prompt, type ScriptedCarrier } from "../quot
 import { beginning, live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
 import * as FakeCarrier from "./fakeCarrier.ts"
 
-const busy = (retry_after_ms?: number): CarrierReply => Reply.unavailable("rate_limited", retry_after_ms)
+const busy = (retry_after_ms: number): CarrierReply => Reply.unavailable("rate_limited", retry_after_ms)
 
 /** When a carrier was asked, in seconds since the start. */
 const secondsOf = ({ asks }: ScriptedCarrier) => asks.map(({ at }) => (at - beginning) / 1_000)
@@ -39,9 +39,9 @@ describe("an ask that the carrier refuses as one too many", () => {
   }
 
   {
-    const refusing = prompt("busy", busy(), { idempotent: false })
+    const refusing = prompt("busy", busy(100), { idempotent: false })
     testInWorld(
-      "ends as rate limited after five tries, each after a longer pause",
+      "ends as rate limited after five tries, each after a longer pause than the last",
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* after(60), ["busy no_answer rate_limited"])
         assert.lengthOf(refusing.asks, 5)

@@ -1,28 +1,36 @@
 import { assert, describe } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Scope } from "effect"
 import { Access } from "../../src/access/Access.ts"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
 import { CarrierClient } from "../../src/carriers/CarrierClient.ts"
 import type { CallToCarrier } from "../../src/carriers/CarrierLimits.ts"
 import { directoryWorkspace, Storage, StorageUnavailable } from "../../src/storage/Storage.ts"
-import { type Character, carrier, carriers, offers, prompt, silent, slow, unavailable } from "../quoting/carriers.ts"
+import {
+  type Character,
+  carrier,
+  carriers,
+  offers,
+  prompt,
+  type ScriptedCarrier,
+  silent,
+  slow,
+  unavailable
+} from "../quoting/carriers.ts"
 import { anotherHost, beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
 import { appointing, given, set } from "./support.ts"
 
 /** Another host that works, with a carrier of its own. */
-const join = (own: ReturnType<typeof carrier>) =>
-  Effect.gen(function* () {
-    const there = yield* anotherHost(carriers(own))
-    yield* there(work)
-    return there
-  })
+const join = Effect.fnUntraced(function* (own: ScriptedCarrier) {
+  const there = yield* anotherHost(carriers(own))
+  yield* there(Scope.provide(work, yield* Effect.scope))
+})
 
 /** The clients of three hosts. */
 const clients = Effect.forEach([1, 2, 3], () =>
   Effect.map(Layer.build(Layer.fresh(CarrierClient.layer)), Context.get(CarrierClient))
 )
 
-const callTo = ({ adapter }: ReturnType<typeof carrier>): CallToCarrier => {
+const callTo = ({ adapter }: ScriptedCarrier): CallToCarrier => {
   const line = adapter.lines.renters ?? assert.fail("the carrier has no such line")
   return { workspace_id: directoryWorkspace, candidate: { adapter, line }, ask: anAsk }
 }
@@ -143,9 +151,10 @@ describe("hosts on one storage", () => {
     const answers = prompt("narrow", offers(), character)
     let dead = false
     const dying = (storage: Storage["Service"]): Storage["Service"] => {
-      const unlessDead = <A, E>(call: Effect.Effect<A, E>) =>
-        Effect.suspend(() =>
-          dead ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })) : Effect.map(call, (value) => value)
+      const unlessDead = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | StorageUnavailable> =>
+        Effect.suspend(
+          (): Effect.Effect<A, E | StorageUnavailable> =>
+            dead ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })) : call
         )
       return {
         ...storage,
@@ -158,8 +167,7 @@ describe("hosts on one storage", () => {
       "get the room of one that has died, after a while",
       Effect.gen(function* () {
         const storage = yield* Storage
-        const there = yield* Effect.provideService(anotherHost(carriers(hangs)), Storage, dying(storage))
-        yield* there(work)
+        yield* Effect.provideService(join(hangs), Storage, dying(storage))
         yield* start({}, live)
         yield* pass(1_000)
         assert.lengthOf(hangs.asks, 1)

@@ -122,14 +122,14 @@ const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, repl
 })
 
 /**
- * Whether an ask may be made again after this reply. After `rate_limited` it may, because the carrier has not taken it. After
- * a failure that may pass it may once, if the carrier recognizes repeats.
+ * Whether an ask may be made again after this reply. After a `rate_limited` that names a wait it may, because the carrier has
+ * not taken it. After a failure that may pass it may once, if the carrier recognizes repeats.
  */
 const mayRepeat = (
   { ask, candidate: { line } }: PendingAsk,
   { reason, retry_after_ms }: Extract<CarrierReply, { kind: "unavailable" }>
 ): boolean => {
-  if (reason === "rate_limited") return ask.attempt < max_tries
+  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < max_tries
   const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
   return passes && line.idempotent && ask.attempt === 1
 }
