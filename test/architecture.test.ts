@@ -149,7 +149,7 @@ describe("modules of the core", () => {
       ["facts", "rules", "assume", "line"].map((module) => `lines/${line}/${module}`)
     ),
     "carriers/recorder/Exchange carriers/recorder/Redaction timeline/Entry",
-    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Maintenance carriers/Offer",
+    "carriers/AdapterRules carriers/CarrierHealth carriers/Connection carriers/Eligibility carriers/Offer",
     "carriers/Reply carriers/Scenario",
     "rating/Amount rating/Answer rating/Faults rating/Plan rating/Premium rating/RatePlan rating/Rating rating/Table",
     "rating/Variable rating/calendar rating/checkExamples rating/checkPlan rating/checkTables rating/coverageItems",

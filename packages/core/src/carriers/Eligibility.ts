@@ -1,7 +1,8 @@
+import { DateTime, Option } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import { type Assumed, missingOf } from "../lines/Application.ts"
 import * as State from "../lines/State.ts"
-import type { CarrierAdapter, CarrierLine, NotAskedReason } from "./Carrier.ts"
+import type { CarrierAdapter, CarrierLine, MaintenanceWindow, NotAskedReason } from "./Carrier.ts"
 import type { ScenarioName } from "./Scenario.ts"
 
 /** A carrier, and its terms for the line in question. */
@@ -76,3 +77,16 @@ export const reasonNotAsked = (
   }
   return options.circuit_open ? because("circuit_open") : null
 }
+
+/**
+ * When a carrier that is closed at `now` opens again, in milliseconds of real time; null if it is open.
+ *
+ * Windows that touch or overlap count as one. A window without valid times is ignored.
+ */
+export const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
+  windows
+    .flatMap(({ from, until }) => Option.toArray(Option.all({ from: millisOf(from), until: millisOf(until) })))
+    .toSorted((a, b) => a.from - b.from)
+    .reduce<number | null>((end, { from, until }) => (from <= (end ?? now) && (end ?? now) < until ? until : end), null)
+
+const millisOf = (text: string): Option.Option<number> => Option.map(DateTime.make(text), DateTime.toEpochMillis)
