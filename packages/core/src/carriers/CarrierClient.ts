@@ -6,6 +6,7 @@ import * as BrokenRule from "./BrokenRule.ts"
 import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
 import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLimits.ts"
 import * as CarrierLimits from "./CarrierLimits.ts"
+import { openUntil } from "./Eligibility.ts"
 import { brokenHandoff } from "./Offer.ts"
 import * as Draft from "./recorder/Draft.ts"
 

@@ -1,4 +1,4 @@
-import { Clock, Effect, Exit, Option } from "effect"
+import { Clock, Effect, Exit, Metric, Option } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import { BoundedMap } from "../concurrency/BoundedMap.ts"
 import * as Batcher from "../storage/Batcher.ts"
@@ -8,7 +8,6 @@ import type { WorkspaceId } from "../wire/Ids.ts"
 import type { CarrierAsk } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
-import * as CarrierMetrics from "./recorder/CarrierMetrics.ts"
 
 /** A call to a carrier's adapter: about which ask, and for which workspace. */
 export interface CallToCarrier {
@@ -198,6 +197,10 @@ const subjectOf = ({ candidate: { adapter }, environment, line, workspace_id }: 
     ? { workspace_id: directoryWorkspace, id: `${adapter.carrier.id} ${line} ${environment}` }
     : { workspace_id, id: `${adapter.carrier.id} ${line}` }
 
+const open_circuits = Metric.gauge("quotewire_carrier_circuits_open", {
+  description: "Circuits of carriers that are open, as this host sees them."
+})
+
 /** Keeps the number of open circuits as a metric, as far as this host has seen them. */
 const openCircuits = () => {
   const open = new BoundedMap<string, true>(max_open)
@@ -207,6 +210,6 @@ const openCircuits = () => {
       if (open.has(key) === (open_until !== null)) return Effect.void
       if (open_until === null) open.delete(key)
       else open.set(key, true)
-      return CarrierMetrics.setOpenCircuits(open.size)
+      return Metric.update(open_circuits, open.size)
     })
 }

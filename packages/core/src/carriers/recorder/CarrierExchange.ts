@@ -68,10 +68,6 @@ const durations = Metric.histogram("quotewire_carrier_exchange_duration_seconds"
   boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120]
 })
 
-const openCircuits = Metric.gauge("quotewire_carrier_circuits_open", {
-  description: "Circuits of carriers that are open, as this host sees them."
-})
-
 /** Counts and times an exchange that has ended. */
 export const measure = ({
   carrier_id: carrier,
@@ -89,6 +85,3 @@ export const measure = ({
     Metric.update(Metric.withAttributes(durations, labels), duration_ms / second_ms)
   )
 }
-
-/** Sets how many circuits are open in this process. */
-export const setOpenCircuits = (count: number): Effect.Effect<void> => Metric.update(openCircuits, count)

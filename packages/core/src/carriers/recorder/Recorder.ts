@@ -7,8 +7,7 @@ import { type ApplicationId, Ids, type QuoteRequestId, type WorkspaceId } from "
 import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierAdapter, CarrierCallback, ConnectionValues } from "../Carrier.ts"
 import { CarrierTransport } from "../CarrierTransport.ts"
-import { type CarrierExchange, ExchangeRecording, OnCarrierExchange } from "./CarrierExchange.ts"
-import * as CarrierMetrics from "./CarrierMetrics.ts"
+import { type CarrierExchange, ExchangeRecording, measure, OnCarrierExchange } from "./CarrierExchange.ts"
 import { Draft } from "./Draft.ts"
 import * as Exchange from "./Exchange.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
@@ -90,7 +89,7 @@ export const make = Effect.gen(function* () {
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
     const redaction = redactionOf(draft.adapter, subject)
     const summary = summaryOf(draft, call, subject, redaction)
-    yield* CarrierMetrics.measure(summary)
+    yield* measure(summary)
     yield* report(summary)
     if (subject === null || !isWanted(recording[subject.environment], summary.outcome)) return none
     const number = draft.exchange === "ask" ? null : yield* nextNumber(subject)
