@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http"
+import { Schema } from "effect"
 
 /*
  * The three APIs of the carrier to practise on. Each keeps what it was asked, recognizes a repeat by the caller's key, and has
@@ -13,11 +14,10 @@ export interface Asked {
   readonly body: string
 }
 
-/** An answer. A body that is no text is sent as JSON. */
+/** An answer. A body that is neither text nor bytes is sent as JSON. */
 export interface Answer {
   readonly status: number
   readonly body?: unknown
-  readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
   /** What a callback tells later. */
   readonly later?: unknown
@@ -41,29 +41,30 @@ const makeNumbers = (prefix: string) => {
 
 const noRoom: Answer = { status: 507, body: { error: "too_many_quotes" } }
 
+const Risk = Schema.Struct({ contents: Schema.Finite, bitten: Schema.optionalKey(Schema.Boolean) })
+const readQuote = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ risk: Risk })))
+
 /**
  * JSON in two steps: `POST /json/quotes` opens a quote, `POST /json/quotes/{number}/rate` begins to rate it, and
  * `GET /json/quotes/{number}` reads it, until it is `rated` or `declined`.
  */
-export const jsonApi = (reads_until_rated: number, isLate: () => boolean) => {
+export const jsonApi = (isLate: () => boolean) => {
   const numberOf = makeNumbers("Q")
-  const quotes = new Map<string, { readonly risk: Readonly<Record<string, unknown>>; reads_left: number }>()
+  const quotes = new Map<string, typeof Risk.Type>()
   return ({ method, path, headers, body }: Asked): Answer => {
     if (method === "POST" && path === "/json/quotes") {
+      const { risk } = readQuote(body)
       const found = numberOf(String(headers["idempotency-key"]))
       if (found === null) return noRoom
-      if (found.isNew) quotes.set(found.number, { risk: JSON.parse(body).risk, reads_left: reads_until_rated })
+      if (found.isNew) quotes.set(found.number, risk)
       return { status: 201, body: { quote_number: found.number, status: "open" } }
     }
     const [, quote_number = "", step] = /^\/json\/quotes\/([\w-]+)(\/rate)?$/.exec(path) ?? []
-    const quote = quotes.get(quote_number)
-    if (quote === undefined) return { status: 404 }
-    const open = { quote_number, status: step === undefined ? "rating" : "open" }
-    if (isLate()) return { status: 200, body: { ...open, status: "rating" } }
-    if (step === undefined) quote.reads_left -= 1
-    if (quote.reads_left > 0) return { status: 200, body: { ...open, status: "rating" } }
-    if (quote.risk.bitten === true) return { status: 200, body: { quote_number, status: "declined", code: "D17" } }
-    const annual_premium = (150 + Number(quote.risk.contents) / 1_000).toFixed(2)
+    const risk = quotes.get(quote_number)
+    if (risk === undefined) return { status: 404 }
+    if (step !== undefined || isLate()) return { status: 200, body: { quote_number, status: "rating" } }
+    if (risk.bitten === true) return { status: 200, body: { quote_number, status: "declined", code: "D17" } }
+    const annual_premium = (150 + risk.contents / 1_000).toFixed(2)
     return { status: 200, body: { quote_number, status: "rated", annual_premium } }
   }
 }
@@ -87,7 +88,7 @@ export const xmlApi = () => {
       <PolicySummaryInfo><QuoteNumber>${found.number}</QuoteNumber><FullTermAmt><Amt>${amount}</Amt></FullTermAmt></PolicySummaryInfo>`
     return {
       status: 200,
-      type: "application/xml; charset=utf-8",
+      headers: { "content-type": "application/xml; charset=utf-8" },
       body: `<?xml version="1.0" encoding="UTF-8"?>
 <ACORD>
   <InsuranceSvcRs>
@@ -101,18 +102,26 @@ export const xmlApi = () => {
   }
 }
 
+const Application = Schema.Struct({
+  key: Schema.String,
+  contents_usd: Schema.Finite,
+  lets_to_guests: Schema.optionalKey(Schema.Boolean)
+})
+const readApplication = Schema.decodeSync(Schema.fromJsonString(Application))
+
 /** JSON that is answered later: `POST /applications` gives a number, and a callback tells the decision under this number. */
 export const applicationsApi = () => {
   const numberOf = makeNumbers("APP")
   return ({ method, body }: Asked): Answer => {
     if (method !== "POST") return { status: 405 }
-    const { key, contents_usd, lets_to_guests } = JSON.parse(body)
-    const found = numberOf(String(key))
+    const { key, contents_usd, lets_to_guests } = readApplication(body)
+    const found = numberOf(key)
     if (found === null) return noRoom
     const application_number = found.number
-    const decision = lets_to_guests
-      ? { application_number, decision: "refused" }
-      : { application_number, decision: "accepted", annual_premium_cents: 14_500 + Math.round(contents_usd / 10) }
+    const decision =
+      lets_to_guests === true
+        ? { application_number, decision: "refused" }
+        : { application_number, decision: "accepted", annual_premium_cents: 14_500 + Math.round(contents_usd / 10) }
     return { status: 202, body: { application_number }, ...(found.isNew && { later: decision }) }
   }
 }

@@ -1,39 +1,25 @@
 import { createHmac } from "node:crypto"
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { setTimeout as timer } from "node:timers/promises"
 import { type Answer, type Asked, applicationsApi, jsonApi, xmlApi } from "./apis.ts"
+import { makeWeather, type Weather, weathers } from "./weather.ts"
 
 /*
  * A carrier to practise on: one server with three APIs that behaves as real carriers do, also on their bad days.
  *
- * `node examples/carriers/server.ts` serves it on port 8799, and `curl -X PUT localhost:8799/weather/burst` changes its day.
+ * `node examples/carriers/server.ts` serves it, and `curl -X PUT localhost:8799/weather/burst` changes its day.
  */
 
-/** What kind of day the carrier has. It changes all API answers, but not those of the token endpoint. */
-export const weathers = {
-  fair: "Answers at once.",
-  token_ends: "A token is good for one request. Then 401.",
-  busy: "The next request is answered 429 with Retry-After.",
-  burst: "The next three requests are answered 503.",
-  maintenance: "503 with a Retry-After of an hour.",
-  slow: "Each answer takes `slow_ms`.",
-  garbage: "200 with a page of HTML.",
-  late: "No price before `release()`: answers, rates and callbacks are held back."
-} as const
-export type Weather = keyof typeof weathers
-
-/** How long the carrier's people and machines take, in milliseconds, and where callbacks go. */
+/** Options of the carrier. */
 export interface PracticeOptions {
-  readonly port?: number
   /** Signs callbacks. */
   readonly callback_secret: string
-  /** How long a slow answer takes; 2,000 by default. */
-  readonly slow_ms?: number
-  /** How long after an application its callback is sent; 20 by default. */
-  readonly callback_after_ms?: number
-  /** The `Retry-After` of 429, in seconds; 1 by default. */
-  readonly retry_after_seconds?: number
-  /** How often a quote of the JSON API must be read until it is rated; 1 by default. 0 rates at once. */
-  readonly reads_until_rated?: number
+  /** A free port by default. */
+  readonly port?: number
+  /** Waits this long, or until the caller of a request is gone; by a timer by default. */
+  readonly wait?: (millis: number, callerIsGone?: AbortSignal) => Promise<unknown>
+  /** Sends callbacks; `fetch` by default. */
+  readonly send?: typeof fetch
 }
 
 /** A carrier that runs. */
@@ -41,24 +27,23 @@ export interface PracticeCarrier {
   readonly url: string
   /** Changes the weather for all requests from now on. */
   readonly turn: (weather: Weather) => void
-  /** Lets everything go that `late` holds back. Resolves to the statuses that its callbacks were answered with. */
-  readonly release: () => Promise<ReadonlyArray<number>>
   /** Where callbacks are sent; until it is set, there are none. */
   readonly callBackTo: (url: string) => void
-  /** What the carrier was asked, in order: `POST /json/quotes 201`. */
+  /** What the carrier was asked, and what it was answered for callbacks, in order: `POST /json/quotes 201`, `callback 204`. */
   readonly log: ReadonlyArray<string>
   readonly close: () => Promise<void>
 }
 
-const port_by_default = 8_799
+const byTimer: NonNullable<PracticeOptions["wait"]> = (millis, signal) =>
+  timer(millis, undefined, { ref: false, ...(signal !== undefined && { signal }) })
+
 const max_body_bytes = 64 * 1_024
-/** A callback is sent again until it is taken, at most this often. */
-const callback_tries = 40
-const callback_pause_ms = 50
 /** How many requests the log holds. */
 const max_log = 1_000
-
-const after = (millis: number) => new Promise<void>((done) => setTimeout(done, millis))
+const callback_after_ms = 500
+/** A callback is sent again until it is taken, at most this often. */
+const callback_tries = 10
+const callback_pause_ms = 5_000
 
 const read = async (request: IncomingMessage): Promise<string> => {
   const parts: Array<Buffer> = []
@@ -71,131 +56,142 @@ const read = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(parts).toString()
 }
 
-/** Gives out tokens for client credentials, and knows how often each may still be used. */
+const max_tokens = 1_000
+
+/** Gives out tokens for client credentials, any of them, and knows how often each token may still be used. */
 const makeTokens = () => {
   const uses = new Map<string, number>()
+  let count = 0
   return {
-    grant: (uses_left: number): Answer => {
-      const access_token = `token-${uses.size + 1}`
+    grant: ({ body, headers }: Asked, uses_left: number): Answer => {
+      const isRight = body.includes("grant_type=client_credentials") && headers.authorization?.startsWith("Basic ")
+      if (isRight !== true || uses.size >= max_tokens) return { status: 401, body: { error: "invalid_client" } }
+      count += 1
+      const access_token = `token-${count}`
       uses.set(access_token, uses_left)
       return { status: 200, body: { access_token, token_type: "Bearer", expires_in: 3_600 } }
     },
-    use: ({ authorization = "" }: IncomingMessage["headers"]): boolean => {
+    use: ({ headers: { authorization = "" } }: Asked): boolean => {
       const token = authorization.replace(/^Bearer /, "")
-      const left = uses.get(token) ?? 0
-      uses.set(token, left - 1)
-      return left > 0
+      const left = uses.get(token)
+      if (left === undefined) return false
+      if (left > 1) uses.set(token, left - 1)
+      else uses.delete(token)
+      return true
+    }
+  }
+}
+
+const isWeather = (name: string): name is Weather => Object.hasOwn(weathers, name)
+
+/** Sends an answer, or the same bytes twice. */
+const send = (response: ServerResponse, { status, body, headers }: Answer, isTwice: boolean) => {
+  const isRaw = typeof body === "string" || body instanceof Uint8Array
+  const bytes = Buffer.from(isRaw ? body : body === undefined ? "" : JSON.stringify(body))
+  const all = { "content-type": "application/json", ...headers, "content-length": String(bytes.length) }
+  response.socket?.cork()
+  response.writeHead(status, all).end(bytes)
+  if (isTwice) {
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+    response.socket?.write(`HTTP/1.1 ${status} Again\r\n${lines.join("")}\r\n${bytes}`)
+  }
+  response.socket?.uncork()
+}
+
+/** Signs callbacks and sends each until it is taken. */
+const makeCallbacks = (
+  { callback_secret, wait = byTimer, send = fetch }: PracticeOptions,
+  note: (line: string) => void
+) => {
+  let url: string | null = null
+  const post = async (body: string): Promise<number> => {
+    if (url === null) return 0
+    const signature = createHmac("sha256", callback_secret).update(body).digest("hex")
+    const headers = { "content-type": "application/json", "x-signature": `sha256=${signature}` }
+    const status = await send(url, { method: "POST", body, headers }).then(
+      (response) => response.status,
+      () => 0
+    )
+    note(`callback ${status}`)
+    return status
+  }
+  return {
+    sendTo: (to: string | null) => {
+      url = to
+    },
+    send: async (decision: unknown, after_ms: number, times: number) => {
+      await wait(after_ms)
+      const body = JSON.stringify(decision)
+      for (let time = 0; time < times; time++) {
+        for (let nth = 1; nth <= callback_tries && url !== null; nth++) {
+          const status = await post(body)
+          if (status > 0 && status < 500) break
+          await wait(callback_pause_ms)
+        }
+      }
     }
   }
 }
 
 /** Starts the carrier. */
 export const startCarrier = async (options: PracticeOptions): Promise<PracticeCarrier> => {
-  const { slow_ms = 2_000, callback_after_ms = 20, retry_after_seconds = 1, reads_until_rated = 1 } = options
+  const { port = 0, wait = byTimer } = options
   const log: Array<string> = []
+  const note = (line: string) => {
+    log.push(line)
+    if (log.length > max_log) log.shift()
+  }
+  const weather = makeWeather()
   const tokens = makeTokens()
-  let weather: Weather = "fair"
-  /** How many requests the bad weather still spoils. */
-  let spoiled = 0
-  let callback_url: string | null = null
-  let held = Promise.withResolvers<void>()
-  /** The callbacks that `late` holds back. */
-  let late_callbacks: ReadonlyArray<Promise<number>> = []
-  const isLate = () => weather === "late"
-  const json = jsonApi(reads_until_rated, isLate)
+  const callbacks = makeCallbacks(options, note)
+  const json = jsonApi(() => weather.is("late"))
   const xml = xmlApi()
   const applications = applicationsApi()
 
-  const turn = (next: Weather) => {
-    weather = next
-    spoiled = next === "busy" ? 1 : next === "burst" ? 3 : 0
+  const turnTo = (name: string): Answer => {
+    if (!isWeather(name)) return { status: 404, body: { weathers } }
+    weather.turn(name)
+    return { status: 200, body: { weather: name } }
   }
 
-  const release = async () => {
-    turn("fair")
-    held.resolve()
-    held = Promise.withResolvers()
-    const sent = late_callbacks
-    late_callbacks = []
-    return Promise.all(sent)
-  }
-
-  const callBack = async (decision: unknown, until: Promise<void>): Promise<number> => {
-    await until
-    const body = JSON.stringify(decision)
-    const signature = createHmac("sha256", options.callback_secret).update(body).digest("hex")
-    const headers = { "content-type": "application/json", "x-signature": `sha256=${signature}` }
-    for (let nth = 1; callback_url !== null; nth++) {
-      const status = await fetch(callback_url, { method: "POST", body, headers }).then(
-        (response) => response.status,
-        () => 0
-      )
-      if ((status > 0 && status < 500) || nth === callback_tries) return status
-      await after(callback_pause_ms)
-    }
-    return 0
-  }
-
-  /** The answer of a bad day; null if the request is answered as usual. */
-  const spoil = (): Answer | null => {
-    if (weather === "maintenance") return { status: 503, headers: { "retry-after": "3600" } }
-    if (weather === "garbage") return { status: 200, type: "text/html", body: "<html><p>Please log in</html>" }
-    if (spoiled === 0) return null
-    spoiled -= 1
-    return weather === "busy"
-      ? { status: 429, headers: { "retry-after": String(retry_after_seconds) } }
-      : { status: 503 }
-  }
-
-  const answerTo = async (asked: Asked): Promise<Answer> => {
+  const answerTo = async (asked: Asked, callerIsGone: AbortSignal): Promise<Answer> => {
     const { method, path } = asked
-    if (method === "PUT" && path.startsWith("/weather/")) {
-      const next = Object.keys(weathers).find((name): name is Weather => name === path.slice("/weather/".length))
-      if (next === undefined) return { status: 404, body: { weathers } }
-      if (next === "fair") void release()
-      turn(next)
-      return { status: 200, body: { weather } }
-    }
-    if (path === "/token") return tokens.grant(weather === "token_ends" ? 1 : Number.POSITIVE_INFINITY)
-    if (!tokens.use(asked.headers)) return { status: 401, body: { error: "invalid_token" } }
-    const spoilt = spoil()
-    if (spoilt !== null) return spoilt
-    if (weather === "slow") await after(slow_ms)
+    if (method === "PUT" && path.startsWith("/weather/")) return turnTo(path.slice("/weather/".length))
+    if (path === "/token") return tokens.grant(asked, weather.is("token_ends") ? 1 : Number.POSITIVE_INFINITY)
+    if (!tokens.use(asked)) return { status: 401, body: { error: "invalid_token" } }
+    const instead = weather.instead(asked)
+    if (instead !== null) return instead
+    if (weather.is("slow") || (weather.is("late") && path === "/xml")) await wait(weather.answerMs(), callerIsGone)
     if (path.startsWith("/json/")) return json(asked)
-    if (path === "/xml" && isLate()) await held.promise
     if (path === "/xml") return xml(asked)
     return path === "/applications" ? applications(asked) : { status: 404 }
   }
 
   const server = createServer(async (request, response) => {
     const { method = "GET", url: path = "/", headers } = request
+    const caller = new AbortController()
+    response.on("close", () => caller.abort())
     const answer = await read(request)
-      .then((body) => answerTo({ method, path, headers, body }))
-      .catch((): Answer => ({ status: 400 }))
-    const { status, body, type = "application/json", later } = answer
-    log.push(`${method} ${path} ${status}`)
-    if (log.length > max_log) log.shift()
-    response.writeHead(status, { "content-type": type, ...answer.headers })
-    response.end(body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body))
-    if (later === undefined) return
-    const sent = callBack(later, isLate() ? held.promise : after(callback_after_ms))
-    if (isLate()) late_callbacks = [...late_callbacks, sent]
+      .then((body) => answerTo({ method, path, headers, body }, caller.signal))
+      .catch((): Answer => ({ status: caller.signal.aborted ? 499 : 400 }))
+    note(`${method} ${path} ${answer.status}`)
+    const isTwice = weather.is("twice") && path !== "/token" && !path.startsWith("/weather/")
+    send(response, answer, isTwice)
+    if (answer.later !== undefined) {
+      void callbacks.send(answer.later, callback_after_ms + weather.answerMs(), isTwice ? 2 : 1)
+    }
   })
-  await new Promise<void>((listening) => server.listen(options.port ?? 0, "localhost", listening))
+  await new Promise<void>((listening) => server.listen(port, "localhost", listening))
   const address = server.address()
   if (address === null || typeof address === "string") throw new Error("The server has no port.")
 
   return {
     url: `http://localhost:${address.port}`,
-    turn,
-    release,
-    callBackTo: (url) => {
-      callback_url = url
-    },
+    turn: weather.turn,
+    callBackTo: callbacks.sendTo,
     log,
     close: async () => {
-      callback_url = null
-      await release()
+      callbacks.sendTo(null)
       server.closeAllConnections()
       await new Promise((closed) => server.close(closed))
     }
@@ -203,7 +199,12 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
 }
 
 if (import.meta.main) {
-  const { url } = await startCarrier({ port: port_by_default, callback_secret: "practice" })
-  console.log(`The carrier listens at ${url}. Its weathers:`)
-  for (const [name, meaning] of Object.entries(weathers)) console.log(`  PUT ${url}/weather/${name}: ${meaning}`)
+  // Where `quotewire dev` takes the callbacks of callbacks.ts.
+  const callback_url = process.argv[2] ?? "http://127.0.0.1:8787/carriers/naic:10003/callbacks"
+  const carrier = await startCarrier({ port: 8_799, callback_secret: "practice" })
+  carrier.callBackTo(callback_url)
+  console.log(`The carrier listens at ${carrier.url}, and calls back to ${callback_url}. Its weathers:`)
+  for (const [name, meaning] of Object.entries(weathers)) {
+    console.log(`  curl -X PUT ${carrier.url}/weather/${name}`.padEnd(60), meaning)
+  }
 }

@@ -12,6 +12,7 @@ const Answer = Schema.Struct({
     InsuranceSvcRs: Schema.Struct({
       RentersPolicyQuoteInqRs: Schema.Union([
         Schema.Struct({
+          RqUID: Schema.String,
           MsgStatus: Schema.Struct({ MsgStatusCd: Schema.Literal("Success") }),
           PolicySummaryInfo: Schema.Struct({
             QuoteNumber: Schema.String,
@@ -19,6 +20,7 @@ const Answer = Schema.Struct({
           })
         }),
         Schema.Struct({
+          RqUID: Schema.String,
           MsgStatus: Schema.Struct({ MsgStatusCd: Schema.Literal("Rejected"), MsgErrorCd: Schema.String })
         })
       ])
@@ -37,10 +39,10 @@ const read = (text: string): Option.Option<typeof Answer.Type> => {
   }
 }
 
-const replyOf = (text: string) => {
-  const found = Option.getOrNull(read(text))
-  if (found === null) return Reply.unavailable("unreadable_answer")
-  const answer = found.ACORD.InsuranceSvcRs.RentersPolicyQuoteInqRs
+const replyOf = (text: string, RqUID: string) => {
+  const answer = Option.getOrNull(read(text))?.ACORD.InsuranceSvcRs.RentersPolicyQuoteInqRs
+  // The answer repeats our number, so one that belongs to another request is found out.
+  if (answer?.RqUID !== RqUID) return Reply.unavailable("unreadable_answer")
   if (!("PolicySummaryInfo" in answer)) {
     return Reply.decline(answer.MsgStatus.MsgErrorCd === "LOSSES" ? "prior_claims" : "risk_outside_guidelines")
   }
@@ -83,6 +85,6 @@ export const xml = (base_url: string, terms: Partial<CarrierDefinition.LineTerms
         }
       }
       const answer = await http.post("/xml", { text: builder.build(message), content_type: "application/xml" })
-      return replyOf(answer.text)
+      return replyOf(answer.text, idempotency_key)
     }
   })

@@ -1,5 +1,6 @@
 import { Effect, Predicate } from "effect"
 import type { Environment } from "../access/Caller.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import type { LineName } from "../lines/standard.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
@@ -15,6 +16,7 @@ import * as CarrierHttp from "./http/CarrierHttp.ts"
 import { CarrierHttpError } from "./http/CarrierHttpError.ts"
 import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
+import * as Draft from "./recorder/Draft.ts"
 
 /*
  * The calls of the functions of a defined carrier: what they get, and what becomes of what they return or throw.
@@ -153,16 +155,17 @@ const onHttpError =
   <B>(value: (error: CarrierHttpError) => B) =>
   <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
     Effect.catchDefect(Effect.orDie(call), (thrown) =>
-      thrown instanceof CarrierHttpError
-        ? Effect.as(
-            Effect.annotateLogs(Effect.logWarning("A carrier could not be reached, or gave no usable answer"), {
-              reason: thrown.reason,
-              status: thrown.status
-            }),
-            value(thrown)
-          )
-        : Effect.die(thrown)
+      thrown instanceof CarrierHttpError ? Effect.as(tell(thrown), value(thrown)) : Effect.die(thrown)
     )
+
+/** Logs an error of the HTTP client, and adds it to the record of the exchange. */
+const tell = (error: CarrierHttpError): Effect.Effect<void> => {
+  const fault = Fault.classOf(error)
+  return Effect.logWarning("A carrier could not be reached, or gave no usable answer").pipe(
+    Effect.annotateLogs({ reason: error.reason, status: error.status, fault }),
+    Effect.andThen(Draft.note((draft) => draft.failed(fault)))
+  )
+}
 
 /** Turns an error of the HTTP client into the reply that it stands for. */
 export const unavailableIfFailed = onHttpError(({ reason, retry_after_ms }) =>
