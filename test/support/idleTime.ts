@@ -58,10 +58,7 @@ export const make = (begin: string) => {
   }
 
   const idle = async () => {
-    for (let turns = 0; turns < idle_turns; turns++) {
-      await new Promise(setImmediate)
-      if (underWay > 0) turns = 0
-    }
+    for (let turns = 0; turns < idle_turns; turns = underWay > 0 ? 0 : turns + 1) await new Promise(setImmediate)
   }
 
   const next = () => {
@@ -86,19 +83,13 @@ export const make = (begin: string) => {
         underWay += 1
       })
     },
-    /** Lets time pass until a promise settles. */
-    until: async <A>(promise: Promise<A>): Promise<A> => {
-      let isSettled = false
-      const settled = () => {
-        isSettled = true
-      }
-      promise.then(settled, settled)
-      for (let count = 0; !isSettled; count++) {
-        if (count > max_timers) throw new Error("Nothing more happens.")
+    /** Lets time pass, timer by timer, until something is so. */
+    until: async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+      for (let count = 0; !(await isSo()); count++) {
+        if (count > max_timers) throw new Error("It never comes to this.")
         await idle()
-        if (!isSettled) next()
+        if (!(await isSo())) next()
       }
-      return promise
     }
   }
 }

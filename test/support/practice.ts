@@ -2,16 +2,15 @@ import {
   type Carrier,
   type CarrierDefinition,
   CarrierTransport,
+  type Embedded,
   embed,
-  type Ids,
-  type InputOf,
   Seal,
   Storage,
   type Timeline
 } from "@quotewire/core"
 import { CarrierTransports, NodeCrypto } from "@quotewire/http"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Clock, Effect, Layer, Logger, Redacted, References, Scope, Stream } from "effect"
+import { Clock, Effect, Exit, Layer, Logger, Redacted, References, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient, type HttpClientResponse } from "effect/http"
 import { receiveCallbacks } from "../../examples/carriers/receiver.ts"
 import { startCarrier } from "../../examples/carriers/server.ts"
@@ -27,9 +26,8 @@ const values = { client_id: "acme", client_secret: "a secret of Acme's" }
 export type Terms = Partial<CarrierDefinition.LineTerms>
 export type AdapterAt = (base_url: string, terms?: Terms) => Carrier.CarrierAdapter
 type Environment = "sandbox" | "live"
-type Application = Extract<InputOf<"start_quote_request">, { readonly line: "renters" }>["application"]
 
-export const application: Application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+export const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
 
 /** The ways out to carriers: that of the host, and the default of `embed`. */
 const transports = {
@@ -50,10 +48,10 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   const send: typeof fetch = (...args) => fetch(...args).finally(time.begun())
   const carrier = closing.adopt(await startCarrier({ callback_secret, wait: time.wait, send }), ({ close }) => close())
   const adapter = adapterAt(carrier.url, terms)
-  const scope = closing.adopt(Scope.makeUnsafe(), (scope) => Effect.runPromise(Scope.close(scope, Effect.void)))
+  const scope = closing.adopt(Scope.makeUnsafe(), (scope) => Effect.runPromise(Scope.close(scope, Exit.void)))
   const client = await Effect.runPromise(Scope.provide(transports[transport], scope))
   const storage = await Effect.runPromise(Effect.scoped(Effect.provide(Storage.Storage, MemoryStorage.layer)))
-  const warnings: Array<string> = []
+  const warnings: Array<Warning> = []
 
   /** Starts a service on the storage: the first, or one that comes after it. */
   const serve = async () => {
@@ -72,7 +70,14 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
       seal_keys: Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes))] }),
       exchange_recording: { live: "all" }
     })
-    closing.defer(() => (life.isOver ? Promise.resolve() : time.until(quotewire.close())))
+    closing.defer(async () => {
+      if (life.isOver) return
+      let isClosed = false
+      void quotewire.close().finally(() => {
+        isClosed = true
+      })
+      await time.until(() => isClosed)
+    })
     const receiver = closing.adopt(await receiveCallbacks(quotewire), ({ close }) => close())
     const callback_url = receiver.urlFor(adapter.carrier.id)
     carrier.callBackTo(callback_url)
@@ -87,7 +92,7 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   }
 
   /** An organization that is appointed by the carrier, and its calls. */
-  const join = async (quotewire: Service["quotewire"], environment: Environment, name = "Acme") => {
+  const join = async (quotewire: Embedded, environment: Environment, name = "Acme") => {
     const { id: organization_id } = await quotewire.createOrganization(name)
     await quotewire.setConnection({ organization_id, environment, carrier_id: adapter.carrier.id, values })
     const { key } = await quotewire.createKey({ organization_id, environment, kind: "server" })
@@ -110,18 +115,26 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
   }
 }
 
-interface Service {
-  readonly quotewire: ReturnType<typeof embed>
-}
-
 /** The calls of an organization, with its key. */
-export const memberOf = (quotewire: Service["quotewire"], key: string, time: ReturnType<typeof IdleTime.make>) => {
+export const memberOf = (quotewire: Embedded, key: string, time: ReturnType<typeof IdleTime.make>) => {
   const client = quotewire.client(key)
-  const read = (id: Ids.QuoteRequestId) => client.get_quote_request({ id, wait_seconds: 0 })
   let count = 0
+  const read = (id: string) => client.get_quote_request({ id, wait_seconds: 0 })
+
+  /** What the carrier's part of a request has come to: the premium in cents, or the reason. */
+  const resultOf = async (id: string) => {
+    const { quote_request, quotes } = await read(id)
+    const [result] = quote_request.carriers
+    return [result?.outcome, quotes[0]?.price.premium?.amount_minor ?? result?.reason]
+  }
+  /** What the timeline tells of the carrier, in a few words. */
+  const told = async (id: string) => (await quotewire.timeline(id)).entries.flatMap(wordsOf)
+
   return {
     key,
-    start: async (facts: Partial<Application> = {}) => {
+    resultOf,
+    told,
+    start: async (facts: object = {}) => {
       count += 1
       const { id } = await client.start_quote_request({
         line: "renters",
@@ -131,26 +144,14 @@ export const memberOf = (quotewire: Service["quotewire"], key: string, time: Ret
       })
       return id
     },
-    /** What the carrier's part of a request has come to: the premium in cents, or the reason. */
-    resultOf: async (id: Ids.QuoteRequestId) => {
-      const { quote_request, quotes } = await read(id)
-      const [result] = quote_request.carriers
-      return [result?.outcome, quotes[0]?.price.premium?.amount_minor ?? result?.reason]
+    /** Lets time pass until a request has ended. */
+    ended: async (id: string) => {
+      await time.until(async () => (await read(id)).quote_request.status !== "in_progress")
+      return resultOf(id)
     },
-    /** Lets time pass until a request has ended, or is `pending` at the carrier. */
-    passUntil: async (id: Ids.QuoteRequestId, what: "ended" | "asked" = "ended") => {
-      const isReached = ({ quote_request: { status, carriers } }: Awaited<ReturnType<typeof read>>) =>
-        status !== "in_progress" || (what === "asked" && carriers.length > 0)
-      let found = await read(id)
-      while (!isReached(found)) {
-        const since_version = found.quote_request.version
-        found = await time.until(client.get_quote_request({ id, since_version, wait_seconds: 10 }))
-      }
-      const [result] = found.quote_request.carriers
-      return [result?.outcome, found.quotes[0]?.price.premium?.amount_minor ?? result?.reason]
-    },
-    /** What the timeline tells of the carrier, in a few words. */
-    told: async (id: Ids.QuoteRequestId) => (await quotewire.timeline(id)).entries.flatMap(wordsOf)
+    /** Lets time pass until the carrier has accepted an ask. */
+    accepted: (id: string) =>
+      time.until(async () => (await told(id)).some((words) => words.startsWith("ask 1 pending")))
   }
 }
 
@@ -166,20 +167,24 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       const { exchange, attempt, outcome, reason, http } = entry.details
       const calls = http
         .filter(({ path }) => path !== "/token")
-        .map(({ method, path, status, error }) => ` ${method} ${path} ${status ?? error}`)
-      return [`${exchange} ${attempt} ${outcome}${reason === null ? "" : ` ${reason}`}:${calls.join(",")}`]
+        .map(({ direction, method, path, status, error }) =>
+          direction === "received" ? "received" : `${method} ${path} ${status ?? error}`
+        )
+      return [`${exchange} ${attempt} ${outcome}${reason === null ? "" : ` ${reason}`}: ${calls.join(", ")}`]
     }
     default:
       return []
   }
 }
 
+/** A warning or an error in the log, and what it says about the carrier's answer. */
+type Warning = { readonly text: string } & Readonly<Record<string, unknown>>
+
 /** A logger that keeps warnings and errors. */
-const loggerTo = (warnings: Array<string>) =>
+const loggerTo = (warnings: Array<Warning>) =>
   Logger.make(({ fiber, logLevel, message }) => {
     if (logLevel !== "Warn" && logLevel !== "Error" && logLevel !== "Fatal") return
-    const { carrier_id: _, quote_request_id: _id, ...about } = fiber.getRef(References.CurrentLogAnnotations)
-    warnings.push(`${String(message)} ${JSON.stringify(about)}`)
+    warnings.push({ text: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
   })
 
 /** A storage that answers as long as its process lives. */
