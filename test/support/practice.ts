@@ -21,7 +21,9 @@ import * as IdleTime from "./idleTime.ts"
  */
 
 export const callback_secret = "a secret that both sides know"
-const values = { client_id: "acme", client_secret: "a secret of Acme's" }
+
+/** Tokens are kept for the process, and carriers of other tests may have had the same port. */
+let worlds = 0
 
 export type Terms = Partial<CarrierDefinition.LineTerms>
 export type AdapterAt = (base_url: string, terms?: Terms) => Carrier.CarrierAdapter
@@ -43,7 +45,9 @@ export interface PracticeSettings {
 
 /** Starts the carrier, with storage and time for services that ask it. Everything ends with the test. */
 export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "undici" }: PracticeSettings = {}) => {
-  await using closing = new AsyncDisposableStack()
+  const closing = new AsyncDisposableStack()
+  worlds += 1
+  const values = { client_id: `acme-${worlds}`, client_secret: "a secret of Acme's" }
   const time = IdleTime.make("2026-11-20T12:00:00Z")
   const send: typeof fetch = (...args) => fetch(...args).finally(time.begun())
   const carrier = closing.adopt(await startCarrier({ callback_secret, wait: time.wait, send }), ({ close }) => close())
@@ -101,7 +105,6 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
 
   const first = await serve()
   const member = await join(first.quotewire, "live")
-  const moved = closing.move()
   return {
     ...first,
     ...member,
@@ -111,7 +114,7 @@ export const practise = async (adapterAt: AdapterAt, { terms = {}, transport = "
     warnings,
     serve,
     join,
-    [Symbol.asyncDispose]: () => moved.disposeAsync()
+    [Symbol.asyncDispose]: () => closing.disposeAsync()
   }
 }
 
