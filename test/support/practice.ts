@@ -1,3 +1,4 @@
+import { assert } from "@effect/vitest"
 import {
   type Carrier,
   type CarrierDefinition,
@@ -182,6 +183,14 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
 
 /** A warning or an error in the log, and what it says about the carrier's answer. */
 type Warning = { readonly text: string } & Readonly<Record<string, unknown>>
+
+/** The warnings, each with its carrier and its request, which are then left out. */
+export const saidOf = (warnings: ReadonlyArray<Warning>, id: string) =>
+  warnings.map(({ carrier_id, quote_request_id, ...said }) => {
+    assert.match(String(carrier_id), /^naic:/)
+    assert.strictEqual(quote_request_id, id)
+    return said
+  })
 
 /** A logger that keeps warnings and errors. */
 const loggerTo = (warnings: Array<Warning>) =>
