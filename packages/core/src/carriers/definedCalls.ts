@@ -19,7 +19,8 @@ import * as Reply from "./Reply.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /*
- * The calls of the functions of a defined carrier: what they get, and what becomes of what they return or throw.
+ * How the functions of a `defineCarrier` definition are called: what they are given, and how their results and errors become
+ * answers of the adapter.
  */
 
 /** What a definition says about its calls. */

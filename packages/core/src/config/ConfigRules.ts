@@ -1,4 +1,4 @@
-import { Data, Predicate, Result, Schema } from "effect"
+import { Data, Layer, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
@@ -10,10 +10,10 @@ import type { Config } from "./Config.ts"
 /** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
-/** Parses a configuration. Nothing is taken for granted, because nobody has to check the types of the file it comes from. */
+/** Parses a configuration. It checks types, too: the file that it comes from may never have been compiled. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> => {
   if (isConfig(value)) return Result.succeed(value)
-  return Result.fail(new InvalidConfig({ message: told(faultsOf(value)) }))
+  return Result.fail(new InvalidConfig({ message: messageOf(faultsOf(value)) }))
 }
 
 const isConfig = (value: unknown): value is Config => faultsOf(value).length === 0
@@ -76,13 +76,21 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   return [{ path: "carrier.id", message: `Must be another id than that of carriers.${first}.` }]
 }
 
-const booleanRule: OptionRule = (value) =>
-  typeof value === "boolean" ? [] : [{ path: "", message: "Must be true or false." }]
+const must =
+  (message: string, holds: (value: unknown) => boolean): OptionRule =>
+  (value) =>
+    holds(value) ? [] : [{ path: "", message }]
+
+const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
   carriers: carriersRule,
-  fictional_carriers: booleanRule
+  fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
+  carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),
+  exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
+  exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
+  on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
 const ruleOf = new Map<string, OptionRule>(Object.entries(rules))
@@ -102,8 +110,8 @@ const below =
   (place: string) =>
   (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
 
-/** One fault stands in the same line, several in a line each. */
-const told = (faults: ReadonlyArray<FieldError>): string => {
+/** The message of the error. A single fault is on the same line; several are on a line each. */
+const messageOf = (faults: ReadonlyArray<FieldError>): string => {
   const sentences = limitFields({ found: faults, more: 0 }, "fault").map(sentenceOf)
   return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`
 }
