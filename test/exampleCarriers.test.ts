@@ -171,6 +171,21 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     ])
   })
 
+  it("says which fields have changed when the carrier's JSON is another", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("changed")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", "unreadable_answer"])
+    const rules = { "json-polls.ts": "quote_number", "callbacks.ts": "application_number" }[name]
+    const [{ reason, broken_rules } = {}] = saidOf(world.warnings, id)
+    // What is no XML has no fields.
+    if (rules === undefined) return assert.strictEqual(reason, "unreadable_answer")
+    assert.match(String(broken_rules), new RegExp(`^${rules}: `))
+    const { entries } = await world.quotewire.timeline(id)
+    const recorded = entries.flatMap((entry) => (entry.what === "exchange" ? entry.details.broken_rules : []))
+    assert.strictEqual(recorded[0]?.path, rules)
+  })
+
   it("goes on with a new token when its token ends early", async () => {
     await using world = await practise(at)
     world.carrier.turn("token_ends")

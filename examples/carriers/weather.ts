@@ -11,6 +11,7 @@ export const weathers = {
   slow: "Each answer takes three seconds.",
   late: "No price for ten minutes.",
   garbage: "200 with a page of HTML.",
+  changed: "200 with other JSON than yesterday.",
   huge: "200 with ten megabytes.",
   bomb: "200 with ten kilobytes of gzip, which are ten megabytes.",
   redirect: "302 to another address on this machine.",
@@ -52,6 +53,8 @@ export const makeWeather = () => {
         return { status: 503, headers: { "retry-after": "3600" } }
       case "garbage":
         return { status: 200, headers: { "content-type": "text/html" }, body: "<html><p>Please log in</html>" }
+      case "changed":
+        return { status: 200, body: { quote: { number: 17, state: "OPEN" } } }
       case "huge":
         return { status: 200, body: Buffer.alloc(huge_bytes, " ") }
       case "bomb":

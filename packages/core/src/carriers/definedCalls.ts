@@ -3,6 +3,7 @@ import type { Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
 import type { LineName } from "../lines/standard.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
+import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
 import type {
   Answer,
@@ -161,10 +162,11 @@ const onHttpError =
 
 /** Logs an error of the HTTP client, and adds it to the record of the exchange. */
 const tell = (error: CarrierHttpError): Effect.Effect<void> => {
+  const { broken_rules = [], reason, status } = error
   const fault = Fault.classOf(error)
   return Effect.logWarning("A carrier could not be reached, or gave no usable answer").pipe(
-    Effect.annotateLogs({ reason: error.reason, status: error.status, fault }),
-    Effect.andThen(Draft.note((draft) => draft.failed(fault)))
+    Effect.annotateLogs({ reason, status, fault, ...BrokenRule.annotation(broken_rules) }),
+    Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
   )
 }
 

@@ -62,8 +62,9 @@ export class Draft {
   }
 
   /** An error of the HTTP client has left the adapter. The reply that it stands for says how the exchange ended. */
-  failed(fault: string): void {
+  failed(fault: string, rules: ReadonlyArray<Rule>): void {
     this.fault = fault
+    this.add(rules)
   }
 
   /** The adapter has thrown; only the class of the error is kept. */
@@ -74,8 +75,12 @@ export class Draft {
 
   /** The answer breaks rules, so it is not used. */
   broke(rules: ReadonlyArray<Rule>): void {
-    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
+    this.add(rules)
     this.decide("unreadable_answer")
+  }
+
+  private add(rules: ReadonlyArray<Rule>): void {
+    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
   }
 
   private decide(reason: string): void {
