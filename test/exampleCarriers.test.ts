@@ -177,7 +177,7 @@ describe.each(examples)("the example carrier $name", ({ name, at, premium, refus
     const id = await world.start()
     assert.deepStrictEqual(await world.ended(id), ["no_answer", "unreadable_answer"])
     const rules = { "json-polls.ts": "quote_number", "callbacks.ts": "application_number" }[name]
-    const [{ reason, broken_rules } = {}] = saidOf(world.warnings, id)
+    const { reason, broken_rules } = saidOf(world.warnings, id)[0] ?? assert.fail("No warning was logged.")
     // What is no XML has no fields.
     if (rules === undefined) return assert.strictEqual(reason, "unreadable_answer")
     assert.match(String(broken_rules), new RegExp(`^${rules}: `))
