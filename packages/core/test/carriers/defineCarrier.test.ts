@@ -226,35 +226,6 @@ describe("an error in a defined carrier", () => {
     )
   }
 
-  const reading = defineCarrier({
-    ...simple,
-    http,
-    ask: async ({ http }) => Reply.pending((await http.get("/quotes")).json(Accepted).number)
-  })
-  testInWorld(
-    "of reading an answer is logged with the fields that are wrong, and without their values",
-    answering(Response.json({ number: 4_711 })).through(
-      Effect.gen(function* () {
-        const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
-        const line = only(lines, "A carrier could not be reached, or gave no usable answer")
-        assert.match(String(line.annotations.broken_rules), /^number: /)
-        assert.notInclude(JSON.stringify(line), "4711")
-      })
-    ),
-    only_carrier(reading)
-  )
-
-  const closing = defineCarrier({ ...simple, ask: () => Reply.unavailable("maintenance") })
-  testInWorld(
-    "is not needed for silence: that of a reply is logged, too",
-    Effect.gen(function* () {
-      const lines = yield* logOf(Effect.all([work, start({}, live), pass(10)]))
-      const line = only(lines, "A carrier's adapter says that there is no answer")
-      assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })
-    }),
-    only_carrier(closing)
-  )
-
   const crashing = defineCarrier({
     ...simple,
     ask: async ({ facts }) => {
