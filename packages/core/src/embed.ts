@@ -8,7 +8,7 @@ import { SealKeys } from "./access/Seal.ts"
 import type * as Operation from "./calls/Operation.ts"
 import * as Pipeline from "./calls/Pipeline.ts"
 import { RequestLogEnabled } from "./calls/RequestLog.ts"
-import type { CarrierAdapter, CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
+import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "./carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "./carriers/Connection.ts"
 import { Connections } from "./carriers/Connections.ts"
 import type { Config } from "./config/Config.ts"
@@ -16,6 +16,7 @@ import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
   type CreatedKey,
   type Cryptography,
+  carrierCallback,
   carriers,
   createKey,
   exchanges,
@@ -126,6 +127,13 @@ export interface Embedded {
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
   readonly removeConnection: (place: ConnectionPlace) => Promise<void>
   /**
+   * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
+   *
+   * Resolves to false if the callback is not genuine, or answers nothing that was asked: answer the carrier with 404.
+   * Rejects with `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
+   */
+  readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
+  /**
    * Erases what is known about a person from one quote request, or from every request of a receipt.
    *
    * `by` says who erases, such as a ticket; it is kept, so it must not name the person. With `dry_run` nothing changes. If it
@@ -195,6 +203,8 @@ export const embed = (options: EmbedOptions): Embedded => {
     testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
     listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
     removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    carrierCallback: (carrier_id, { headers, body }) =>
+      run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
     erase: (target, options) => {
       const [to_erase, how] = [{ ...target }, { ...options }]
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))

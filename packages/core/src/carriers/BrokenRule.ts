@@ -26,13 +26,15 @@ export const ofConnectionTest: (answer: unknown) => ReadonlyArray<BrokenRule> = 
 export const log = (rules: ReadonlyArray<BrokenRule>): Effect.Effect<void> =>
   Effect.logWarning("A carrier's answer breaks rules and is not used").pipe(
     Effect.andThen(Draft.note((draft) => draft.broke(rules))),
-    Effect.annotateLogs({
-      broken_rules: rules
-        .slice(0, max_logged)
-        .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
-        .join(" ")
-    })
+    Effect.annotateLogs(annotation(rules))
   )
+
+/** Broken rules as a log line tells them; nothing if there are none. */
+export const annotation = (rules: ReadonlyArray<BrokenRule>): { readonly broken_rules?: string } => {
+  if (rules.length === 0) return {}
+  const told = rules.slice(0, max_logged).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+  return { broken_rules: told.join(" ") }
+}
 
 const max_logged = 20
 

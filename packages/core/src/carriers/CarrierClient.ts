@@ -77,7 +77,7 @@ const callSafely = (
         releasingSlot(Effect.suspend(call)).pipe(
           Effect.timeoutOrElse({
             duration: Math.min(attemptMs(line), Math.max(0, ask.deadline - ask.now)),
-            orElse: () => Effect.succeed<CarrierReply>({ kind: "unavailable", reason: "timeout" })
+            orElse: () => Effect.as(Effect.logWarning("A carrier gave no answer in time"), late)
           }),
           Effect.flatMap(checkedReply),
           orIfThrown(failed),
@@ -189,12 +189,21 @@ const noPoll = { path: "poll_after_ms", message: "Must be null, because the adap
 const noAnswer: CarrierReply = { kind: "unavailable", reason: "timeout" }
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
+const late: CarrierReply = { kind: "unavailable", reason: "timeout" }
 const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
 const notNow: CarrierRefresh = { kind: "unavailable", reason: "carrier_error" }
 
 /** Checks that an adapter, which is foreign code, returned a valid reply. If not, that is logged and it is unavailable. */
 export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =>
   validOr(reply, BrokenRule.ofReply(reply), unreadable)
+
+/** Logs that an adapter has found out itself that there is no answer. The engine cannot know why. */
+export const logUnavailable = (reply: CarrierReply): Effect.Effect<void> =>
+  BrokenRule.ofReply(reply).length === 0 && reply.kind === "unavailable"
+    ? Effect.annotateLogs(Effect.logWarning("A carrier's adapter says that there is no answer"), {
+        reason: reply.reason
+      })
+    : Effect.void
 
 const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)

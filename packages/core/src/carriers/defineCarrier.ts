@@ -11,6 +11,7 @@ import {
   type ConnectionFields,
   max_attempt_ms
 } from "./Carrier.ts"
+import { logUnavailable } from "./CarrierClient.ts"
 import type { Answer, CarrierCall, CarrierDefinition, LineTerms } from "./CarrierDefinition.ts"
 import { caller, connectionTester, reviewOf, settled, unavailableIfFailed } from "./definedCalls.ts"
 import { type CarrierHttpOptions, faultsOf } from "./http/CarrierHttpOptions.ts"
@@ -53,7 +54,9 @@ export const defineCarrier = <
   const call = caller(definition, usual)
   const tester = connectionTester(definition, usual)
   const reply = (ask: CarrierAsk, use: (of: CarrierCall<Name, Fields, Http>) => Answer<CarrierReply>) =>
-    Effect.map(unavailableIfFailed(call(ask, use)), (answer) => withAssumptions(answer, ask))
+    Effect.map(unavailableIfFailed(Effect.tap(call(ask, use), logUnavailable)), (answer) =>
+      withAssumptions(answer, ask)
+    )
   const adapter: CarrierAdapter = {
     carrier: { id: definition.id, name: definition.name, registry_ids: definition.registry_ids ?? [] },
     environments: definition.environments ?? ["sandbox", "live"],

@@ -1,7 +1,9 @@
 import { Effect, Predicate } from "effect"
 import type { Environment } from "../access/Caller.ts"
+import * as Fault from "../concurrency/Fault.ts"
 import type { LineName } from "../lines/standard.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
+import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
 import type {
   Answer,
@@ -15,6 +17,7 @@ import * as CarrierHttp from "./http/CarrierHttp.ts"
 import { CarrierHttpError } from "./http/CarrierHttpError.ts"
 import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
+import * as Draft from "./recorder/Draft.ts"
 
 /*
  * How the functions of a `defineCarrier` definition are called: what they are given, and how their results and errors become
@@ -156,16 +159,18 @@ const onHttpError =
   <B>(value: (error: CarrierHttpError) => B) =>
   <A>(call: Effect.Effect<A, unknown>): Effect.Effect<A | B> =>
     Effect.catchDefect(Effect.orDie(call), (thrown) =>
-      thrown instanceof CarrierHttpError
-        ? Effect.as(
-            Effect.annotateLogs(Effect.logWarning("A carrier could not be reached, or gave no usable answer"), {
-              reason: thrown.reason,
-              status: thrown.status
-            }),
-            value(thrown)
-          )
-        : Effect.die(thrown)
+      thrown instanceof CarrierHttpError ? Effect.as(tell(thrown), value(thrown)) : Effect.die(thrown)
     )
+
+/** Logs an error of the HTTP client, and adds it to the record of the exchange. */
+const tell = (error: CarrierHttpError): Effect.Effect<void> => {
+  const { broken_rules = [], reason, status } = error
+  const fault = Fault.classOf(error)
+  return Effect.logWarning("A carrier could not be reached, or gave no usable answer").pipe(
+    Effect.annotateLogs({ reason, status, fault, ...BrokenRule.annotation(broken_rules) }),
+    Effect.andThen(Draft.note((draft) => draft.failed(fault, broken_rules)))
+  )
+}
 
 /** Turns an error of the HTTP client into the reply that it stands for. */
 export const unavailableIfFailed = onHttpError(({ reason, retry_after_ms }) =>

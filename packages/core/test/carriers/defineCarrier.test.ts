@@ -212,7 +212,14 @@ describe("an error in a defined carrier", () => {
           )
           assert.deepStrictEqual(yield* outcomes(id), [`naic:12345 no_answer ${reason}`])
           const line = only(lines, "A carrier could not be reached, or gave no usable answer")
-          assert.deepInclude(line.annotations, { carrier_id: "naic:12345", quote_request_id: id, reason, status })
+          const fault = `CarrierHttpError HTTP_${status}`
+          assert.deepInclude(line.annotations, {
+            carrier_id: "naic:12345",
+            quote_request_id: id,
+            reason,
+            status,
+            fault
+          })
         })
       ),
       only_carrier(failing)

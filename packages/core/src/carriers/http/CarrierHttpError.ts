@@ -18,7 +18,15 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   /** A word for logs: `HTTP_503`, `TIMED_OUT`, `CERT_HAS_EXPIRED`. */
   readonly code: string
   readonly message: string
+  /** The rules of the adapter's schema that the answer breaks: each at its path, and never a value. */
+  readonly broken_rules?: ReadonlyArray<AnswerRule>
 }> {}
+
+/** A rule of an adapter's schema. The path is empty if it is the answer's own, or could be a record's. */
+export interface AnswerRule {
+  readonly path: string
+  readonly message: string
+}
 
 /** A mistake in the code of an adapter: its options, or a request that it makes. It is a defect, so it is thrown. */
 export class CarrierHttpMistake extends Data.Error<{ readonly message: string }> {
@@ -117,13 +125,22 @@ export const tooLarge = (target: Target, status: number, max_bytes: number): Car
 export const notJson = (target: Target, status: number): CarrierHttpError =>
   error(target, "the answer is not JSON", { reason: unreadable, code: "NOT_JSON", status })
 
-/** The error of a body that does not match a schema. `rules` say what is wrong and where, without values. */
-export const mismatch = (target: Target, status: number, rules: string): CarrierHttpError =>
-  error(target, `the answer does not match the schema. ${rules}`, {
+/** The error of a body that does not match a schema, by the rules that it breaks. */
+export const mismatch = (
+  { method, path, host }: Target,
+  status: number,
+  broken_rules: ReadonlyArray<AnswerRule>
+): CarrierHttpError => {
+  const rules = broken_rules.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join(" ")
+  return new CarrierHttpError({
     reason: unreadable,
+    status,
+    retry_after_ms: null,
     code: "SCHEMA_MISMATCH",
-    status
+    message: `${method} ${path} at ${host}: the answer does not match the schema. ${rules}`,
+    broken_rules
   })
+}
 
 /** The longest random part of a pause before a repeat, in milliseconds. */
 export const jitter_ms = 250

@@ -1,6 +1,6 @@
 import { Effect, Result, Schema } from "effect"
 import * as Input from "../../wire/Input.ts"
-import { type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
+import { type AnswerRule, type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
 
 /** A carrier's answer, without `json`. */
 export interface CarrierAnswer {
@@ -103,8 +103,5 @@ const max_rules = 5
 /** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */
 const told = /^[A-Za-z_]\w{0,63}(?:\.(?:[A-Za-z_]\w{0,63}|\d{1,4}))*$/
 
-const rulesOf = (findings: ReturnType<ReturnType<typeof Input.findings>>): string =>
-  findings
-    .slice(0, max_rules)
-    .map(({ path, message }) => (told.test(path) ? `${path}: ${message}` : message))
-    .join(" ")
+const rulesOf = (findings: ReadonlyArray<AnswerRule>): ReadonlyArray<AnswerRule> =>
+  findings.slice(0, max_rules).map(({ path, message }) => ({ path: told.test(path) ? path : "", message }))

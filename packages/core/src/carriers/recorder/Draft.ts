@@ -34,6 +34,8 @@ export class Draft {
   reason: string | null = null
   fault: string | null = null
   http_left_out = 0
+  /** Whether it is known how the exchange ended, whatever the answer says. */
+  private isDecided = false
   private readonly rules: Array<Rule> = []
   private readonly exchanges: Array<RecordedTransport.RawHttp> = []
 
@@ -54,23 +56,36 @@ export class Draft {
   /** The call has ended. Its answer counts if the adapter has not failed and no rule was broken. */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
-    if (this.fault === null && this.rules.length === 0) this.ends(answer.kind, answer.reason ?? null)
+    if (this.isDecided) return
+    this.outcome = answer.kind
+    this.reason = answer.reason ?? null
+  }
+
+  /** An error of the HTTP client has left the adapter. The reply that it stands for says how the exchange ended. */
+  failed(fault: string, rules: ReadonlyArray<Rule>): void {
+    this.fault = fault
+    this.add(rules)
   }
 
   /** The adapter has thrown; only the class of the error is kept. */
   threw(fault: string): void {
     this.fault = fault
-    this.ends("unavailable", "carrier_error")
+    this.decide("carrier_error")
   }
 
   /** The answer breaks rules, so it is not used. */
   broke(rules: ReadonlyArray<Rule>): void {
-    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
-    this.ends("unavailable", "unreadable_answer")
+    this.add(rules)
+    this.decide("unreadable_answer")
   }
 
-  private ends(outcome: ExchangeOutcome, reason: string | null): void {
-    this.outcome = outcome
+  private add(rules: ReadonlyArray<Rule>): void {
+    this.rules.push(...rules.slice(0, max_rules - this.rules.length))
+  }
+
+  private decide(reason: string): void {
+    this.isDecided = true
+    this.outcome = "unavailable"
     this.reason = reason
   }
 

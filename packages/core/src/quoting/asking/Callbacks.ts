@@ -7,7 +7,7 @@ import {
   type CarrierCallback,
   type CarrierReply
 } from "../../carriers/Carrier.ts"
-import { checkedReply, orIfThrown } from "../../carriers/CarrierClient.ts"
+import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/CarrierClient.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
@@ -84,7 +84,9 @@ const makeRead = Effect.gen(function* () {
     if (!isAnswer) return yield* Effect.as(BrokenRule.log([noAnswer]), null)
     const request = typeof ref === "string" ? yield* refs.find(adapter.carrier.id, ref) : null
     if (request === null) return yield* Effect.as(BrokenRule.log([noRef]), null)
-    const reply = yield* Effect.annotateLogs(checkedReply(answer), { quote_request_id: request.id })
+    const reply = yield* Effect.tap(checkedReply(answer), () => logUnavailable(answer)).pipe(
+      Effect.annotateLogs({ quote_request_id: request.id })
+    )
     return { ...request, reply }
   })
 

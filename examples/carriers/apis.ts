@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders } from "node:http"
+import { Schema } from "effect"
+
+/*
+ * The three APIs of the carrier to practise on. Each keeps what it was asked, recognizes a repeat by the caller's key, and has
+ * numbers of its own.
+ */
+
+/** A request to one of the APIs. */
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** An answer. A body that is neither text nor bytes is sent as JSON. */
+export interface Answer {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** What a callback tells later. */
+  readonly later?: unknown
+}
+
+/** The most quotes that an API keeps. */
+const max_kept = 10_000
+
+/** Numbers for the keys of callers: a repeat gets the number of the first. Null if there is no room. */
+const makeNumbers = (prefix: string) => {
+  const numbers = new Map<string, string>()
+  return (key: string): { readonly number: string; readonly isNew: boolean } | null => {
+    const known = numbers.get(key)
+    if (known !== undefined) return { number: known, isNew: false }
+    if (numbers.size >= max_kept) return null
+    const number = `${prefix}-${numbers.size + 1}`
+    numbers.set(key, number)
+    return { number, isNew: true }
+  }
+}
+
+const noRoom: Answer = { status: 507, body: { error: "too_many_quotes" } }
+
+const Risk = Schema.Struct({ contents: Schema.Finite, bitten: Schema.optionalKey(Schema.Boolean) })
+const readQuote = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ risk: Risk })))
+
+/**
+ * JSON in two steps: `POST /json/quotes` opens a quote, `POST /json/quotes/{number}/rate` begins to rate it, and
+ * `GET /json/quotes/{number}` reads it, until it is `rated` or `declined`.
+ */
+export const jsonApi = (isLate: () => boolean) => {
+  const numberOf = makeNumbers("Q")
+  const quotes = new Map<string, typeof Risk.Type>()
+  return ({ method, path, headers, body }: Asked): Answer => {
+    if (method === "POST" && path === "/json/quotes") {
+      const { risk } = readQuote(body)
+      const found = numberOf(String(headers["idempotency-key"]))
+      if (found === null) return noRoom
+      if (found.isNew) quotes.set(found.number, risk)
+      return { status: 201, body: { quote_number: found.number, status: "open" } }
+    }
+    const [, quote_number = "", step] = /^\/json\/quotes\/([\w-]+)(\/rate)?$/.exec(path) ?? []
+    const risk = quotes.get(quote_number)
+    if (risk === undefined) return { status: 404 }
+    if (step !== undefined || isLate()) return { status: 200, body: { quote_number, status: "rating" } }
+    if (risk.bitten === true) return { status: 200, body: { quote_number, status: "declined", code: "D17" } }
+    const annual_premium = (150 + risk.contents / 1_000).toFixed(2)
+    return { status: 200, body: { quote_number, status: "rated", annual_premium } }
+  }
+}
+
+const textOf = (body: string, tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(body)?.[1] ?? ""
+
+/** XML in one step, after the messages of ACORD: `POST /xml` with a `RentersPolicyQuoteInqRq`. */
+export const xmlApi = () => {
+  const numberOf = makeNumbers("XQ")
+  return ({ method, body }: Asked): Answer => {
+    if (method !== "POST" || !body.includes("<RentersPolicyQuoteInqRq>")) return { status: 400 }
+    const key = textOf(body, "RqUID")
+    const found = numberOf(key)
+    if (found === null) return noRoom
+    const claims = Number(textOf(body, "NumLosses"))
+    const amount = (160 + Number(textOf(body, "FormatInteger")) / 1_000 + claims * 12.5).toFixed(2)
+    const said =
+      claims > 2
+        ? "<MsgStatus><MsgStatusCd>Rejected</MsgStatusCd><MsgErrorCd>LOSSES</MsgErrorCd></MsgStatus>"
+        : `<MsgStatus><MsgStatusCd>Success</MsgStatusCd></MsgStatus>
+      <PolicySummaryInfo><QuoteNumber>${found.number}</QuoteNumber><FullTermAmt><Amt>${amount}</Amt></FullTermAmt></PolicySummaryInfo>`
+    return {
+      status: 200,
+      headers: { "content-type": "application/xml; charset=utf-8" },
+      body: `<?xml version="1.0" encoding="UTF-8"?>
+<ACORD>
+  <InsuranceSvcRs>
+    <RentersPolicyQuoteInqRs>
+      <RqUID>${key}</RqUID>
+      ${said}
+    </RentersPolicyQuoteInqRs>
+  </InsuranceSvcRs>
+</ACORD>`
+    }
+  }
+}
+
+const Application = Schema.Struct({
+  key: Schema.String,
+  contents_usd: Schema.Finite,
+  lets_to_guests: Schema.optionalKey(Schema.Boolean)
+})
+const readApplication = Schema.decodeSync(Schema.fromJsonString(Application))
+
+/** JSON that is answered later: `POST /applications` gives a number, and a callback tells the decision under this number. */
+export const applicationsApi = () => {
+  const numberOf = makeNumbers("APP")
+  return ({ method, body }: Asked): Answer => {
+    if (method !== "POST") return { status: 405 }
+    const { key, contents_usd, lets_to_guests } = readApplication(body)
+    const found = numberOf(key)
+    if (found === null) return noRoom
+    const application_number = found.number
+    const decision =
+      lets_to_guests === true
+        ? { application_number, decision: "refused" }
+        : { application_number, decision: "accepted", annual_premium_cents: 14_500 + Math.round(contents_usd / 10) }
+    return { status: 202, body: { application_number }, ...(found.isNew && { later: decision }) }
+  }
+}

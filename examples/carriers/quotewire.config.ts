@@ -1,0 +1,17 @@
+import { defineConfig } from "@quotewire/core"
+import { callbacks } from "./callbacks.ts"
+import { connected } from "./connected.ts"
+import { jsonPolls } from "./json-polls.ts"
+import { xml } from "./xml.ts"
+
+/** Where `node examples/carriers/server.ts` listens. */
+const base_url = "http://localhost:8799"
+/** The carrier to practise on takes any. */
+const values = { client_id: "practice", client_secret: "practice" }
+
+export default defineConfig({
+  carriers: [jsonPolls(base_url), xml(base_url), callbacks(base_url, "practice")].map((carrier) =>
+    connected(carrier, values)
+  ),
+  fictional_carriers: false
+})

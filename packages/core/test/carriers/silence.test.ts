@@ -1,0 +1,58 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
+import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
+import * as Reply from "../../src/carriers/Reply.ts"
+import { carriers, silent } from "../quoting/carriers.ts"
+import { logOf, only } from "../quoting/log.ts"
+import { live, pass, start, testInWorld, work } from "../quoting/support.ts"
+
+/* What the log says when a carrier gives no answer. */
+
+const carrier = { id: "naic:12345", name: "Acme Mutual", lines: { renters: { states: ["NY"] } } } as const
+
+/** What is logged while a carrier is asked. */
+const lines = logOf(Effect.all([work, start({}, live), pass(16_000)]))
+
+describe("the log", () => {
+  const reading = defineCarrier({
+    ...carrier,
+    http: { base_url: "https://api.acme.example" },
+    ask: async ({ http }) => {
+      const { number } = (await http.get("/quotes")).json(Schema.Struct({ number: Schema.String }))
+      return Reply.pending(number)
+    }
+  })
+  const transport = HttpClient.make((request) =>
+    Effect.succeed(HttpClientResponse.fromWeb(request, Response.json({ number: 4_711 })))
+  )
+  testInWorld(
+    "names the fields of an answer that do not match the adapter's schema, without their values",
+    Effect.gen(function* () {
+      const line = only(yield* lines, "A carrier could not be reached, or gave no usable answer")
+      assert.match(String(line.annotations.broken_rules), /^number: /)
+      assert.strictEqual(line.annotations.fault, "CarrierHttpError SCHEMA_MISMATCH")
+      assert.notInclude(JSON.stringify(line), "4711")
+    }).pipe(Effect.provideService(CarrierTransport, transport)),
+    { carriers: [reading] }
+  )
+
+  testInWorld(
+    "says that an adapter has replied that there is no answer",
+    Effect.gen(function* () {
+      const line = only(yield* lines, "A carrier's adapter says that there is no answer")
+      assert.deepInclude(line.annotations, { carrier_id: "naic:12345", reason: "maintenance" })
+    }),
+    { carriers: [defineCarrier({ ...carrier, ask: () => Reply.unavailable("maintenance") })] }
+  )
+
+  testInWorld(
+    "says that an adapter has not answered in time",
+    Effect.gen(function* () {
+      const line = only(yield* lines, "A carrier gave no answer in time")
+      assert.strictEqual(line.annotations.carrier_id, "never")
+    }),
+    carriers(silent("never", { idempotent: false }))
+  )
+})

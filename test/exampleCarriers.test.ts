@@ -1,0 +1,348 @@
+import { assert, describe, it, vi } from "@effect/vitest"
+import { callbacks } from "../examples/carriers/callbacks.ts"
+import { jsonPolls } from "../examples/carriers/json-polls.ts"
+import { startCarrier } from "../examples/carriers/server.ts"
+import { type Weather, weathers } from "../examples/carriers/weather.ts"
+import { xml } from "../examples/carriers/xml.ts"
+import { type AdapterAt, application, callback_secret, memberOf, practise, saidOf } from "./support/practice.ts"
+
+/*
+ * The adapters of examples/carriers against the carrier to practise on, over real sockets, in a time that passes only when
+ * nothing is under way.
+ */
+
+const callbacksAt: AdapterAt = (base_url, terms) => callbacks(base_url, callback_secret, terms)
+
+/** An adapter, and how its carrier is asked when all is well. */
+interface Example {
+  readonly name: string
+  readonly at: AdapterAt
+  readonly premium: number
+  readonly refused: { readonly facts: object; readonly reason: string }
+  /** The first request of an ask. */
+  readonly first: string
+  /** What the timeline tells of an ask that succeeds, after requests that do not. */
+  readonly told: (attempt: number, before: ReadonlyArray<string>) => ReadonlyArray<string>
+}
+
+const jsonExample: Example = {
+  name: "json-polls.ts",
+  at: jsonPolls,
+  premium: 18_000,
+  refused: { facts: { household: { dog_with_bite_history: true } }, reason: "risk_outside_guidelines" },
+  first: "POST /json/quotes",
+  told: (attempt, before) => [
+    `ask ${attempt} pending: ${[...before, "POST /json/quotes 201", "POST /json/quotes/Q-1/rate 200"].join(", ")}`,
+    `poll ${attempt} offers: GET /json/quotes/Q-1 200`,
+    "quoted"
+  ]
+}
+const xmlExample: Example = {
+  name: "xml.ts",
+  at: xml,
+  premium: 19_000,
+  refused: { facts: { household: { claims_last_5_years: 3 } }, reason: "prior_claims" },
+  first: "POST /xml",
+  told: (attempt, before) => [`ask ${attempt} offers: ${[...before, "POST /xml 200"].join(", ")}`, "quoted"]
+}
+const callbacksExample: Example = {
+  name: "callbacks.ts",
+  at: callbacksAt,
+  premium: 17_500,
+  refused: {
+    facts: { dwelling: { ...application.dwelling, short_term_rental: true } },
+    reason: "property_not_eligible"
+  },
+  first: "POST /applications",
+  told: (attempt, before) => [
+    `ask ${attempt} pending: ${[...before, "POST /applications 202"].join(", ")}`,
+    // A callback does not say which attempt it answers.
+    "callback 1 offers: received",
+    "quoted"
+  ]
+}
+const examples = [jsonExample, xmlExample, callbacksExample]
+
+/** A bad day: what the first request of each ask is answered, and what the log says. */
+interface BadDay {
+  readonly weather: Weather
+  readonly title: string
+  /** The statuses of the requests that fail, by attempt. */
+  readonly failures: ReadonlyArray<ReadonlyArray<number>>
+  /** Why there is no answer in the end; null if the carrier quotes after all. */
+  readonly reason: string | null
+  /** The error that each warning names. */
+  readonly fault: string
+}
+
+const badDays: ReadonlyArray<BadDay> = [
+  { weather: "busy", title: "asks again after a 429 with Retry-After", failures: [[429]], reason: null, fault: "" },
+  {
+    weather: "burst",
+    title: "outlasts a burst of 503, by a repeat of the request and then of the ask",
+    failures: [[503, 503], [503]],
+    reason: null,
+    fault: "HTTP_503"
+  },
+  {
+    weather: "maintenance",
+    title: "says maintenance when the carrier is closed for an hour",
+    failures: [[503]],
+    reason: "maintenance",
+    fault: "HTTP_503"
+  },
+  {
+    weather: "huge",
+    title: "does not read ten megabytes",
+    failures: [[200]],
+    reason: "unreadable_answer",
+    fault: "TOO_LARGE"
+  },
+  {
+    weather: "bomb",
+    title: "does not unpack ten megabytes",
+    failures: [[200]],
+    reason: "unreadable_answer",
+    fault: "TOO_LARGE"
+  },
+  {
+    weather: "redirect",
+    title: "follows no redirect",
+    failures: [[302], [302]],
+    reason: "carrier_error",
+    fault: "HTTP_302"
+  }
+]
+
+const notUsable = (reason: string, status: number | null, code: string) => ({
+  text: "A carrier could not be reached, or gave no usable answer",
+  reason,
+  status,
+  fault: `CarrierHttpError ${code}`
+})
+
+describe.each(examples)("the example carrier $name", ({ name, at, premium, refused, first, told }) => {
+  it.each(["sandbox", "live"] as const)("brings the carrier's price and its refusal in %s", async (environment) => {
+    await using world = await practise(at)
+    const { start, ended } = await world.join(world.quotewire, environment, "Borealis")
+    assert.deepStrictEqual(await ended(await start()), ["quoted", premium])
+    assert.deepStrictEqual(await ended(await start(refused.facts)), ["declined", refused.reason])
+    assert.deepStrictEqual(world.warnings, [])
+  })
+
+  for (const { weather, title, failures, reason, fault } of badDays) {
+    it(title, async () => {
+      await using world = await practise(at)
+      world.carrier.turn(weather)
+      const id = await world.start()
+      assert.deepStrictEqual(await world.ended(id), reason === null ? ["quoted", premium] : ["no_answer", reason])
+      const callsOf = (statuses: ReadonlyArray<number>) => statuses.map((status) => `${first} ${status}`)
+      // The attempts that fail as a whole. If the carrier quotes after all, the last one does not.
+      const failed = reason === null ? failures.slice(0, -1) : failures
+      const why = reason ?? "carrier_error"
+      assert.deepStrictEqual(await world.told(id), [
+        "asked",
+        ...failed.map((statuses, index) => `ask ${index + 1} unavailable ${why}: ${callsOf(statuses).join(", ")}`),
+        ...(reason === null ? told(failures.length, callsOf(failures.at(-1) ?? [])) : [`no_answer ${reason}`])
+      ])
+      assert.deepStrictEqual(
+        saidOf(world.warnings, id),
+        failed.map((statuses) => notUsable(why, statuses[0] ?? null, fault))
+      )
+      assert.notInclude(world.carrier.log, "GET /private 401")
+    })
+  }
+
+  it("says unreadable_answer when the carrier answers garbage", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("garbage")
+    const id = await world.start()
+    const reason = "unreadable_answer"
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", reason])
+    assert.deepStrictEqual(await world.told(id), [
+      "asked",
+      `ask 1 unavailable ${reason}: ${first} 200`,
+      `no_answer ${reason}`
+    ])
+    assert.deepStrictEqual(saidOf(world.warnings, id), [
+      name === "xml.ts"
+        ? { text: "A carrier's adapter says that there is no answer", reason }
+        : notUsable(reason, 200, "NOT_JSON")
+    ])
+  })
+
+  it("says which fields have changed when the carrier's JSON is another", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("changed")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", "unreadable_answer"])
+    const rules = { "json-polls.ts": "quote_number", "callbacks.ts": "application_number" }[name]
+    const { reason, broken_rules } = saidOf(world.warnings, id)[0] ?? assert.fail("No warning was logged.")
+    // What is no XML has no fields.
+    if (rules === undefined) return assert.strictEqual(reason, "unreadable_answer")
+    assert.match(String(broken_rules), new RegExp(`^${rules}: `))
+    const { entries } = await world.quotewire.timeline(id)
+    const recorded = entries.flatMap((entry) => (entry.what === "exchange" ? entry.details.broken_rules : []))
+    assert.strictEqual(recorded[0]?.path, rules)
+  })
+
+  it("goes on with a new token when its token ends early", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("token_ends")
+    for (const _ of [1, 2]) assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
+    assert.isAtLeast(world.carrier.log.filter((line) => line.endsWith(" 401")).length, 1)
+    assert.deepStrictEqual(world.warnings, [])
+  })
+
+  it("waits for slow answers", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("slow")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["quoted", premium])
+    assert.deepStrictEqual(await world.told(id), ["asked", ...told(1, [])])
+  })
+
+  it("uses an answer once that is sent twice, and never for another person", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("twice")
+    assert.deepStrictEqual(await world.ended(await world.start()), ["quoted", premium])
+    const second = await world.start(refused.facts)
+    assert.deepStrictEqual(await world.ended(second), ["declined", refused.reason])
+    assert.deepStrictEqual(world.warnings, [])
+  })
+
+  it("keeps secrets, tokens and contacts out of records and logs", async () => {
+    await using world = await practise(at)
+    world.carrier.turn("burst")
+    const id = await world.start({ applicant: { email: "ada@example.com" } })
+    assert.deepStrictEqual(await world.ended(id), ["quoted", premium])
+    const kept = JSON.stringify([await world.quotewire.timeline(id, { bodies: true }), world.warnings])
+    for (const secret of ["a secret of Acme's", "token-1", "ada@example.com", "Basic "]) assert.notInclude(kept, secret)
+  })
+})
+
+describe("an answer after ten minutes", () => {
+  it("is not waited for by polls", async () => {
+    await using world = await practise(jsonPolls)
+    world.carrier.turn("late")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", "timeout"])
+    const words = await world.told(id)
+    assert.deepStrictEqual(
+      [words[1], words[2], words.at(-1)],
+      [
+        "ask 1 pending: POST /json/quotes 201, POST /json/quotes/Q-1/rate 200",
+        "poll 1 pending: GET /json/quotes/Q-1 200",
+        "no_answer timeout"
+      ]
+    )
+  })
+
+  it("is given up after two attempts", async () => {
+    await using world = await practise(xml)
+    world.carrier.turn("late")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", "timeout"])
+    assert.deepStrictEqual(await world.told(id), [
+      "asked",
+      "ask 1 unavailable timeout: POST /xml aborted",
+      "ask 2 unavailable timeout: POST /xml aborted",
+      "no_answer timeout"
+    ])
+    assert.lengthOf(saidOf(world.warnings, id), 2)
+  })
+
+  it("changes nothing as a callback, and is on record", async () => {
+    await using world = await practise(callbacksAt)
+    world.carrier.turn("late")
+    const id = await world.start()
+    assert.deepStrictEqual(await world.ended(id), ["no_answer", "timeout"])
+    await world.time.until(() => world.carrier.log.includes("callback 204"))
+    assert.deepStrictEqual(await world.resultOf(id), ["no_answer", "timeout"])
+    assert.deepStrictEqual(await world.told(id), [
+      "asked",
+      "ask 1 pending: POST /applications 202",
+      "no_answer timeout",
+      "callback 1 offers: received"
+    ])
+  })
+})
+
+describe("a host that dies between the two steps of a quote", () => {
+  for (const { idempotent, result, opened, ask } of [
+    { idempotent: false, result: ["no_answer", "timeout"], opened: 1, ask: [] },
+    { idempotent: true, result: ["quoted", 18_000], opened: 2, ask: jsonExample.told(1, []).slice(0, 2) }
+  ]) {
+    const title = idempotent
+      ? "is followed by one that asks again, with the same key"
+      : "is followed by one that does not ask again, if the carrier cannot recognize a repeat"
+    it(title, async () => {
+      await using world = await practise(jsonPolls, { terms: { idempotent } })
+      world.carrier.turn("slow")
+      const id = await world.start()
+      await world.time.until(() => world.carrier.log.includes("POST /json/quotes 201"))
+      world.kill()
+      world.carrier.turn("fair")
+      const { quotewire } = await world.serve()
+      const { ended, told } = memberOf(quotewire, world.key, world.time)
+      assert.deepStrictEqual(await ended(id), result)
+      const openedOnes = world.carrier.log.filter((line) => line === "POST /json/quotes 201")
+      assert.lengthOf(openedOnes, opened)
+      assert.notInclude(world.carrier.log.join(), "Q-2")
+      assert.deepStrictEqual(await told(id), ["asked", ...ask, result.join(" ").replace(" 18000", "")])
+    })
+  }
+})
+
+describe("through fetch, the default of embed", () => {
+  it.each([
+    ["huge", ["no_answer", "unreadable_answer"]],
+    ["bomb", ["no_answer", "unreadable_answer"]],
+    ["redirect", ["no_answer", "carrier_error"]],
+    ["twice", ["quoted", 18_000]]
+  ] as const)("the weather %s does the same", async (weather, result) => {
+    await using world = await practise(jsonPolls, { transport: "fetch" })
+    world.carrier.turn(weather)
+    assert.deepStrictEqual(await world.ended(await world.start()), [...result])
+    assert.notInclude(world.carrier.log.join(), "/private")
+  })
+})
+
+describe("the carrier to practise on", () => {
+  it("changes its weather over HTTP, and lists what there is", async () => {
+    const carrier = await startCarrier({ callback_secret })
+    try {
+      const turn = (weather: string) => fetch(`${carrier.url}/weather/${weather}`, { method: "PUT" })
+      assert.deepStrictEqual(await (await turn("maintenance")).json(), { weather: "maintenance" })
+      const unknown = await turn("sunny")
+      assert.deepStrictEqual([unknown.status, await unknown.json()], [404, { weathers }])
+      assert.strictEqual((await fetch(`${carrier.url}/xml`, { method: "POST" })).status, 401)
+    } finally {
+      await carrier.close()
+    }
+  })
+
+  it("is tried by a program that prints three prices in each environment, and what happened", async () => {
+    const lines: Array<string> = []
+    const log = vi.spyOn(console, "log").mockImplementation((...parts) => void lines.push(parts.join(" ")))
+    try {
+      await import("../examples/carriers/try.ts")
+    } finally {
+      log.mockRestore()
+    }
+    assert.deepStrictEqual(
+      lines.slice(0, 6),
+      ["sandbox", "live"].flatMap((environment) => [
+        `${environment}: Angle Bracket Insurance 19000`,
+        `${environment}: Ringback General 17500`,
+        `${environment}: Stepwise Mutual 18000`
+      ])
+    )
+    for (const exchange of ["poll naic:10001 offers", "ask naic:10002 offers", "callback naic:10003 offers"]) {
+      assert.isTrue(
+        lines.some((line) => line.includes(exchange)),
+        exchange
+      )
+    }
+  })
+})

@@ -1,0 +1,95 @@
+import { type Clock, Duration, Effect } from "effect"
+
+/*
+ * Time for tests over real sockets: it stands still while anything is under way, and moves on to the next timer when nothing
+ * is. So hours pass in milliseconds, and no time-out is met because a machine is slow.
+ */
+
+/** A timer that has not gone off. */
+interface Timer {
+  readonly due: number
+  readonly ring: () => void
+}
+
+/** How many turns of the event loop without work count as idle. */
+const idle_turns = 20
+/** After so many timers a test waits for something that never comes. */
+const max_timers = 5_000
+
+/** Makes time that begins at a date. */
+export const make = (begin: string) => {
+  let now = Date.parse(begin)
+  let underWay = 0
+  const timers = new Set<Timer>()
+
+  const setTimer = (millis: number, ring: () => void) => {
+    const timer: Timer = {
+      due: now + millis,
+      ring: () => {
+        timers.delete(timer)
+        ring()
+      }
+    }
+    timers.add(timer)
+    return timer
+  }
+
+  const nanos = () => BigInt(Math.round(now * 1e6))
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: () => now,
+    currentTimeMillis: Effect.sync(() => now),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: (duration) =>
+      Effect.callback((resume) => {
+        const timer = setTimer(Duration.toMillis(duration), () => resume(Effect.void))
+        return Effect.sync(() => timers.delete(timer))
+      })
+  }
+
+  /** Something is under way, and time stands still, until the function that is returned is called. */
+  const begun = () => {
+    underWay += 1
+    return () => {
+      underWay -= 1
+    }
+  }
+
+  const idle = async () => {
+    for (let turns = 0; turns < idle_turns; turns = underWay > 0 ? 0 : turns + 1) await new Promise(setImmediate)
+  }
+
+  const next = () => {
+    const first = [...timers].toSorted((a, b) => a.due - b.due)[0]
+    if (first === undefined || first.due === Number.POSITIVE_INFINITY) return
+    now = Math.max(now, first.due)
+    first.ring()
+  }
+
+  return {
+    clock,
+    begun,
+    /** Waits outside of Effect. With a signal, what is under way waits, until this time or the signal. */
+    wait: (millis: number, signal?: AbortSignal) => {
+      const waited = new Promise<void>((ring) => {
+        const timer = setTimer(millis, ring)
+        signal?.addEventListener("abort", timer.ring, { once: true })
+      })
+      if (signal === undefined) return waited
+      underWay -= 1
+      return waited.finally(() => {
+        underWay += 1
+      })
+    },
+    /** Lets time pass, timer by timer, until something is so. */
+    until: async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+      for (let count = 0; !(await isSo()); count++) {
+        if (count > max_timers) throw new Error("It never comes to this.")
+        await idle()
+        if (!(await isSo())) next()
+      }
+    }
+  }
+}
