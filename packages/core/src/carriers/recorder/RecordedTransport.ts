@@ -54,7 +54,8 @@ const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
 const urlOf = (request: HttpClientRequest.HttpClientRequest) =>
   Option.getOrElse(HttpClientRequest.toUrl(request), () => nowhere)
 
-const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
+/** The body of a request, as far as it is text. */
+export const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
   switch (body._tag) {
     case "Empty":
       return { bytes: 0, text: "" }

@@ -50,19 +50,23 @@ export const recorded = ({ body, content_type, headers }: RawMessage, redaction:
   const text = body?.text ?? null
   const kept = text === null || text === "" ? null : bodyOf(text, content_type, redaction)
   return {
-    headers: Object.fromEntries(
-      Object.entries(headers).flatMap(([name, value]) =>
-        value !== undefined && headers_kept.has(name.toLowerCase())
-          ? [[name.toLowerCase(), withoutSecrets(value, redaction.secrets).slice(0, max_header_characters)]]
-          : []
-      )
-    ),
+    headers: headersOf(headers, redaction),
     content_type,
     bytes: body?.bytes ?? null,
     body: kept === null ? null : kept.slice(0, max_kept_characters).toWellFormed(),
     kept: keptAs(body, kept)
   }
 }
+
+/** The headers that are recorded, cut to length. */
+export const headersOf = (headers: RawMessage["headers"], { secrets }: Redaction): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value !== undefined && headers_kept.has(name.toLowerCase())
+        ? [[name.toLowerCase(), withoutSecrets(value, secrets).slice(0, max_header_characters)]]
+        : []
+    )
+  )
 
 const max_header_characters = 200
 
@@ -71,8 +75,12 @@ const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kep
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
-/** The redacted body; null if it is not kept. */
-const bodyOf = (text: string, content_type: string | null, { keeps_text, paths, secrets }: Redaction) => {
+/** The redacted body, as long as it is; null if it is not kept. */
+export const bodyOf = (
+  text: string,
+  content_type: string | null,
+  { keeps_text, paths, secrets }: Redaction
+): string | null => {
   if (content_type?.includes("x-www-form-urlencoded") === true) return namesOnly(text)
   const json = parseJson(text)
   if (Option.isSome(json)) return withoutSecrets(JSON.stringify(redact(json.value, paths.map(steps))), secrets)
