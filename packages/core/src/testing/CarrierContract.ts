@@ -1,16 +1,20 @@
 import { Cause, Effect, Exit, Fiber, Logger, References } from "effect"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
-import type { BrokenRule } from "../carriers/BrokenRule.ts"
 import type { CarrierAdapter, CarrierReply } from "../carriers/Carrier.ts"
 import { CarrierTransport } from "../carriers/CarrierTransport.ts"
 import { LineName } from "../lines/standard.ts"
 import { canonical } from "../wire/Json.ts"
+import { toMillis } from "../wire/Timestamp.ts"
+import * as Cassette from "./Cassette.ts"
 import * as callbacks from "./carrier/callbacks.ts"
-import { broken, type Case, type ContractBroken, called, expectNone, rule } from "./carrier/rule.ts"
+import { answersRepeat } from "./carrier/repeats.ts"
+import { beside, broken, type Case, type ContractBroken, called, expectNone, rule, type Stage } from "./carrier/rule.ts"
 import * as Subject from "./carrier/subject.ts"
+import { passing } from "./carrier/time.ts"
 import { silence, type Trouble, troubles } from "./carrier/transports.ts"
 import { soon } from "./storage/expect.ts"
 
+export { type Asked, ask } from "./carrier/asking.ts"
 export { type Case, ContractBroken } from "./carrier/rule.ts"
 export type { FactsByLine, Options } from "./carrier/subject.ts"
 
@@ -20,50 +24,46 @@ export type { FactsByLine, Options } from "./carrier/subject.ts"
  * `facts` are applications as a caller sends them; a line without one gets its example. Give facts that identify a person if the
  * adapter wants them, such as an e-mail, so that the contract can see where they appear.
  *
- * The cases ask the carrier through `CarrierTransport`: its sandbox, or a `Cassette`. They need no test runner, and they take
- * time from the `Clock`. A broken rule fails with `ContractBroken`, whose message says what to do.
+ * With the option `cassette` nothing is sent. Without it and `transport`, the cases ask the carrier's sandbox over the network. Run them in
+ * their order: a cassette answers in the order in which it was recorded. Waiting takes no real time, unless the network was
+ * used. No test runner is needed; a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ *
+ * Throws an `InvalidCassette` if the cassette is none.
  *
  * @example
- * for (const { name, run } of CarrierContract.cases(acme, { renters: facts })) {
- *   it.live(name, () => run)
+ * for (const { name, run } of CarrierContract.cases(acme, { renters: facts }, { cassette })) {
+ *   test(name, run)
  * }
  */
 export const cases = (
   adapter: CarrierAdapter,
   facts: Subject.FactsByLine = {},
   options: Subject.Options = {}
-): ReadonlyArray<Case> => [
-  rule("declares itself correctly", () =>
-    expectNone(
-      "The adapter's declarations have mistakes. Correct what stands at each path.",
-      AdapterRules.check(adapter)
-    )
-  ),
-  ...Object.keys(adapter.lines)
-    .filter((name) => LineName.literals.some((known) => known === name))
-    .flatMap((name) => casesOfLine(adapter, name, facts, options)),
-  ...callbacks.cases(adapter, options)
-]
-
-/** What an adapter answers to one ask, and the rules that its reply breaks. */
-export interface Asked {
-  readonly reply: CarrierReply
-  readonly broken_rules: ReadonlyArray<BrokenRule>
+): ReadonlyArray<Case> => {
+  const stage = stageOf(adapter, options)
+  return [
+    rule(stage, "declares itself correctly", () =>
+      expectNone(
+        "The adapter's declarations have mistakes. Correct what stands at each path.",
+        AdapterRules.check(adapter)
+      )
+    ),
+    ...Object.keys(adapter.lines)
+      .filter((name) => LineName.literals.some((known) => known === name))
+      .flatMap((name) => casesOfLine(stage, adapter, name, facts, options)),
+    ...callbacks.cases(stage, adapter, options)
+  ]
 }
 
-/** Asks a carrier once, as the engine does, without polls. Fails if the facts do not suit it, or if it throws or is late. */
-export const ask = Effect.fnUntraced(function* (
-  adapter: CarrierAdapter,
-  line: string,
-  facts: unknown,
-  options: Subject.Options = {}
-): Effect.fn.Return<Asked, ContractBroken> {
-  const subject = yield* Subject.subjectOf(adapter, line, facts, options)
-  const reply = yield* Subject.unchecked(subject, Subject.askOf(subject, "ask"))
-  return { reply, broken_rules: Subject.brokenIn(subject, reply) }
-})
+const stageOf = (adapter: CarrierAdapter, { cassette, connection, now, transport }: Subject.Options): Stage => {
+  if (cassette === undefined) return { now: now ?? null, standIn: transport ?? null, missing: [] }
+  const parsed = Cassette.parse(cassette)
+  const replay = Cassette.replay(parsed, adapter, connection)
+  return { now: now ?? toMillis(parsed.recorded_at), standIn: replay.transport, missing: replay.missing }
+}
 
 const casesOfLine = (
+  stage: Stage,
   adapter: CarrierAdapter,
   name: string,
   facts: Subject.FactsByLine,
@@ -71,7 +71,7 @@ const casesOfLine = (
 ): ReadonlyArray<Case> => {
   const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
-    rule(`${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
+    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
   const isIdempotent = adapter.lines[name]?.idempotent === true
   return [
     ofLine("answers an ask in time, with a valid reply", answersAsk),
@@ -83,31 +83,11 @@ const casesOfLine = (
   ]
 }
 
-const answersAsk = (subject: Subject.Subject) => Effect.asVoid(Subject.reply(subject, Subject.askOf(subject, "answer")))
+const answersAsk = (subject: Subject.Subject) =>
+  passing(Effect.asVoid(Subject.reply(subject, Subject.askOf(subject, "answer"))))
 
 const answersPolls = (subject: Subject.Subject) =>
-  Effect.asVoid(Subject.polled(subject, Subject.askOf(subject, "poll")))
-
-const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subject) {
-  const first = yield* Subject.reply(subject, Subject.askOf(subject, "repeat"))
-  const second = yield* Subject.reply(subject, Subject.askOf(subject, "repeat", 2))
-  if (canonical(essence(first)) === canonical(essence(second))) return
-  yield* broken(
-    "Two asks with the same idempotency_key got different answers. Send the key to the carrier, or set idempotent to false."
-  )
-})
-
-/** What must not change when an ask is repeated. Times and links may. */
-const essence = (reply: CarrierReply): unknown => {
-  switch (reply.kind) {
-    case "offers":
-      return reply.offers.map(({ offer_ref, premium, term_months }) => ({ offer_ref, premium, term_months }))
-    case "pending":
-      return { ref: reply.ref }
-    default:
-      return reply
-  }
-}
+  passing(Effect.asVoid(Subject.polled(subject, Subject.askOf(subject, "poll"))))
 
 /** Aborts an ask to a carrier that never answers. */
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
@@ -116,15 +96,22 @@ const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
   // Detached, because an ask that does not end must not hold the contract up.
   const fiber = yield* Effect.forkDetach(Effect.provideService(asked, CarrierTransport, transport))
   const hasEnded = () => fiber.pollUnsafe() !== undefined
-  yield* soon(() => count.begun > 0 || hasEnded())
+  yield* passing(soon(() => count.begun > 0 || hasEnded()))
   yield* Effect.forkDetach(Fiber.interrupt(fiber))
   if (!(yield* soon(hasEnded))) {
     return yield* broken("ask does not end when it is aborted. Do not make it uninterruptible.")
   }
   if (!(yield* soon(() => count.open === 0))) {
-    yield* broken("ask has ended, but a request of it goes on. Pass its signal on to everything that waits.")
+    return yield* broken("ask has ended, but a request of it goes on. Pass its signal on to everything that waits.")
   }
+  const { begun } = count
+  yield* passing(Effect.sleep(after_end_ms))
+  if (count.begun > begun)
+    yield* broken("ask has ended, but sends another request. Stop everything when it is aborted.")
 })
+
+/** How long an ask that has ended is watched. */
+const after_end_ms = 10_000
 
 const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
   Effect.provideService(
@@ -142,7 +129,8 @@ const answersTrouble = (subject: Subject.Subject) =>
       yield* expectNone(`${what} returns what is no valid reply.`, Subject.brokenIn(subject, reply))
     }),
     { concurrency: "unbounded", discard: true }
-  )
+    // The failures are the contract's own, so nobody needs to read of them.
+  ).pipe(Effect.provideService(References.CurrentLoggers, new Set()), passing)
 
 const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
   const personal = Subject.personalOf(subject)
@@ -164,7 +152,7 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
       }
     }),
     { concurrency: "unbounded", discard: true }
-  )
+  ).pipe(passing)
 })
 
 /** Everything that a call says to others than the carrier. */
@@ -174,7 +162,7 @@ const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, t
     const annotations = canonical(fiber.getRef(References.CurrentLogAnnotations))
     lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
   })
-  const exit = yield* call.pipe(
+  const exit = yield* beside(call).pipe(
     Effect.provideService(References.CurrentLoggers, new Set([logger])),
     Effect.timeoutOption(timeout_ms),
     Effect.exit

@@ -1,4 +1,5 @@
 import { Option, Predicate, Schema } from "effect"
+import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import type { RecordedMessage } from "./Exchange.ts"
 
 /** How the bodies of one carrier are recorded. */
@@ -10,6 +11,19 @@ export interface Redaction {
   /** Texts that are never recorded, wherever they are, such as an API key. */
   readonly secrets: ReadonlyArray<string>
 }
+
+/** What an adapter says about its secrets and about the bodies of its exchanges. */
+export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
+
+/** The redaction of an adapter's exchanges. Of a connection, all that the adapter does not declare as a `string` is secret. */
+export const redactionOf = (
+  { connection = {}, keeps_text_bodies = false, redact = [] }: Declared,
+  values: ConnectionValues = {}
+): Redaction => ({
+  paths: redact,
+  keeps_text: keeps_text_bodies,
+  secrets: Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
+})
 
 /** A message before it is redacted. */
 export interface RawMessage {

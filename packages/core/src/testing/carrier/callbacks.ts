@@ -1,15 +1,20 @@
 import { Effect } from "effect"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import { type CarrierAdapter, type CarrierCallback, max_attempt_ms } from "../../carriers/Carrier.ts"
-import { broken, type Case, called, expectNone, rule } from "./rule.ts"
+import { broken, type Case, called, expectNone, rule, type Stage } from "./rule.ts"
 import type { Options } from "./subject.ts"
+import { passing } from "./time.ts"
 
 /** Rules about callbacks; none if the adapter has no `callback`. */
-export const cases = ({ callback }: CarrierAdapter, { callback: genuine }: Options): ReadonlyArray<Case> => {
+export const cases = (
+  stage: Stage,
+  { callback }: CarrierAdapter,
+  { callback: genuine }: Options
+): ReadonlyArray<Case> => {
   if (callback === undefined) return []
-  const read = (sent: CarrierCallback) => called("callback", () => callback(sent), max_attempt_ms)
+  const read = (sent: CarrierCallback) => passing(called("callback", () => callback(sent), max_attempt_ms))
   return [
-    rule("refuses callbacks that are not genuine", () =>
+    rule(stage, "refuses callbacks that are not genuine", () =>
       Effect.forEach(
         forged(genuine),
         Effect.fnUntraced(function* ([name, sent]) {
@@ -25,6 +30,7 @@ export const cases = ({ callback }: CarrierAdapter, { callback: genuine }: Optio
       ? []
       : [
           rule(
+            stage,
             "reads a genuine callback",
             Effect.fnUntraced(function* () {
               const answer = yield* read(genuine)

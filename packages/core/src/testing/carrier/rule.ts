@@ -1,8 +1,10 @@
-import { Cause, Data, Effect } from "effect"
+import { Cause, Data, Effect, Fiber } from "effect"
+import type { HttpClient } from "effect/http"
 import type { BrokenRule } from "../../carriers/BrokenRule.ts"
 import * as Tokens from "../../carriers/http/Tokens.ts"
 import * as Fault from "../../concurrency/Fault.ts"
-import { NotOnTape } from "../Cassette.ts"
+import { NotOnCassette } from "../Cassette.ts"
+import * as Time from "./time.ts"
 
 /** An adapter breaks a rule of the contract. The message says what to do, and repeats neither a fact nor a secret. */
 export class ContractBroken extends Data.TaggedError("ContractBroken")<{
@@ -11,19 +13,43 @@ export class ContractBroken extends Data.TaggedError("ContractBroken")<{
   readonly message: string
 }> {}
 
-/** One rule of the contract, and the program that checks it. It uses the `CarrierTransport` of the fiber that runs it. */
+/** One rule of the contract, and the program that checks it. */
 export interface Case {
   readonly name: string
-  readonly run: Effect.Effect<void, ContractBroken>
+  /** Rejects with a `ContractBroken` if the rule is broken. */
+  readonly run: () => Promise<void>
+  /** The same as an Effect. It sends through the `CarrierTransport` of the fiber that runs it. */
+  readonly effect: Effect.Effect<void, ContractBroken>
 }
 
-/** Makes a case. It gets tokens of its own, so that none of a stand-in is used for a real carrier. */
-export const rule = (name: string, body: () => Effect.Effect<void, ContractBroken>): Case => ({
-  name,
-  run: Effect.flatMap(Tokens.make, (tokens) =>
-    Effect.provideService(Effect.suspend(body), Tokens.CarrierTokens, tokens)
-  )
-})
+/** What all cases of a contract share. */
+export interface Stage {
+  /** When each case begins, in milliseconds; null for now. */
+  readonly now: number | null
+  /** Answers in place of the carrier; null for the network. */
+  readonly standIn: HttpClient.HttpClient | null
+  /** The requests that the stand-in could not answer. */
+  readonly missing: ReadonlyArray<NotOnCassette>
+}
+
+/** Makes a case. It has tokens of its own, so that none of a stand-in is used for a real carrier. */
+export const rule = (stage: Stage, name: string, body: () => Effect.Effect<void, ContractBroken>): Case => {
+  const effect = Effect.gen(function* () {
+    const tokens = yield* Tokens.make
+    const missed = stage.missing.length
+    const missing = Effect.suspend(() => {
+      const first = stage.missing[missed]
+      return first === undefined ? Effect.void : broken(first.message)
+    })
+    // The adapter may have caught the error, or have broken another rule because of it.
+    const checked = Effect.matchEffect(Effect.suspend(body), {
+      onFailure: (error) => Effect.andThen(missing, Effect.fail(error)),
+      onSuccess: () => missing
+    })
+    yield* Time.withOwnTime(Effect.provideService(checked, Tokens.CarrierTokens, tokens), stage)
+  })
+  return { name, effect, run: () => Effect.runPromise(effect) }
+}
 
 /** Fails with a sentence, and the broken rules on lines of their own. */
 export const broken = (
@@ -40,26 +66,32 @@ export const expectNone = (
   broken_rules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (broken_rules.length === 0 ? Effect.void : broken(sentence, broken_rules))
 
+/** Runs code of an adapter beside the case. If it cannot be ended, it is left behind. */
+export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Effect.forkDetach(call), (fiber) =>
+    Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
+  )
+
 /** Calls a function of an adapter. It must return a value, in time. */
 export const called = <A>(
   what: string,
   call: () => Effect.Effect<A>,
   timeout_ms: number
 ): Effect.Effect<A, ContractBroken> =>
-  Effect.suspend(call).pipe(
+  beside(Effect.suspend(call)).pipe(
     Effect.catchCause((cause) => thrown(what, cause)),
     Effect.timeoutOrElse({
       duration: timeout_ms,
       orElse: () =>
         broken(
-          `${what} gave no answer within ${timeout_ms} ms, its attempt_timeout_ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
+          `${what} gave no answer within ${timeout_ms} ms. Answer sooner, raise attempt_timeout_ms, or return Reply.pending.`
         )
     })
   )
 
 const thrown = (what: string, cause: Cause.Cause<unknown>): Effect.Effect<never, ContractBroken> => {
   const error = Cause.squash(cause)
-  if (error instanceof NotOnTape) return broken(error.message)
+  if (error instanceof NotOnCassette) return broken(error.message)
   return broken(
     `${what} throws ${Fault.classOf(error)}${placeOf(error)}. Return failures as values: Reply.decline, Reply.unavailable, or null from callback.`
   )

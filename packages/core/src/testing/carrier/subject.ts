@@ -1,4 +1,5 @@
 import { Clock, Effect, Predicate, Result } from "effect"
+import type { HttpClient } from "effect/http"
 import type { Environment } from "../../access/Caller.ts"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type {
@@ -21,16 +22,18 @@ export type FactsByLine = { readonly [Name in LineName]?: unknown }
 
 /** How a contract is checked. All of it is optional. */
 export interface Options {
+  /** The parsed JSON of a cassette's file. It answers in place of the carrier: see `Cassette`. */
+  readonly cassette?: unknown
+  /** A stand-in for the carrier, such as an `HttpClient` that answers after a simulated latency. */
+  readonly transport?: HttpClient.HttpClient
   /** Where the carrier is asked; its sandbox by default, if the adapter serves that. */
   readonly environment?: Environment
-  /** The values of the connection, if the adapter declares one. */
+  /** The values of the connection, if the adapter declares one. With a cassette, any text does for a `secret`. */
   readonly connection?: ConnectionValues
-  /** When the asks are made, in milliseconds; now by default. With a cassette, the time at which it was recorded. */
+  /** When the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
   readonly now?: number
   /** The beginning of the idempotency keys; `contract` by default. Another one makes a carrier see new asks. */
   readonly key?: string
-  /** How long to wait before each poll, in milliseconds; by default as long as the carrier asks for. 0 with a cassette. */
-  readonly poll_every_ms?: number
   /** A callback that is genuine, such as one that was received in the carrier's sandbox. */
   readonly callback?: CarrierCallback
 }
@@ -62,7 +65,7 @@ export const subjectOf = Effect.fnUntraced(function* (
   if (line === undefined || terms === undefined) {
     return yield* broken(`The carrier has no such line. Name one of ${Object.keys(adapter.lines).join(", ")}.`)
   }
-  const now = options.now ?? (yield* Clock.currentTimeMillis)
+  const now = yield* Clock.currentTimeMillis
   const assumed = yield* assumedOf(line, sent ?? line.example, fromMillis(now).slice(0, 10))
   if (!terms.states.includes(assumed.state)) {
     return yield* broken(`The carrier does not serve ${assumed.state}. Give facts of one of its states for ${name}.`)
@@ -171,7 +174,7 @@ const max_pause_ms = 10_000
 
 /** The final answer to an ask: polls while it is pending. A `pending` that waits for a callback is final here. */
 export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
-  const { adapter, options, terms } = subject
+  const { adapter, terms } = subject
   const { poll } = adapter
   let answer = yield* reply(subject, ask)
   for (let polls = 0; answer.kind === "pending" && answer.poll_after_ms !== null && poll !== undefined; polls++) {
@@ -179,8 +182,9 @@ export const polled = Effect.fnUntraced(function* (subject: Subject, ask: Carrie
       return yield* broken(`poll still answers pending after ${max_polls} polls. Ask a carrier that answers sooner.`)
     }
     const { poll_after_ms, ref } = answer
-    yield* Effect.sleep(options.poll_every_ms ?? Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
-    answer = yield* called("poll", () => poll(ask, ref), terms.attempt_timeout_ms)
+    yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
+    const now = yield* Clock.currentTimeMillis
+    answer = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
     yield* expectValid(subject, "poll", answer)
   }
   return answer

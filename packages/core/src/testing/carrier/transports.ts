@@ -48,6 +48,22 @@ const answering = (status: number, bodyOf: (sent: string) => string, content_typ
     )
   )
 
+/** A transport that sends as another one does, and keeps the text of each request. */
+export const overheard = (client: HttpClient.HttpClient) => {
+  const requests: Array<string> = []
+  const transport = HttpClient.transform(client, (call, request) => {
+    const { authorization: _, ...headers } = request.headers
+    const { text } = RecordedTransport.bodyOf(request)
+    const query = JSON.stringify(request.urlParams)
+    requests.push([request.method, request.url, query, JSON.stringify(headers), text ?? ""].join("\n"))
+    return call
+  })
+  return { requests, transport }
+}
+
+/** A carrier that refuses every request. */
+export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
+
 /** Carriers that fail in the usual ways. What they answer repeats what was sent. */
 export const troubles: ReadonlyArray<Trouble> = [
   {
