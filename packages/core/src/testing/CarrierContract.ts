@@ -38,8 +38,9 @@ export type { FactsByLine, Options } from "./carrier/subject.ts"
 export const cases = (
   adapter: CarrierAdapter,
   facts: Subject.FactsByLine = {},
-  options: Subject.Options = {}
+  given: Subject.Options = {}
 ): ReadonlyArray<Case> => {
+  const options = given.cassette === undefined ? given : { ...given, connection: withStandIns(adapter, given) }
   const stage = stageOf(adapter, options)
   return [
     rule(stage, "declares itself correctly", () =>
@@ -54,6 +55,14 @@ export const cases = (
     ...callbacks.cases(stage, adapter, options)
   ]
 }
+
+/** The values of a connection, with stand-ins for the secrets that are not given: no cassette has secrets. */
+const withStandIns = ({ connection = {} }: CarrierAdapter, given: Subject.Options) => ({
+  ...Object.fromEntries(
+    Object.keys(connection).flatMap((field) => (connection[field] === "secret" ? [[field, "stand-in"]] : []))
+  ),
+  ...given.connection
+})
 
 const stageOf = (adapter: CarrierAdapter, { cassette, connection, now, transport }: Subject.Options): Stage => {
   if (cassette === undefined) return { now: now ?? null, standIn: transport ?? null, missing: [] }

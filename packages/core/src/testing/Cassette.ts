@@ -118,20 +118,20 @@ export const record = (
       ),
       cassette: Effect.suspend(() => {
         const recorded = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
-        const found = recorded.find((exchange) => isSecretIn(exchange, [...redaction.secrets, ...credentials]))
-        return found === undefined
+        const secrets = [...redaction.secrets, ...credentials]
+        const index = recorded.findIndex((exchange) => isSecretIn(exchange, secrets))
+        return index < 0
           ? Effect.succeed({ version: 1, recorded_at: fromMillis(recorded_at), exchanges: recorded })
-          : Effect.fail(secretOn(found))
+          : Effect.fail(secretIn(recorded, index))
       })
     }
   })
 
-const secretOn = ({ host, method, path }: Exchange): SecretOnCassette => {
-  const where = path.split("?")[0]?.split("/")[1] ?? ""
-  return new SecretOnCassette({
-    message: `A secret is in the exchange ${method} at ${host}, below /${where}. Add its path to redact, and record again.`
+/** The path is left out, because the secret may be in it. */
+const secretIn = (exchanges: ReadonlyArray<Exchange>, index: number): SecretOnCassette =>
+  new SecretOnCassette({
+    message: `A secret is in exchange ${index + 1}, ${exchanges[index]?.method} at ${exchanges[index]?.host}. Add its path in the body to redact, or keep it out of the URL, and record again.`
   })
-}
 
 /** Shorter texts stand in others by chance. */
 const min_secret_characters = 4
