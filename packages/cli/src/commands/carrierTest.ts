@@ -1,5 +1,4 @@
-import type { Carrier } from "@quotewire/core"
-import { CarrierTransport } from "@quotewire/core"
+import { type Carrier, CarrierTransport } from "@quotewire/core"
 import { CarrierContract, Cassette } from "@quotewire/core/testing"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
