@@ -63,7 +63,7 @@ describe("carriers test", () => {
     Effect.gen(function* () {
       const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
       const told = yield* run(careless)
-      assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 1 of 5 cases failed.\n"])
+      assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 2 of 5 cases failed.\n"])
       assert.match(
         told.stdout,
         /^ {2}FAIL {2}renters: answers an ask.*\n {8}ask returned.*\n {8}- offers\.0\.premium\./m

@@ -20,5 +20,5 @@ export const read = Effect.fnUntraced(function* (path: string, what: string) {
 /** Where a parser stopped. The rest of its message may repeat the file. */
 const placeOf = (error: unknown): string => {
   const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
-  return line === undefined ? "" : `, but it is not at line ${line}, column ${column}`
+  return line === undefined ? "" : `: it has a mistake at line ${line}, column ${column}`
 }

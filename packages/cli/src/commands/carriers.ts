@@ -4,8 +4,8 @@ import { Argument, Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
 import { json } from "../Settings.ts"
-import { ask } from "./carrierAsk.ts"
-import { test } from "./carrierTest.ts"
+import { ask } from "../trials/ask.ts"
+import { test } from "../trials/test.ts"
 
 const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
@@ -15,15 +15,15 @@ const check = Command.make("check", { file, json }, (settings) =>
     const today = Timestamp.fromMillis(yield* Clock.currentTimeMillis).slice(0, 10)
     const faults = RatePlan.check(plan, { today })
     if (settings.json) yield* Console.log(JSON.stringify({ faults }))
-    else yield* Effect.forEach([...faults.map(lineOf), ...contentsOf(plan).map(rowOf)], (line) => Console.log(line))
+    else yield* Effect.forEach([...faults.map(lineOf), ...summaryOf(plan).map(rowOf)], (line) => Console.log(line))
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })
   })
 ).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 
-/** What a plan has, as a table; empty if the file is no plan. */
-const contentsOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
+/** A summary of a plan as rows; empty if the file is not a plan. */
+const summaryOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
   Option.match(Schema.decodeUnknownOption(RatePlan.RatePlan)(input), {
     onNone: () => [],
     onSome: (plan) => {
@@ -52,8 +52,8 @@ const sizeOf = ({ bands, points, values }: RatePlan.Table): number =>
 
 const rowOf = ([name, value]: readonly [string, string]): string => `${name.padEnd(20)}${value}`
 
-/** `quotewire carriers`: carriers before they are served. */
+/** `quotewire carriers`: checks carriers before they are served. */
 export const carriers = Command.make("carriers").pipe(
-  Command.withDescription("Try carriers before you serve them"),
+  Command.withDescription("Check and test carriers before you serve them"),
   Command.withSubcommands([check, test, ask])
 )

@@ -62,7 +62,7 @@ const run = Effect.fnUntraced(function* (settings: ShowSettings) {
   yield* Console.log(`${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`)
   for (const entry of timeline.entries) yield* Console.log(CarrierText.printable(linesOf(entry).join("\n")))
   if (incomplete.length > 0)
-    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there was too much.`)
+    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`)
 })
 
 const indent = " ".repeat(26)

@@ -17,7 +17,8 @@ import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
 /*
- * The calls of the functions of a defined carrier: what they get, and what becomes of what they return or throw.
+ * How the functions of a `defineCarrier` definition are called: what they are given, and how their results and errors become
+ * answers of the adapter.
  */
 
 /** What a definition says about its calls. */

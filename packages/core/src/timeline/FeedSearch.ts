@@ -14,7 +14,7 @@ export interface Found {
 /** At most this many events are looked at. */
 const max_scanned = 5_000
 const page_size = 500
-/** Events of one moment can be numbered in another order by so much, when several hosts commit at once. */
+/** By how much numbers and times can disagree about the order of events, if several hosts commit at once. */
 const disorder_ms = 2 * second_ms
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
@@ -39,7 +39,7 @@ export const find = Effect.fnUntraced(function* (
     let step = 1
     let low = 0
     const isBefore = (event: StoredEvent | null) => event !== null && event.occurred_at < time
-    // Doubles until an event is late enough, and halves from there.
+    // Doubles the step until an event is late enough, then bisects.
     while (isBefore(yield* firstAfter(low + step))) {
       low += step
       step *= 2

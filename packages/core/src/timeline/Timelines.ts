@@ -44,7 +44,7 @@ export class Timelines extends Context.Service<
 
 const default_limit = 200
 const max_limit = 1_000
-/** How many workspaces are looked through at once. */
+/** How many workspaces one page of the search has. */
 const max_workspaces = 100
 /** How many calls before the start of a request are looked at: those under way at the same time. */
 const max_calls = 500
@@ -155,7 +155,7 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
     ({ records }) => records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies))
   )
 
-/** The moments at which versions of the request and its quotes were stored: each has an event. */
+/** The events of the request and its quotes, found by the moments at which their versions were stored. */
 const eventsOf = (
   storage: Port,
   workspace_id: WorkspaceId,
@@ -196,8 +196,8 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
 })
 
 /**
- * The call that started the request. Identifiers sort by real time, and the call's is older than the request's, so it is among
- * the calls right before.
+ * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's: it is one of
+ * the calls right before that.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

@@ -1,17 +1,19 @@
 import { randomUUID } from "node:crypto"
-import { type LineName, lineNames } from "@quotewire/core"
+import { standardLines } from "@quotewire/core"
 import { CarrierContract } from "@quotewire/core/testing"
 import { Console, Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import * as CarrierText from "../carriers/CarrierText.ts"
-import * as Trial from "../carriers/Trial.ts"
 import { json, word } from "../Settings.ts"
+import * as Trial from "./Trial.ts"
 
-const line = word("line", lineNames, "Insurance line; by default the carrier's only one").pipe(Flag.optional)
+const names = standardLines.map(({ name }) => name)
 
-const lineOf = (setting: Option.Option<LineName>, served: ReadonlyArray<string>) => {
+const line = word("line", names, "Insurance line; by default the carrier's only one").pipe(Flag.optional)
+
+const lineOf = (setting: Option.Option<string>, served: ReadonlyArray<string>) => {
   const [only, ...others] = served
   if (Option.isSome(setting)) return Effect.succeed(setting.value)
   if (only !== undefined && others.length === 0) return Effect.succeed(only)

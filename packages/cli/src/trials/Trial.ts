@@ -4,8 +4,8 @@ import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as ConnectionInput from "../ConnectionInput.ts"
+import * as JsonFile from "../carriers/JsonFile.ts"
 import { word } from "../Settings.ts"
-import * as JsonFile from "./JsonFile.ts"
 
 /*
  * What a trial of a carrier is given: applications, and the values of its connection.

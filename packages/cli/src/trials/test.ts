@@ -6,8 +6,8 @@ import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import { printable } from "../carriers/CarrierText.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
-import * as Trial from "../carriers/Trial.ts"
 import { json } from "../Settings.ts"
+import * as Trial from "./Trial.ts"
 
 const cassette = Flag.String("cassette").pipe(
   Flag.optional,
