@@ -7,6 +7,7 @@ import { canonical } from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as Cassette from "./Cassette.ts"
 import * as callbacks from "./carrier/callbacks.ts"
+import { givesLink, refreshesOffer } from "./carrier/offers.ts"
 import { answersRepeat } from "./carrier/repeats.ts"
 import { beside, broken, type Case, type ContractBroken, called, expectNone, rule, type Stage } from "./carrier/rule.ts"
 import * as Subject from "./carrier/subject.ts"
@@ -81,11 +82,14 @@ const casesOfLine = (
   const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
   const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
     rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
+  const { handoff, refresh } = adapter
   const isIdempotent = adapter.lines[name]?.idempotent === true
   return [
     ofLine("answers an ask in time, with a valid reply", answersAsk),
     ...(adapter.poll === undefined ? [] : [ofLine("answers polls, with a valid reply", answersPolls)]),
     ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
+    ...(refresh === undefined ? [] : [ofLine("refreshes an offer, with a valid answer", refreshesOffer(refresh))]),
+    ...(handoff === undefined ? [] : [ofLine("gives a valid link to an offer", givesLink(handoff))]),
     ofLine("ends when it is aborted", ends),
     ofLine("answers when the carrier fails", answersTrouble),
     ofLine("keeps personal facts out of its logs, errors and messages", keepsFacts)
@@ -156,7 +160,7 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
     Effect.fnUntraced(function* ({ call, when }) {
       const said = yield* saidBy(call, subject.terms.attempt_timeout_ms)
       for (const [where, text] of Object.entries(said)) {
-        if (!personal.some((value) => text.includes(value))) continue
+        if (!personal.some((value) => text.includes(value) || text.includes(encodeURIComponent(value)))) continue
         yield* broken(`A fact that identifies the person is in ${where}${when}. Leave it out.`)
       }
     }),
@@ -164,12 +168,15 @@ const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
   ).pipe(passing)
 })
 
+/** How much of a log is searched. */
+const max_log_lines = 1_000
+
 /** Everything that a call says to others than the carrier. */
 const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeout_ms: number) {
   const lines: Array<string> = []
   const logger = Logger.make(({ cause, fiber, message }) => {
     const annotations = canonical(fiber.getRef(References.CurrentLogAnnotations))
-    lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
+    if (lines.length < max_log_lines) lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
   })
   const exit = yield* beside(call).pipe(
     Effect.provideService(References.CurrentLoggers, new Set([logger])),

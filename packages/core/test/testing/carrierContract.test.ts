@@ -55,6 +55,12 @@ const acme = defineCarrier({
     return replyOf((await http.post("/quotes", { json })).json(Quote))
   },
   poll: async ({ http, ref }) => replyOf((await http.get("/quotes/{ref}", { params: { ref } })).json(Quote)),
+  handoff_hosts: ["quotes.acme.example"],
+  refresh: async ({ http, offer_ref }) => {
+    const { premium_cents = 1 } = (await http.get("/quotes/{ref}", { params: { ref: offer_ref } })).json(Quote)
+    return Reply.refreshed("rechecked", { offer_ref, premium: cents(premium_cents) })
+  },
+  handoff: ({ offer_ref }) => `https://quotes.acme.example/${offer_ref}`,
   callback: ({ headers, raw, text }) => {
     if (headers.signature !== sign(raw)) return null
     const quote = Schema.decodeUnknownSync(Schema.fromJsonString(Quote))(text)
@@ -109,6 +115,8 @@ describe("the contract of carriers", () => {
         "renters: answers an ask in time, with a valid reply",
         "renters: answers polls, with a valid reply",
         "renters: gives a repeated ask the same answer",
+        "renters: refreshes an offer, with a valid answer",
+        "renters: gives a valid link to an offer",
         "renters: ends when it is aborted",
         "renters: answers when the carrier fails",
         "renters: keeps personal facts out of its logs, errors and messages",
@@ -137,6 +145,8 @@ describe("the contract of carriers", () => {
   const abort = "renters: ends when it is aborted"
   const trouble = "renters: answers when the carrier fails"
   const privacy = "renters: keeps personal facts out of its logs, errors and messages"
+  const refresh = "renters: refreshes an offer, with a valid answer"
+  const link = "renters: gives a valid link to an offer"
   const forgery = "refuses callbacks that are not genuine"
   const callback = "reads a genuine callback"
 
@@ -249,6 +259,19 @@ describe("the contract of carriers", () => {
       { ask: ({ facts }) => Effect.succeed(Reply.decline("carrier_notice", JSON.stringify(facts))) },
       privacy,
       /in the reply's texts/
+    ],
+    [
+      "refreshes to a price of nothing",
+      { refresh: () => Effect.succeed(Reply.refreshed("rechecked", { offer_ref: "1", premium: cents(0) })) },
+      refresh,
+      /^- offer\.premium\.amount_minor: /m
+    ],
+    ["is late to refresh", { refresh: () => Effect.never }, refresh, /^refresh gave no answer/],
+    [
+      "leads to another host at the click",
+      { handoff: () => Effect.succeed("https://evil.example/") },
+      link,
+      /^- handoff_url: /m
     ],
     [
       "takes any callback",

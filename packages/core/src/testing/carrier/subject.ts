@@ -120,13 +120,16 @@ export const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<B
   const wrong = BrokenRule.ofReply(reply)
   if (wrong.length > 0) return wrong
   if (reply.kind === "pending") return brokenPending(subject, reply)
-  return reply.kind === "offers" ? reply.offers.flatMap((offer, index) => brokenOffer(subject, offer, index)) : []
+  return reply.kind === "offers"
+    ? reply.offers.flatMap((offer, index) => brokenOffer(subject, offer, `offers.${index}`))
+    : []
 }
 
-const brokenOffer = (
+/** The rules that an offer breaks. Their paths begin with `place`. */
+export const brokenOffer = (
   { adapter, assumed, line, now }: Subject,
   offer: Parameters<typeof Offer.check>[0],
-  index: number
+  place: string
 ): ReadonlyArray<BrokenRule.BrokenRule> => {
   const checked = Offer.check(offer, {
     line,
@@ -136,7 +139,7 @@ const brokenOffer = (
     now
   })
   const broken = Result.isFailure(checked) ? checked.failure : []
-  return broken.map(({ path, message }) => ({ path: `offers.${index}.${path}`, message }))
+  return broken.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
 }
 
 const brokenPending = (

@@ -48,10 +48,14 @@ const answering = (status: number, bodyOf: (sent: string) => string, content_typ
     )
   )
 
+/** Further requests of one adapter are not kept. */
+const max_requests = 1_000
+
 /** A transport that sends as another one does, and keeps the text of each request. */
 export const overheard = (client: HttpClient.HttpClient) => {
   const requests: Array<string> = []
   const transport = HttpClient.transform(client, (call, request) => {
+    if (requests.length >= max_requests) return call
     const { authorization: _, ...headers } = request.headers
     const { text } = RecordedTransport.bodyOf(request)
     const query = JSON.stringify(request.urlParams)
