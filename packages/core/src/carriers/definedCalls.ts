@@ -41,7 +41,9 @@ const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
 
 const foreign = () =>
-  new Error("The ask does not fit the definition: its line is another, or its connection lacks a field")
+  new Error(
+    "The ask does not fit the definition: the definition does not have its line, or the connection lacks a field"
+  )
 
 /** An ask as a definition's functions see it, before it is checked. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })

@@ -7,7 +7,7 @@ import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
 /** The events that were found, and whether all were looked at. */
 export interface Found {
-  readonly events: ReadonlyArray<Event>
+  readonly found: ReadonlyArray<Event>
   readonly isComplete: boolean
 }
 
@@ -53,7 +53,7 @@ export const find = Effect.fnUntraced(function* (
     return low
   })
 
-  const events: Array<Event> = []
+  const found: Array<Event> = []
   let scanned = 0
   for (const { from, until } of windows(times)) {
     let after = yield* seek(from)
@@ -61,14 +61,14 @@ export const find = Effect.fnUntraced(function* (
       const page = yield* storage.feed({ workspace_id, after, limit: page_size })
       const within = page.events.filter(({ occurred_at }) => occurred_at <= until)
       scanned += page.events.length
-      events.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
+      found.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
       const last = page.events.at(-1)
       if (last === undefined || within.length < page.events.length) break
       after = last.number
     }
   }
-  const found: Found = { events, isComplete: scanned < max_scanned }
-  return found
+  const result: Found = { found, isComplete: scanned < max_scanned }
+  return result
 })
 
 /** The stretches of time around these moments. Moments within a minute share one. */
