@@ -291,7 +291,6 @@ describe("hosts", () => {
       "PublicUrl",
       "Quotewire",
       "RatePlan",
-      "ratePlanCarrier",
       "RequestLog",
       "Retention",
       "Seal",
@@ -308,7 +307,7 @@ describe("hosts", () => {
   const allowed = {
     http: [...speaking, ...sending, ...telling],
     mcp: speaking,
-    cli: [...speaking, ...wiring, ...settings, "CarrierTransport"]
+    cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "ratePlanCarrier"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 

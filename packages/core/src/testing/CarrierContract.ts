@@ -25,9 +25,9 @@ export type { FactsByLine, Options } from "./carrier/subject.ts"
  * `facts` are applications as a caller sends them; a line without one gets its example. Give facts that identify a person if the
  * adapter wants them, such as an e-mail, so that the contract can see where they appear.
  *
- * With the option `cassette` nothing is sent. Without it and `transport`, the cases ask the carrier's sandbox over the network. Run them in
- * their order: a cassette answers in the order in which it was recorded. Waiting takes no real time, unless the network was
- * used. No test runner is needed; a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ * With the option `cassette` nothing is sent. Without it and `transport`, the cases ask the carrier's sandbox over the network.
+ * Run them in their order: a cassette answers in the order in which it was recorded. Waiting takes no real time, unless the
+ * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
  *
  * Throws an `InvalidCassette` if the cassette is none.
  *
