@@ -22,10 +22,14 @@ export const load = Effect.fnUntraced(function* (setting: Option.Option<string>)
   if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
     return yield* refused(`${shown(file)} must export its configuration: export default defineConfig({ … })`)
   }
-  return yield* Effect.fromResult(readConfig(exported.default)).pipe(
-    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown(file)}: ${message}`))
-  )
+  return yield* read(exported.default, shown(file))
 })
+
+/** Checks what a file has exported as its configuration. */
+export const read = (exported: unknown, shown: string): Effect.Effect<Config, WrongUsage> =>
+  Effect.fromResult(readConfig(exported)).pipe(
+    Effect.catchTag("InvalidConfig", ({ message }) => refused(`${shown}: ${message}`))
+  )
 
 const emptyConfig: Config = {}
 
@@ -37,7 +41,8 @@ const isEmptyCommonJs = (exported: object): boolean =>
 
 const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
 
-const isFile = (file: string) =>
+/** Whether a path names a file. */
+export const isFile = (file: string) =>
   Effect.flatMap(FileSystem.FileSystem, (files) => files.stat(file)).pipe(
     Effect.match({ onFailure: () => false, onSuccess: ({ type }) => type === "File" })
   )
@@ -64,14 +69,15 @@ const named = Effect.fnUntraced(function* (setting: string) {
 })
 
 /** Shows files in the current folder without it. */
-const shownFrom =
+export const shownFrom =
   (path: Path.Path) =>
   (file: string): string => {
     const relative = path.relative(path.resolve(), file)
     return relative.startsWith("..") || path.isAbsolute(relative) ? file : relative
   }
 
-const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
+/** Imports a file that was found. What is wrong with it is wrong usage. */
+export const importFile = Effect.fnUntraced(function* (file: string, shown: (file: string) => string) {
   if (/\.[cm]?ts$/.test(file) && process.features.typescript === false) {
     return yield* refused(
       `${shown(file)} cannot be loaded, because this Node does not run TypeScript: start it without options that turn that off, or write the configuration in JavaScript, as a .mjs file.`

@@ -10,9 +10,14 @@ import * as StandardInput from "./StandardInput.ts"
  * Never from arguments, because other users can see those. No message repeats what was read.
  */
 export const read = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+  const given = yield* fromVariables(names)
+  return Object.keys(given).length > 0 ? given : yield* fromStandardInput(names)
+})
+
+/** Reads those values that the variables `QUOTEWIRE_CONNECTION_…` have. */
+export const fromVariables = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const set = yield* Effect.forEach(names, fromVariable)
-  const given = set.filter((value) => value !== null)
-  return given.length > 0 ? Object.fromEntries(given) : yield* fromStandardInput(names)
+  return Object.fromEntries(set.filter((value) => value !== null))
 })
 
 /** The variable of a field: `api_key` is `QUOTEWIRE_CONNECTION_API_KEY`. */

@@ -1,14 +1,17 @@
 import { RatePlan, Timestamp } from "@quotewire/core"
-import { Clock, Console, Effect, FileSystem, Option, Schema } from "effect"
+import { Clock, Console, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as JsonFile from "../carriers/JsonFile.ts"
 import { json } from "../Settings.ts"
+import { ask } from "../trials/ask.ts"
+import { test } from "../trials/test.ts"
 
 const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
 const check = Command.make("check", { file, json }, (settings) =>
   Effect.gen(function* () {
-    const plan = yield* readJson(settings.file)
+    const plan = yield* JsonFile.read(settings.file, "<file>")
     const today = Timestamp.fromMillis(yield* Clock.currentTimeMillis).slice(0, 10)
     const faults = RatePlan.check(plan, { today })
     if (settings.json) yield* Console.log(JSON.stringify({ faults }))
@@ -16,27 +19,6 @@ const check = Command.make("check", { file, json }, (settings) =>
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })
   })
 ).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
-
-/** The largest file that is read. */
-const max_bytes = 10_000_000
-
-const readJson = Effect.fnUntraced(function* (path: string) {
-  const files = yield* FileSystem.FileSystem
-  const unreadable = () => new CommandFailed({ message: "<file> must be a file that can be read." })
-  const { size } = yield* Effect.mapError(files.stat(path), unreadable)
-  if (size > max_bytes) return yield* new CommandFailed({ message: "<file> must not be larger than 10 MB." })
-  const text = yield* Effect.mapError(files.readFileString(path), unreadable)
-  return yield* Effect.try({
-    try: (): unknown => JSON.parse(text),
-    catch: (error) => new CommandFailed({ message: `<file> must be JSON${placeOf(error)}.` })
-  })
-})
-
-/** Where a parser stopped. The rest of its message may repeat the file. */
-const placeOf = (error: unknown): string => {
-  const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
-  return line === undefined ? "" : `: it has a mistake at line ${line}, column ${column}`
-}
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 
@@ -72,6 +54,6 @@ const rowOf = ([name, value]: readonly [string, string]): string => `${name.padE
 
 /** `quotewire carriers`: checks carriers before they are served. */
 export const carriers = Command.make("carriers").pipe(
-  Command.withDescription("Check carriers before you serve them"),
-  Command.withSubcommands([check])
+  Command.withDescription("Check and test carriers before you serve them"),
+  Command.withSubcommands([check, test, ask])
 )

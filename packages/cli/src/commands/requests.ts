@@ -2,6 +2,7 @@ import { Allowance, Ids, Signature, type Timeline, Timelines } from "@quotewire/
 import { Console, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as CarrierText from "../carriers/CarrierText.ts"
 import * as Database from "../Database.ts"
 import * as Service from "../Service.ts"
 import { json } from "../Settings.ts"
@@ -59,13 +60,10 @@ const run = Effect.fnUntraced(function* (settings: ShowSettings) {
   if (settings.json) return yield* Console.log(JSON.stringify(timeline))
   const { environment, incomplete, line, quote_request_id, reason, status } = timeline
   yield* Console.log(`${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`)
-  for (const entry of timeline.entries) yield* Console.log(printable(linesOf(entry).join("\n")))
+  for (const entry of timeline.entries) yield* Console.log(CarrierText.printable(linesOf(entry).join("\n")))
   if (incomplete.length > 0)
     yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`)
 })
-
-/** Text of carriers without what could control a terminal. */
-const printable = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]/gu, " ")
 
 const indent = " ".repeat(26)
 
@@ -122,23 +120,9 @@ const exchange = (of: Exchange): ReadonlyArray<string> => [
   `${of.exchange} ${of.carrier_id}, try ${of.attempt}: ${of.outcome}${because(of.reason)} in ${of.duration_ms} ms`,
   ...(of.fault === null ? [] : [`threw ${of.fault}`]),
   ...of.broken_rules.map(({ message, path }) => `${path}: ${message}`),
-  ...of.http.flatMap(http),
+  ...of.http.flatMap(CarrierText.http),
   ...(of.http_left_out === 0 ? [] : [`and ${of.http_left_out} more HTTP exchanges`])
 ]
-
-const http = (of: Exchange["http"][number]): ReadonlyArray<string> => {
-  const answer = of.direction === "received" ? "received" : `${of.status ?? of.error} in ${of.duration_ms} ms`
-  const bodies = [
-    ["> ", of.request],
-    ["< ", of.response]
-  ] as const
-  return [
-    `${of.method} ${of.host}${of.path}  ${answer}`,
-    ...bodies.flatMap(([sign, message]) =>
-      message?.body == null ? [] : [`${sign}${message.body}${message.kept === "cut" ? "…" : ""}`]
-    )
-  ]
-}
 
 const show = Command.make(
   "show",

@@ -33,16 +33,15 @@ export class Draft {
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  http_left_out = 0
   /** Whether it is known how the exchange ended, whatever the answer says. */
   private isDecided = false
   private readonly rules: Array<Rule> = []
-  private readonly exchanges: Array<RecordedTransport.RawHttp> = []
+  private readonly list = new RecordedTransport.HttpList(max_http)
 
   constructor(exchange: ExchangeType, adapter: CarrierAdapter, transport: HttpClient.HttpClient) {
     this.exchange = exchange
     this.adapter = adapter
-    this.transport = RecordedTransport.make(transport, (http) => this.addHttp(http))
+    this.transport = RecordedTransport.make(transport, this.list.add)
   }
 
   get broken_rules(): ReadonlyArray<Rule> {
@@ -50,7 +49,11 @@ export class Draft {
   }
 
   get http(): ReadonlyArray<RecordedTransport.RawHttp> {
-    return this.exchanges
+    return this.list.exchanges
+  }
+
+  get http_left_out(): number {
+    return this.list.left_out
   }
 
   /** The call has ended. Its answer counts if the adapter has not failed and no rule was broken. */
@@ -89,16 +92,9 @@ export class Draft {
     this.reason = reason
   }
 
-  /** Adds an HTTP exchange, and returns how to add what is known later; nothing is added above the bound. */
-  readonly addHttp: RecordedTransport.AddHttp = (begun) => {
-    if (this.exchanges.length >= max_http) {
-      this.http_left_out += 1
-      return () => {}
-    }
-    const index = this.exchanges.push(begun) - 1
-    return (known) => {
-      this.exchanges[index] = { ...(this.exchanges[index] ?? begun), ...known }
-    }
+  /** Adds an HTTP exchange; nothing is added above the bound. */
+  addHttp(http: RecordedTransport.RawHttp): void {
+    this.list.add(http)
   }
 }
 

@@ -1,10 +1,14 @@
 import { Clock, Effect, Exit, Option, Stream } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as Fault from "../../concurrency/Fault.ts"
+import { fromMillis } from "../../wire/Timestamp.ts"
 import type { CarrierCallback } from "../Carrier.ts"
 import { CurrentExchange } from "../http/Exchange.ts"
 import type { HttpExchange } from "./Exchange.ts"
+import * as Redaction from "./Redaction.ts"
 import { max_read_characters, type RawBody, type RawMessage } from "./Redaction.ts"
+
+type HttpSummary = Omit<HttpExchange, "request" | "response">
 
 /** What is known of an HTTP exchange so far, before it is redacted. */
 export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "status" | "error" | "duration_ms"> {
@@ -17,6 +21,51 @@ export interface RawHttp extends Pick<HttpExchange, "direction" | "method" | "st
 
 /** Adds an exchange that begins, and returns how to add what is known later. */
 export type AddHttp = (begun: RawHttp) => (known: Partial<RawHttp>) => void
+
+/** The first exchanges of a transport, in the order in which they began. */
+export class HttpList {
+  /** How many exchanges came after these. */
+  left_out = 0
+  private readonly max: number
+  private readonly list: Array<RawHttp> = []
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  get exchanges(): ReadonlyArray<RawHttp> {
+    return this.list
+  }
+
+  readonly add: AddHttp = (begun) => {
+    if (this.list.length >= this.max) {
+      this.left_out += 1
+      return () => {}
+    }
+    const index = this.list.push(begun) - 1
+    return (known) => {
+      this.list[index] = { ...(this.list[index] ?? begun), ...known }
+    }
+  }
+}
+
+/** An exchange without its headers and bodies. */
+export const summaryOf = (http: RawHttp, redaction: Redaction.Redaction): HttpSummary => ({
+  direction: http.direction,
+  method: http.method,
+  ...Redaction.address(http.url, redaction),
+  started_at: fromMillis(http.started_at),
+  duration_ms: http.duration_ms,
+  status: http.status,
+  error: http.error
+})
+
+/** An exchange as it is recorded. */
+export const exchangeOf = (http: RawHttp, redaction: Redaction.Redaction): HttpExchange => ({
+  ...summaryOf(http, redaction),
+  request: Redaction.recorded(http.request, redaction),
+  response: http.response === null ? null : Redaction.recorded(http.response, redaction)
+})
 
 /** A client that sends as another one does, and adds each exchange. */
 export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClient.HttpClient =>
@@ -54,7 +103,8 @@ const nowhere = { host: "", pathname: "", searchParams: new URLSearchParams() }
 const urlOf = (request: HttpClientRequest.HttpClientRequest) =>
   Option.getOrElse(HttpClientRequest.toUrl(request), () => nowhere)
 
-const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
+/** The body of a request, as far as it is text. */
+export const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): RawBody => {
   switch (body._tag) {
     case "Empty":
       return { bytes: 0, text: "" }

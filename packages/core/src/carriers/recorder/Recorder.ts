@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
     )
 
   const ended = Effect.fnUntraced(function* (draft: Draft, call: NonNullable<Draft["call"]>, subject: Subject | null) {
-    const redaction = redactionOf(draft.adapter, subject)
+    const redaction = Redaction.redactionOf(draft.adapter, subject?.connection)
     const summary = summaryOf(draft, call, subject, redaction)
     yield* measure(summary)
     yield* report(summary)
@@ -130,18 +130,6 @@ const logLost = (cause: Cause.Cause<unknown>) => Fault.log("An exchange with a c
 const isWanted = (wanted: "all" | "failures" | "none", outcome: Exchange.ExchangeOutcome): boolean =>
   wanted === "all" || (wanted === "failures" && Exchange.isFailure(outcome))
 
-/** What an organization has given for a carrier is never recorded, as far as the carrier calls it a secret. */
-const redactionOf = (
-  { connection = {}, keeps_text_bodies = false, redact = [] }: CarrierAdapter,
-  subject: Subject | null
-): Redaction.Redaction => ({
-  paths: redact,
-  keeps_text: keeps_text_bodies,
-  secrets: Object.entries(subject?.connection ?? {}).flatMap(([name, value]) =>
-    connection[name] === "string" ? [] : [value]
-  )
-})
-
 const summaryOf = (
   draft: Draft,
   { duration_ms, started_at }: NonNullable<Draft["call"]>,
@@ -160,18 +148,8 @@ const summaryOf = (
   reason: draft.reason,
   broken_rules: draft.broken_rules,
   fault: draft.fault,
-  http: draft.http.map((http) => httpSummary(http, redaction)),
+  http: draft.http.map((http) => RecordedTransport.summaryOf(http, redaction)),
   http_left_out: draft.http_left_out
-})
-
-const httpSummary = (http: RecordedTransport.RawHttp, redaction: Redaction.Redaction) => ({
-  direction: http.direction,
-  method: http.method,
-  ...Redaction.address(http.url, redaction),
-  started_at: fromMillis(http.started_at),
-  duration_ms: http.duration_ms,
-  status: http.status,
-  error: http.error
 })
 
 const exchangeOf = (
@@ -187,10 +165,6 @@ const exchangeOf = (
   line,
   environment,
   at: fromMillis(at),
-  http: draft.http.map((http) => ({
-    ...httpSummary(http, redaction),
-    request: Redaction.recorded(http.request, redaction),
-    response: http.response === null ? null : Redaction.recorded(http.response, redaction)
-  })),
+  http: draft.http.map((http) => RecordedTransport.exchangeOf(http, redaction)),
   number
 })

@@ -1,4 +1,5 @@
 import { Option, Predicate, Schema } from "effect"
+import type { CarrierAdapter, ConnectionValues } from "../Carrier.ts"
 import type { RecordedMessage } from "./Exchange.ts"
 
 /** How the bodies of one carrier are recorded. */
@@ -10,6 +11,19 @@ export interface Redaction {
   /** Texts that are never recorded, wherever they are, such as an API key. */
   readonly secrets: ReadonlyArray<string>
 }
+
+/** What an adapter says about its secrets and about the bodies of its exchanges. */
+export type Declared = Pick<CarrierAdapter, "connection" | "keeps_text_bodies" | "redact">
+
+/** The redaction of an adapter's exchanges. Of a connection, all that the adapter does not declare as a `string` is secret. */
+export const redactionOf = (
+  { connection = {}, keeps_text_bodies = false, redact = [] }: Declared,
+  values: ConnectionValues = {}
+): Redaction => ({
+  paths: redact,
+  keeps_text: keeps_text_bodies,
+  secrets: Object.entries(values).flatMap(([name, value]) => (connection[name] === "string" ? [] : [value]))
+})
 
 /** A message before it is redacted. */
 export interface RawMessage {
@@ -50,19 +64,23 @@ export const recorded = ({ body, content_type, headers }: RawMessage, redaction:
   const text = body?.text ?? null
   const kept = text === null || text === "" ? null : bodyOf(text, content_type, redaction)
   return {
-    headers: Object.fromEntries(
-      Object.entries(headers).flatMap(([name, value]) =>
-        value !== undefined && headers_kept.has(name.toLowerCase())
-          ? [[name.toLowerCase(), withoutSecrets(value, redaction.secrets).slice(0, max_header_characters)]]
-          : []
-      )
-    ),
+    headers: headersOf(headers, redaction),
     content_type,
     bytes: body?.bytes ?? null,
     body: kept === null ? null : kept.slice(0, max_kept_characters).toWellFormed(),
     kept: keptAs(body, kept)
   }
 }
+
+/** The headers that are recorded, cut to length. */
+export const headersOf = (headers: RawMessage["headers"], { secrets }: Redaction): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value !== undefined && headers_kept.has(name.toLowerCase())
+        ? [[name.toLowerCase(), withoutSecrets(value, secrets).slice(0, max_header_characters)]]
+        : []
+    )
+  )
 
 const max_header_characters = 200
 
@@ -71,8 +89,12 @@ const keptAs = (body: RawBody | null, kept: string | null): RecordedMessage["kep
   return body === null || body.bytes === 0 || body.text === "" ? "none" : "left_out"
 }
 
-/** The redacted body; null if it is not kept. */
-const bodyOf = (text: string, content_type: string | null, { keeps_text, paths, secrets }: Redaction) => {
+/** The redacted body, as long as it is; null if it is not kept. */
+export const bodyOf = (
+  text: string,
+  content_type: string | null,
+  { keeps_text, paths, secrets }: Redaction
+): string | null => {
   if (content_type?.includes("x-www-form-urlencoded") === true) return namesOnly(text)
   const json = parseJson(text)
   if (Option.isSome(json)) return withoutSecrets(JSON.stringify(redact(json.value, paths.map(steps))), secrets)

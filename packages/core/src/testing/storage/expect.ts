@@ -29,16 +29,20 @@ export const expectRefusal = <E extends { readonly _tag: string }, const Tag ext
 
 const patience_rounds = 400
 
-/** Waits at most two seconds of real time until the statement holds. */
-export const expectSoon = Effect.fnUntraced(function* (what: string, holds: () => boolean) {
+/** Waits at most two seconds of real time until the statement holds, and returns whether it does. */
+export const soon = Effect.fnUntraced(function* (holds: () => boolean) {
   for (let round = 0; round < patience_rounds; round++) {
-    if (holds()) return
+    if (holds()) return true
     yield* live(Effect.sleep("5 millis"))
   }
-  expectTrue(what, holds())
+  return holds()
 })
 
-// Hints of other hosts come over a network, which a test clock does not move.
+/** Dies unless the statement holds within two seconds of real time. */
+export const expectSoon = (what: string, holds: () => boolean): Effect.Effect<void> =>
+  Effect.map(soon(holds), (held) => expectTrue(what, held))
+
+// Hints of other hosts come over a network, and promises take their turns: a test clock moves neither.
 const live = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 const longest_text = 2_000

@@ -1,0 +1,72 @@
+import { type Carrier, type Config, ratePlanCarrier } from "@quotewire/core"
+import { CarrierTransports } from "@quotewire/http"
+import { Effect, Path, Predicate } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
+import * as JsonFile from "./JsonFile.ts"
+
+/** The file that carriers are loaded from. */
+export const file = Argument.String("file").pipe(
+  Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
+)
+
+/** Which carrier of the file is meant. */
+export const carrier = Flag.String("carrier").pipe(
+  Flag.optional,
+  Flag.withDescription("Id of the carrier, such as naic:12345; by default every carrier of the file")
+)
+
+/** Loads the configuration of a file, with at least one carrier: a module's own, or one made of its carriers. */
+export const load = (name: string) => (name.endsWith(".json") ? fromRatePlan(name) : fromModule(name))
+
+const fromRatePlan = Effect.fnUntraced(function* (name: string) {
+  const plan = yield* JsonFile.read(name, "<file>")
+  return yield* Effect.try({
+    try: (): Config => ({ carriers: [ratePlanCarrier(plan)] }),
+    catch: () => new CommandFailed({ message: "The rate plan has faults. See quotewire carriers check." })
+  })
+})
+
+const refused = (message: string) => Effect.fail(new WrongUsage({ message }))
+
+const fromModule = Effect.fnUntraced(function* (name: string) {
+  const path = yield* Path.Path
+  const file = path.resolve(name)
+  if (!/\.[cm]?[jt]s$/.test(file)) return yield* refused("<file> must be a .ts, .mts, .js, .mjs or .json file.")
+  if (!(yield* ConfigFile.isFile(file))) return yield* refused("<file> must be a file that exists.")
+  const shown = ConfigFile.shownFrom(path)
+  const exported = yield* ConfigFile.importFile(file, shown)
+  const config = yield* ConfigFile.read(configOf(exported), shown(file))
+  if ((config.carriers ?? []).length > 0) return config
+  return yield* refused(`${shown(file)} must export a carrier, or a configuration with carriers.`)
+})
+
+/** A module's configuration. A module without one exports carriers, under any names. */
+const configOf = (exported: object): unknown => {
+  const values = new Set<unknown>(Object.values(exported))
+  const configuration = Predicate.hasProperty(exported, "default") ? exported.default : undefined
+  if (Predicate.hasProperty(configuration, "carriers")) return configuration
+  return { carriers: [...values].filter((value) => Predicate.hasProperty(value, "ask")) }
+}
+
+/** The carriers that are meant. */
+export const chosen = (
+  { carriers = [] }: Config,
+  id: string | undefined
+): Effect.Effect<ReadonlyArray<Carrier.CarrierAdapter>, WrongUsage> => {
+  if (id === undefined) return Effect.succeed(carriers)
+  const found = carriers.filter(({ carrier }) => carrier.id === id)
+  const ids = carriers.map(({ carrier }) => carrier.id).join(", ")
+  return found.length > 0 ? Effect.succeed(found) : refused(`--carrier must be one of ${ids}.`)
+}
+
+/** Where requests to the carriers go out. */
+export const transport = ({ carrier_transport = CarrierTransports.layer() }: Config) => carrier_transport
+
+/** The only carrier that is meant. */
+export const only = (config: Config, id: string | undefined) =>
+  Effect.flatMap(chosen(config, id), ([first, ...others]) => {
+    if (first !== undefined && others.length === 0) return Effect.succeed(first)
+    return refused("The file has several carriers. Choose one with --carrier.")
+  })

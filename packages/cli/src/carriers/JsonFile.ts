@@ -1,0 +1,24 @@
+import { Effect, FileSystem } from "effect"
+import { CommandFailed } from "../CommandErrors.ts"
+
+/** The largest file that is read. */
+const max_bytes = 10_000_000
+
+/** Reads a JSON file. `what` names its setting, such as `<file>`: what is in it is never repeated. */
+export const read = Effect.fnUntraced(function* (path: string, what: string) {
+  const files = yield* FileSystem.FileSystem
+  const unreadable = () => new CommandFailed({ message: `${what} must be a file that can be read.` })
+  const { size } = yield* Effect.mapError(files.stat(path), unreadable)
+  if (size > max_bytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
+  const text = yield* Effect.mapError(files.readFileString(path), unreadable)
+  return yield* Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: (error) => new CommandFailed({ message: `${what} must be JSON${placeOf(error)}.` })
+  })
+})
+
+/** Where a parser stopped. The rest of its message may repeat the file. */
+const placeOf = (error: unknown): string => {
+  const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
+  return line === undefined ? "" : `: it has a mistake at line ${line}, column ${column}`
+}

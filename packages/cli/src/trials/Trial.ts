@@ -1,0 +1,59 @@
+import { Caller, type Carrier } from "@quotewire/core"
+import type { CarrierContract } from "@quotewire/core/testing"
+import { Effect, Option, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as ConnectionInput from "../ConnectionInput.ts"
+import * as JsonFile from "../carriers/JsonFile.ts"
+import { word } from "../Settings.ts"
+
+/*
+ * What a trial of a carrier is given: applications, and the values of its connection.
+ */
+
+/** The file with the applications. */
+export const facts = Flag.String("facts").pipe(
+  Flag.optional,
+  Flag.withDescription("JSON file with an application for each line; by default the example of each line")
+)
+
+/** Where the carrier is asked. */
+export const environment = word("environment", Caller.Environment.literals, "Environment to ask in").pipe(Flag.optional)
+
+/** Reads the applications by the names of their lines; none without a file. */
+export const factsOf = (file: Option.Option<string>) =>
+  Option.match(file, {
+    onNone: () => Effect.succeed({}),
+    onSome: (name) =>
+      Effect.flatMap(JsonFile.read(name, "--facts"), (json) =>
+        Effect.mapError(
+          Schema.decodeUnknownEffect(ByLine)(json),
+          () => new CommandFailed({ message: "--facts must hold an object with the application of each line." })
+        )
+      )
+  })
+
+const ByLine = Schema.Record(Schema.String, Schema.Unknown)
+
+/** Reads the connection of a carrier, if it asks for one: all of it, or with a cassette what is set. */
+export const connectionOf = Effect.fnUntraced(function* (
+  { connection }: Carrier.CarrierAdapter,
+  hasCassette: boolean
+): Effect.fn.Return<CarrierContract.Options, CommandFailed, Effect.Services<ReturnType<typeof ConnectionInput.read>>> {
+  if (connection === undefined) return {}
+  const names = Object.keys(connection)
+  const values = yield* hasCassette ? ConnectionInput.fromVariables(names) : ConnectionInput.read(names)
+  const read = yield* Effect.mapError(
+    Schema.decodeUnknownEffect(Values)(values),
+    () => new CommandFailed({ message: `The connection must give a text for each of ${names.join(", ")}.` })
+  )
+  return { connection: read }
+})
+
+const Values = Schema.Record(Schema.String, Schema.String)
+
+/** Refuses several carriers that each need a connection of their own. */
+export const expectOneConnection = (carriers: ReadonlyArray<Carrier.CarrierAdapter>) =>
+  carriers.length > 1 && carriers.some(({ connection }) => connection !== undefined)
+    ? Effect.fail(new WrongUsage({ message: "A carrier asks for a connection. Choose one with --carrier." }))
+    : Effect.void

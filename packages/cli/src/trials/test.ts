@@ -1,0 +1,129 @@
+import { type Carrier, CarrierTransport } from "@quotewire/core"
+import { CarrierContract, Cassette } from "@quotewire/core/testing"
+import { Console, Effect, FileSystem, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as CarrierFile from "../carriers/CarrierFile.ts"
+import { printable } from "../carriers/CarrierText.ts"
+import * as JsonFile from "../carriers/JsonFile.ts"
+import { json } from "../Settings.ts"
+import * as Trial from "./Trial.ts"
+
+const cassette = Flag.String("cassette").pipe(
+  Flag.optional,
+  Flag.withDescription("File with what the carrier has said: nothing is sent. With --record it is written")
+)
+
+const record = Flag.Boolean("record").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("Ask the carrier, and write what it says to --cassette, without secrets and redacted values")
+)
+
+interface Settings {
+  readonly cassette: Option.Option<string>
+  readonly record: boolean
+}
+
+/** How the cases of one carrier ended. */
+interface Tested {
+  readonly carrier_id: string
+  readonly cases: ReadonlyArray<{ readonly name: string; readonly message: string | null }>
+}
+
+const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContract.Case>) =>
+  Effect.forEach(cases, ({ effect, name }) =>
+    Effect.match(effect, {
+      onSuccess: () => ({ name, message: null }),
+      onFailure: ({ message }) => ({ name, message })
+    })
+  ).pipe(Effect.map((cases): Tested => ({ carrier_id: adapter.carrier.id, cases })))
+
+/** Runs the cases against the carrier, and writes what it said. */
+const recorded = Effect.fnUntraced(function* (
+  adapter: Carrier.CarrierAdapter,
+  facts: CarrierContract.FactsByLine,
+  options: CarrierContract.Options,
+  file: string
+) {
+  const recording = yield* Cassette.record(yield* CarrierTransport, adapter, options.connection)
+  const tested = yield* Effect.provideService(
+    run(adapter, CarrierContract.cases(adapter, facts, options)),
+    CarrierTransport,
+    recording.transport
+  )
+  const cassette = yield* Effect.mapError(recording.cassette, ({ message }) => new CommandFailed({ message }))
+  const files = yield* FileSystem.FileSystem
+  yield* Effect.mapError(
+    files.writeFileString(file, Cassette.text(cassette)),
+    () => new CommandFailed({ message: "--cassette must be a file that can be written." })
+  )
+  return tested
+})
+
+/** Reads a cassette for the contract. */
+const played = Effect.fnUntraced(function* (file: string) {
+  const json = yield* JsonFile.read(file, "--cassette")
+  return yield* Effect.try({
+    try: () => Cassette.parse(json),
+    catch: () => new CommandFailed({ message: "--cassette must be a cassette, as --record writes it." })
+  })
+})
+
+const tested = Effect.fnUntraced(function* (
+  adapter: Carrier.CarrierAdapter,
+  facts: CarrierContract.FactsByLine,
+  environment: CarrierContract.Options,
+  { cassette, record }: Settings
+) {
+  const file = Option.getOrNull(cassette)
+  const options = { ...environment, ...(yield* Trial.connectionOf(adapter, file !== null && !record)) }
+  if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
+  if (record) return yield* recorded(adapter, facts, options, file)
+  return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
+})
+
+const linesOf = ({ carrier_id, cases }: Tested): ReadonlyArray<string> => [
+  carrier_id,
+  ...cases.flatMap(({ message, name }) =>
+    message === null ? [`  pass  ${name}`] : [`  FAIL  ${name}`, message.replaceAll(/^/gm, " ".repeat(8))]
+  )
+]
+
+/** `quotewire carriers test`: the contract of carriers. */
+export const test = Command.make(
+  "test",
+  {
+    file: CarrierFile.file,
+    carrier: CarrierFile.carrier,
+    facts: Trial.facts,
+    environment: Trial.environment,
+    cassette,
+    record,
+    json
+  },
+  (settings) =>
+    Effect.gen(function* () {
+      if (settings.record && Option.isNone(settings.cassette)) {
+        return yield* new WrongUsage({ message: "--record needs --cassette, the file to write." })
+      }
+      const config = yield* CarrierFile.load(settings.file)
+      const carriers = yield* CarrierFile.chosen(config, Option.getOrUndefined(settings.carrier))
+      yield* Trial.expectOneConnection(carriers)
+      if (carriers.length > 1 && Option.isSome(settings.cassette)) {
+        return yield* new WrongUsage({ message: "A cassette holds one carrier. Choose one with --carrier." })
+      }
+      const facts = yield* Trial.factsOf(settings.facts)
+      const environment = Option.match(settings.environment, {
+        onNone: () => ({}),
+        onSome: (environment) => ({ environment })
+      })
+      const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, environment, settings)).pipe(
+        Effect.provide(CarrierFile.transport(config))
+      )
+      if (settings.json) yield* Console.log(JSON.stringify({ carriers: results }))
+      else for (const line of results.flatMap(linesOf)) yield* Console.log(printable(line))
+      const cases = results.flatMap(({ cases }) => cases)
+      const failed = cases.filter(({ message }) => message !== null).length
+      if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${cases.length} cases failed.` })
+    })
+).pipe(Command.withDescription("Test carriers by the contract of adapters, at their sandbox or with a cassette"))

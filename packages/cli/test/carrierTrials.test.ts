@@ -1,0 +1,146 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { afterAll } from "vitest"
+import { run } from "./support/program.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+const plan = pathOf("../../../examples/rate-plan.json")
+const module = pathOf("support/trial.carriers.ts")
+const cassette = join(folder, "acme.cassette.json")
+const secret = "Zq7xSecretZq7x"
+const env = { QUOTEWIRE_CONNECTION_API_KEY: secret }
+
+const file = (name: string, value: unknown): string => {
+  const path = join(folder, name)
+  writeFileSync(path, JSON.stringify(value))
+  return path
+}
+
+const facts = file("facts.json", {
+  renters: {
+    dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" },
+    applicant: { email: "ada@example.com" }
+  }
+})
+
+/** A carrier's server. It repeats the e-mail, as some do. */
+const server = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const host = createServer(async (request, response) => {
+      let body = ""
+      for await (const chunk of request) body += chunk
+      const { email, key } = JSON.parse(body)
+      response.writeHead(200, { "content-type": "application/json" })
+      response.end(JSON.stringify({ number: `Q-${key}`, premium_cents: 18_900, email }))
+    })
+    await new Promise<void>((listening) => host.listen(0, "127.0.0.1", listening))
+    const address = host.address()
+    return { host, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` }
+  }),
+  ({ host }) => Effect.promise(() => new Promise((closed) => host.close(closed)))
+)
+
+const acme = ["--carrier", "naic:12345", "--facts", facts]
+
+describe("carriers test", () => {
+  it.live("tells each case of a rate plan", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["carriers", "test", plan])
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.match(stdout, /^naic:00000\n {2}pass {2}declares itself correctly\n {2}pass {2}renters: answers an ask/)
+    })
+  )
+
+  it.live("fails, and says which rule is broken, also as JSON for programs", () =>
+    Effect.gen(function* () {
+      const careless = ["carriers", "test", module, "--carrier", "naic:99999"]
+      const told = yield* run(careless)
+      assert.deepStrictEqual([told.code, told.stderr], [1, "quotewire: 2 of 5 cases failed.\n"])
+      assert.match(
+        told.stdout,
+        /^ {2}FAIL {2}renters: answers an ask.*\n {8}ask returned.*\n {8}- offers\.0\.premium\./m
+      )
+      const { carriers } = JSON.parse((yield* run([...careless, "--json"])).stdout)
+      assert.strictEqual(carriers[0].carrier_id, "naic:99999")
+      assert.match(carriers[0].cases[1].message, /offers\.0\.premium\.amount_minor/)
+    })
+  )
+
+  it.live("records a cassette without secrets, and plays it without a network, a secret or a carrier", () =>
+    Effect.gen(function* () {
+      const test = ["carriers", "test", module, ...acme, "--cassette", cassette]
+      const url = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { url } = yield* server
+          const recorded = yield* run([...test, "--record"], { ...env, TRIAL_URL: url })
+          assert.strictEqual(recorded.code, 0, recorded.stdout + recorded.stderr)
+          return url
+        })
+      )
+      const text = readFileSync(cassette, "utf8")
+      assert.include(text, '"email": "[redacted]"')
+      assert.notMatch(text, /ada@|Zq7x/)
+      const played = yield* run(test, { TRIAL_URL: url })
+      assert.strictEqual(played.code, 0, played.stdout + played.stderr)
+      assert.notInclude(played.stdout, "FAIL")
+    })
+  )
+
+  const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, number, RegExp]> = [
+    ["record without a file", [plan, "--record"], 2, /^quotewire: --record needs --cassette, the file to write\.\n$/],
+    ["no file", [join(folder, "none.ts")], 2, /^quotewire: <file> must be a file that exists\.\n$/],
+    ["no carrier", [pathOf("support/program.ts")], 2, /must export a carrier/],
+    ["an unknown carrier", [module, "--carrier", secret], 2, /--carrier must be one of naic:12345, naic:99999\.\n$/],
+    ["several carriers with a connection", [module], 2, /Choose one with --carrier\.\n$/],
+    ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has faults\./],
+    ["facts that are no object", [plan, "--facts", file("list.json", [secret])], 1, /--facts must hold an object/],
+    ["no cassette", [plan, "--cassette", file("no.json", { [secret]: secret })], 1, /--cassette must be a cassette/]
+  ]
+  it.live.each(wrong)("says in one sentence what is wrong: %s", ([, args, code, message]) =>
+    Effect.gen(function* () {
+      const ended = yield* run(["carriers", "test", ...args])
+      assert.deepStrictEqual([ended.code, ended.stdout], [code, ""])
+      assert.match(ended.stderr, message)
+      assert.notInclude(ended.stderr, secret)
+    })
+  )
+})
+
+describe("carriers ask", () => {
+  it.live("shows the price and what was exchanged, redacted", () =>
+    Effect.gen(function* () {
+      const { url } = yield* server
+      const ask = ["carriers", "ask", module, ...acme, "--line", "renters"]
+      const { code, stdout } = yield* run(ask, { ...env, TRIAL_URL: url })
+      assert.strictEqual(code, 0)
+      assert.match(
+        stdout,
+        /^1 offer in \d+ ms\noffer {2}189\.00 USD {2}for 12 months {2}Q-.*\nPOST 127\.0\.0\.1:\d+\/quotes {2}200 in/
+      )
+      assert.match(stdout, /^> \{"key":"[\w-]+","email":"\[redacted\]"\}\n< \{"number":/m)
+      assert.notMatch(stdout, /ada@|Zq7x/)
+    })
+  )
+
+  it.live("fails and shows the cause if the carrier cannot be reached, or breaks a rule", () =>
+    Effect.gen(function* () {
+      const lost = yield* run(["carriers", "ask", module, ...acme], { ...env, TRIAL_URL: "http://127.0.0.1:1" })
+      assert.strictEqual(lost.code, 1)
+      assert.match(
+        lost.stdout,
+        /^no answer \(carrier_error\) in \d+ ms\nPOST 127\.0\.0\.1:1\/quotes {2}TransportError ECONNREFUSED in/
+      )
+      const broken = yield* run(["carriers", "ask", module, "--carrier", "naic:99999", "--json"])
+      assert.strictEqual(broken.code, 1)
+      assert.match(JSON.parse(broken.stdout).error, /offers\.0\.premium\.amount_minor/)
+    })
+  )
+})

@@ -1,0 +1,30 @@
+import { apiKey, defineCarrier, Money, Reply } from "@quotewire/core"
+import { Schema } from "effect"
+
+const Quote = Schema.Struct({ number: Schema.String, premium_cents: Schema.Int })
+
+/** A carrier whose server is at the address in `TRIAL_URL`. */
+export const acme = defineCarrier({
+  id: "naic:12345",
+  name: "Acme Mutual",
+  lines: { renters: { states: ["NY"], wants: ["applicant.email"], idempotent: true } },
+  connection: { api_key: "secret" },
+  http: {
+    base_url: process.env.TRIAL_URL ?? "http://127.0.0.1:1",
+    auth: apiKey({ header: "x-api-key", field: "api_key" }),
+    redact: ["email"]
+  },
+  ask: async ({ facts, http, idempotency_key }) => {
+    const json = { key: idempotency_key, email: facts.applicant?.email }
+    const { number, premium_cents } = (await http.post("/quotes", { json })).json(Quote)
+    return Reply.offers([{ offer_ref: number, premium: Money.cents(premium_cents), term_months: 12 }])
+  }
+})
+
+/** A carrier that breaks rules. */
+export const careless = defineCarrier({
+  id: "naic:99999",
+  name: "Careless",
+  lines: { renters: { states: ["NY"] } },
+  ask: () => Reply.offers([{ offer_ref: "1", premium: Money.cents(-1) }])
+})

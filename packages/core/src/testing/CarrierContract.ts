@@ -1,0 +1,204 @@
+import { Cause, Effect, Exit, Fiber, Logger, References } from "effect"
+import * as AdapterRules from "../carriers/AdapterRules.ts"
+import type { CarrierAdapter, CarrierReply } from "../carriers/Carrier.ts"
+import { CarrierTransport } from "../carriers/CarrierTransport.ts"
+import { LineName } from "../lines/standard.ts"
+import { canonical } from "../wire/Json.ts"
+import { toMillis } from "../wire/Timestamp.ts"
+import * as Cassette from "./Cassette.ts"
+import * as callbacks from "./carrier/callbacks.ts"
+import { givesLink, refreshesOffer } from "./carrier/offers.ts"
+import { answersRepeat } from "./carrier/repeats.ts"
+import { beside, broken, type Case, type ContractBroken, called, expectNone, rule, type Stage } from "./carrier/rule.ts"
+import * as Subject from "./carrier/subject.ts"
+import { passing } from "./carrier/time.ts"
+import { silence, type Trouble, troubles } from "./carrier/transports.ts"
+import { soon } from "./storage/expect.ts"
+
+export { type Asked, ask } from "./carrier/asking.ts"
+export { type Case, ContractBroken } from "./carrier/rule.ts"
+export type { FactsByLine, Options } from "./carrier/subject.ts"
+
+/**
+ * The contract of carriers: the rules that every adapter must keep, for each of its lines.
+ *
+ * `facts` are applications as a caller sends them; a line without one gets its example. Give facts that identify a person if the
+ * adapter wants them, such as an e-mail, so that the contract can see where they appear.
+ *
+ * With the option `cassette` nothing is sent. Without it and `transport`, the cases ask the carrier's sandbox over the network.
+ * Run them in their order: a cassette answers in the order in which it was recorded. Waiting takes no real time, unless the
+ * network was used. No test runner is needed: a broken rule rejects with a `ContractBroken`, whose message says what to do.
+ *
+ * Throws an `InvalidCassette` if the cassette is none.
+ *
+ * @example
+ * for (const { name, run } of CarrierContract.cases(acme, { renters: facts }, { cassette })) {
+ *   test(name, run)
+ * }
+ */
+export const cases = (
+  adapter: CarrierAdapter,
+  facts: Subject.FactsByLine = {},
+  given: Subject.Options = {}
+): ReadonlyArray<Case> => {
+  const options = given.cassette === undefined ? given : { ...given, connection: withStandIns(adapter, given) }
+  const stage = stageOf(adapter, options)
+  return [
+    rule(stage, "declares itself correctly", () =>
+      expectNone(
+        "The adapter's declarations have mistakes. Correct what stands at each path.",
+        AdapterRules.check(adapter)
+      )
+    ),
+    ...Object.keys(adapter.lines)
+      .filter((name) => LineName.literals.some((known) => known === name))
+      .flatMap((name) => casesOfLine(stage, adapter, name, facts, options)),
+    ...callbacks.cases(stage, adapter, options)
+  ]
+}
+
+/** The values of a connection, with stand-ins for the secrets that are not given: no cassette has secrets. */
+const withStandIns = ({ connection = {} }: CarrierAdapter, given: Subject.Options) => ({
+  ...Object.fromEntries(
+    Object.keys(connection).flatMap((field) => (connection[field] === "secret" ? [[field, "stand-in"]] : []))
+  ),
+  ...given.connection
+})
+
+const stageOf = (adapter: CarrierAdapter, { cassette, connection, now, transport }: Subject.Options): Stage => {
+  if (cassette === undefined) return { now: now ?? null, standIn: transport ?? null, missing: [] }
+  const parsed = Cassette.parse(cassette)
+  const replay = Cassette.replay(parsed, adapter, connection)
+  return { now: now ?? toMillis(parsed.recorded_at), standIn: replay.transport, missing: replay.missing }
+}
+
+const casesOfLine = (
+  stage: Stage,
+  adapter: CarrierAdapter,
+  name: string,
+  facts: Subject.FactsByLine,
+  options: Subject.Options
+): ReadonlyArray<Case> => {
+  const sent = new Map<string, unknown>(Object.entries(facts)).get(name)
+  const ofLine = (title: string, body: (subject: Subject.Subject) => Effect.Effect<void, ContractBroken>): Case =>
+    rule(stage, `${name}: ${title}`, () => Effect.flatMap(Subject.subjectOf(adapter, name, sent, options), body))
+  const { handoff, refresh } = adapter
+  const isIdempotent = adapter.lines[name]?.idempotent === true
+  return [
+    ofLine("answers an ask in time, with a valid reply", answersAsk),
+    ...(adapter.poll === undefined ? [] : [ofLine("answers polls, with a valid reply", answersPolls)]),
+    ...(isIdempotent ? [ofLine("gives a repeated ask the same answer", answersRepeat)] : []),
+    ...(refresh === undefined ? [] : [ofLine("refreshes an offer, with a valid answer", refreshesOffer(refresh))]),
+    ...(handoff === undefined ? [] : [ofLine("gives a valid link to an offer", givesLink(handoff))]),
+    ofLine("ends when it is aborted", ends),
+    ofLine("answers when the carrier fails", answersTrouble),
+    ofLine("keeps personal facts out of its logs, errors and messages", keepsFacts)
+  ]
+}
+
+const answersAsk = (subject: Subject.Subject) =>
+  passing(Effect.asVoid(Subject.reply(subject, Subject.askOf(subject, "answer"))))
+
+const answersPolls = (subject: Subject.Subject) =>
+  passing(Effect.asVoid(Subject.polled(subject, Subject.askOf(subject, "poll"))))
+
+/** Aborts an ask to a carrier that never answers. */
+const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {
+  const { count, transport } = silence()
+  const asked = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "abort")))
+  // Detached, because an ask that does not end must not hold the contract up.
+  const fiber = yield* Effect.forkDetach(Effect.provideService(asked, CarrierTransport, transport))
+  const hasEnded = () => fiber.pollUnsafe() !== undefined
+  yield* passing(soon(() => count.begun > 0 || hasEnded()))
+  yield* Effect.forkDetach(Fiber.interrupt(fiber))
+  if (!(yield* soon(hasEnded))) {
+    return yield* broken("ask does not end when it is aborted. Do not make it uninterruptible.")
+  }
+  if (!(yield* soon(() => count.open === 0))) {
+    return yield* broken("ask has ended, but a request of it goes on. Pass its signal on to everything that waits.")
+  }
+  const { begun } = count
+  yield* passing(Effect.sleep(after_end_ms))
+  if (count.begun > begun)
+    yield* broken("ask has ended, but sends another request. Stop everything when it is aborted.")
+})
+
+/** How long an ask that has ended is watched. */
+const after_end_ms = 10_000
+
+const inTrouble = (subject: Subject.Subject, { transport }: Trouble) =>
+  Effect.provideService(
+    Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "trouble"))),
+    CarrierTransport,
+    transport
+  )
+
+const answersTrouble = (subject: Subject.Subject) =>
+  Effect.forEach(
+    troubles,
+    Effect.fnUntraced(function* (trouble) {
+      const what = `If the carrier ${trouble.name}, ask`
+      const reply = yield* called(what, () => inTrouble(subject, trouble), subject.terms.attempt_timeout_ms)
+      yield* expectNone(`${what} returns what is no valid reply.`, Subject.brokenIn(subject, reply))
+    }),
+    { concurrency: "unbounded", discard: true }
+    // The failures are the contract's own, so nobody needs to read of them.
+  ).pipe(Effect.provideService(References.CurrentLoggers, new Set()), passing)
+
+const keepsFacts = Effect.fnUntraced(function* (subject: Subject.Subject) {
+  const personal = Subject.personalOf(subject)
+  const ask = Effect.suspend(() => subject.adapter.ask(Subject.askOf(subject, "privacy")))
+  const calls = [
+    { when: "", call: ask },
+    ...troubles.map((trouble) => ({
+      when: ` if the carrier ${trouble.name}`,
+      call: inTrouble(subject, trouble)
+    }))
+  ]
+  yield* Effect.forEach(
+    calls,
+    Effect.fnUntraced(function* ({ call, when }) {
+      const said = yield* saidBy(call, subject.terms.attempt_timeout_ms)
+      for (const [where, text] of Object.entries(said)) {
+        if (!personal.some((value) => text.includes(value) || text.includes(encodeURIComponent(value)))) continue
+        yield* broken(`A fact that identifies the person is in ${where}${when}. Leave it out.`)
+      }
+    }),
+    { concurrency: "unbounded", discard: true }
+  ).pipe(passing)
+})
+
+/** How much of a log is searched. */
+const max_log_lines = 1_000
+
+/** Everything that a call says to others than the carrier. */
+const saidBy = Effect.fnUntraced(function* (call: Effect.Effect<CarrierReply>, timeout_ms: number) {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ cause, fiber, message }) => {
+    const annotations = canonical(fiber.getRef(References.CurrentLogAnnotations))
+    if (lines.length < max_log_lines) lines.push(`${canonical(message)} ${Cause.pretty(cause)} ${annotations}`)
+  })
+  const exit = yield* beside(call).pipe(
+    Effect.provideService(References.CurrentLoggers, new Set([logger])),
+    Effect.timeoutOption(timeout_ms),
+    Effect.exit
+  )
+  const reply = Exit.isSuccess(exit) ? exit.value : null
+  return {
+    "the log": lines.join("\n"),
+    "what ask throws": Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "",
+    "the reply's texts for the person": reply?._tag === "Some" ? textsOf(reply.value) : ""
+  }
+})
+
+/** The texts of a reply that are shown or stored as they are. */
+const textsOf = (reply: CarrierReply): string => {
+  switch (reply.kind) {
+    case "declined":
+      return reply.message ?? ""
+    case "question":
+      return canonical(reply.questions)
+    default:
+      return ""
+  }
+}

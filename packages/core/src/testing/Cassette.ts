@@ -1,0 +1,281 @@
+import { Clock, Data, Effect, Option, Predicate, Schema } from "effect"
+import { Base64 } from "effect/encoding"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import type { ConnectionValues } from "../carriers/Carrier.ts"
+import { CurrentExchange } from "../carriers/http/Exchange.ts"
+import * as RecordedTransport from "../carriers/recorder/RecordedTransport.ts"
+import * as Redaction from "../carriers/recorder/Redaction.ts"
+import * as Input from "../wire/Input.ts"
+import { canonical } from "../wire/Json.ts"
+import { fromMillis, OffsetDateTime } from "../wire/Timestamp.ts"
+import { standInToken } from "./carrier/transports.ts"
+
+/*
+ * A cassette: what a carrier's sandbox has said, recorded once and replayed in tests without a network.
+ */
+
+/** A redacted body. The text is empty if there was no body; null stands for a body that is not kept. */
+const Body = Schema.NullOr(
+  Schema.Union([Schema.Struct({ json: Schema.Unknown }), Schema.Struct({ text: Schema.String })])
+)
+type Body = typeof Body.Type
+
+/** A request that was answered. Secrets and redacted values are not in it. */
+export const Exchange = Schema.Struct({
+  method: Schema.String,
+  host: Schema.String,
+  /** The path, and the names of the query's parameters without their values. */
+  path: Schema.String,
+  request: Schema.Struct({ body: Body }),
+  response: Schema.Struct({
+    status: Input.wholeNumber(200, 599),
+    /** Only harmless headers: never cookies. */
+    headers: Schema.Record(Schema.String, Schema.String),
+    body: Body
+  })
+})
+export type Exchange = typeof Exchange.Type
+
+/** At most this many exchanges are recorded. */
+export const max_exchanges = 1_000
+
+/** A cassette as plain JSON, in the order in which the requests were sent. */
+export const Cassette = Schema.Struct({
+  version: Schema.Literal(1),
+  /** When it was recorded, in real time. Offers in it may have expired since, so replays ask as of this time. */
+  recorded_at: OffsetDateTime,
+  exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(max_exchanges))
+}).annotate({ identifier: "Cassette" })
+export type Cassette = typeof Cassette.Type
+
+/** A file is no cassette. The message names what is wrong by its path, and repeats no value. */
+export class InvalidCassette extends Data.TaggedError("InvalidCassette")<{ readonly message: string }> {}
+
+/** A request cannot be answered from the cassette. The message says which request, what was expected, and what to do. */
+export class NotOnCassette extends Data.TaggedError("NotOnCassette")<{
+  readonly method: string
+  readonly host: string
+  readonly path: string
+  readonly message: string
+}> {}
+
+/** A recording holds a secret in a form that redaction does not find. The message says where, and does not repeat it. */
+export class SecretOnCassette extends Data.TaggedError("SecretOnCassette")<{ readonly message: string }> {}
+
+const isCassette = Schema.is(Cassette)
+const findWrong = Input.findings(Cassette)
+
+/** Reads the parsed JSON of a cassette's file. Throws an `InvalidCassette`. */
+export const parse = (json: unknown): Cassette => {
+  if (isCassette(json)) return json
+  const wrong = findWrong(json).map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
+  throw new InvalidCassette({ message: ["This is no cassette.", ...wrong.slice(0, max_told)].join(" ") })
+}
+
+/** How many mistakes, requests or fields a message tells. */
+const max_told = 5
+
+/** The text of a cassette's file: JSON with indentation, so that a review shows what has changed. */
+export const text = (cassette: Cassette): string => `${JSON.stringify(cassette, null, 2)}\n`
+
+/** A transport that records, and what it has recorded. */
+export interface Recording {
+  readonly transport: HttpClient.HttpClient
+  /** What has been recorded so far. Fails if a secret is in it: then nothing must be written. */
+  readonly cassette: Effect.Effect<Cassette, SecretOnCassette>
+}
+
+/**
+ * Sends as `transport` does, and records each answered request as the flight recorder does: without the values that the
+ * adapter declares in `redact`, and without secrets.
+ *
+ * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. Above
+ * `max_exchanges`, requests are sent but not recorded.
+ *
+ * @example
+ * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
+ * yield* Effect.provideService(acme.ask(ask), CarrierTransport, recording.transport)
+ * const file = Cassette.text(yield* recording.cassette)
+ */
+export const record = (
+  transport: HttpClient.HttpClient,
+  adapter: Redaction.Declared,
+  connection?: ConnectionValues
+): Effect.Effect<Recording> =>
+  Effect.map(Clock.currentTimeMillis, (recorded_at) => {
+    const redaction = Redaction.redactionOf(adapter, connection)
+    const list = new RecordedTransport.HttpList(max_exchanges)
+    const credentials = new Set<string>()
+    const recorder = RecordedTransport.make(transport, list.add)
+    return {
+      transport: HttpClient.transform(recorder, (call, request) =>
+        Effect.flatMap(CurrentExchange, (exchange) => {
+          if (exchange?.purpose === "token") return transport.execute(request)
+          const [, credential] = /^\S+ +(\S+)$/.exec(request.headers.authorization ?? "") ?? []
+          if (credential !== undefined) credentials.add(credential)
+          return call
+        })
+      ),
+      cassette: Effect.suspend(() => {
+        const recorded = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
+        const secrets = [...redaction.secrets, ...credentials]
+        const index = recorded.findIndex((exchange) => isSecretIn(exchange, secrets))
+        return index < 0
+          ? Effect.succeed({ version: 1, recorded_at: fromMillis(recorded_at), exchanges: recorded })
+          : Effect.fail(secretIn(recorded, index))
+      })
+    }
+  })
+
+/** The path is left out, because the secret may be in it. */
+const secretIn = (exchanges: ReadonlyArray<Exchange>, index: number): SecretOnCassette =>
+  new SecretOnCassette({
+    message: `A secret is in exchange ${index + 1}, ${exchanges[index]?.method} at ${exchanges[index]?.host}. Add its path in the body to redact, or keep it out of the URL, and record again.`
+  })
+
+/** Shorter texts stand in others by chance. */
+const min_secret_characters = 4
+
+/** Whether a secret is in an exchange: as it is, in a URL, in JSON, or in base64. */
+const isSecretIn = (exchange: Exchange, secrets: ReadonlyArray<string>): boolean => {
+  const told = [JSON.stringify(exchange), exchange.path, textOf(exchange.request.body), textOf(exchange.response.body)]
+  return secrets
+    .filter((secret) => secret.length >= min_secret_characters)
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+      Base64.encode(secret)
+    ])
+    .some((form) => told.some((text) => text.includes(form)))
+}
+
+const textOf = (body: Body): string => {
+  if (body === null) return ""
+  return "json" in body ? JSON.stringify(body.json) : body.text
+}
+
+/** The redacted body as it is recorded. Null for `text`: it is too long, or no text. */
+const bodyOf = (text: string | null, content_type: string | null, redaction: Redaction.Redaction): Body => {
+  if (text === "") return { text }
+  const kept = text === null ? null : Redaction.bodyOf(text, content_type, redaction)
+  if (kept === null) return null
+  return Option.match(parseJson(kept), { onNone: () => ({ text: kept }), onSome: ({ value: json }) => ({ json }) })
+}
+
+const parseJson = Option.liftThrowable((text: string): { readonly value: unknown } => ({ value: JSON.parse(text) }))
+
+const exchangeOf = (
+  { method, request, response, status, url }: RecordedTransport.RawHttp,
+  redaction: Redaction.Redaction
+): ReadonlyArray<Exchange> => {
+  if (status === null || response === null) return []
+  const received = response.body === null ? "" : response.body.text
+  return [
+    {
+      method,
+      ...Redaction.address(url, redaction),
+      request: { body: bodyOf(request.body?.text ?? null, request.content_type, redaction) },
+      response: {
+        status,
+        headers: Redaction.headersOf(response.headers, redaction),
+        body: bodyOf(received, response.content_type, redaction)
+      }
+    }
+  ]
+}
+
+/** A transport that answers from a cassette, and the requests that it could not answer. */
+export interface Replay {
+  readonly transport: HttpClient.HttpClient
+  /** An adapter may catch the error, so look here as well. */
+  readonly missing: ReadonlyArray<NotOnCassette>
+}
+
+/**
+ * Answers from a cassette. Nothing is sent.
+ *
+ * A request gets the next answer with the same method, host, path and body, compared after redaction. Requests for tokens
+ * get a stand-in. Any other request dies with `NotOnCassette`.
+ *
+ * @example
+ * const { transport } = Cassette.replay(Cassette.parse(JSON.parse(file)), acme)
+ * yield* Effect.provideService(acme.ask(ask), CarrierTransport, transport)
+ */
+export const replay = (cassette: Cassette, adapter: Redaction.Declared, connection?: ConnectionValues): Replay => {
+  const redaction = Redaction.redactionOf(adapter, connection)
+  const left = [...cassette.exchanges]
+  const missing: Array<NotOnCassette> = []
+  const refuse = (asked: Asked, why: string) => {
+    const error = notOnCassette(asked, why)
+    if (missing.length < max_exchanges) missing.push(error)
+    return Effect.die(error)
+  }
+  const transport = HttpClient.make((request, url) =>
+    Effect.flatMap(CurrentExchange, (exchange) => {
+      if (exchange?.purpose === "token") return Effect.succeed(standInToken(request))
+      const asked = askedOf(request, url, redaction)
+      const index = left.findIndex((recorded) => isAnswerTo(recorded, asked))
+      const [found] = index < 0 ? [] : left.splice(index, 1)
+      if (found === undefined) return refuse(asked, whyMissing(cassette, left, asked))
+      const { body, headers, status } = found.response
+      if (body === null) return refuse(asked, not_kept)
+      // Some statuses, such as 204, must have no body at all.
+      const response = new Response(textOf(body) === "" ? null : textOf(body), { status, headers })
+      return Effect.succeed(HttpClientResponse.fromWeb(request, response))
+    })
+  )
+  return { transport, missing }
+}
+
+/** A request, as far as it is compared. */
+interface Asked extends Pick<Exchange, "method" | "host" | "path"> {
+  readonly body: Body
+}
+
+const askedOf = (request: HttpClientRequest.HttpClientRequest, url: URL, redaction: Redaction.Redaction): Asked => ({
+  method: request.method,
+  ...Redaction.address(
+    Option.getOrElse(HttpClientRequest.toUrl(request), () => url),
+    redaction
+  ),
+  body: bodyOf(RecordedTransport.bodyOf(request).text, request.headers["content-type"] ?? null, redaction)
+})
+
+const isSamePlace = (recorded: Exchange, { host, method, path }: Asked): boolean =>
+  recorded.method === method && recorded.host === host && recorded.path === path
+
+const isAnswerTo = (recorded: Exchange, asked: Asked): boolean =>
+  isSamePlace(recorded, asked) && canonical(recorded.request.body) === canonical(asked.body)
+
+const whyMissing = ({ exchanges }: Cassette, left: ReadonlyArray<Exchange>, asked: Asked): string => {
+  if (exchanges.some((recorded) => isAnswerTo(recorded, asked))) {
+    return "The cassette has this request less often. Record it again."
+  }
+  const other = left.find((recorded) => isSamePlace(recorded, asked))
+  if (other !== undefined) {
+    const paths = differences(jsonOf(other.request.body), jsonOf(asked.body))
+    const where = paths.length === 0 ? "" : `, which differs at ${paths.slice(0, max_told).join(", ")}`
+    return `The cassette expects another body${where}. Record it again, or add what changes at each run, such as a time, to redact.`
+  }
+  const expected = left.slice(0, max_told).map(({ method, path }) => `${method} ${path}`)
+  return `The cassette does not have this request. Next it expects ${expected.join(", ") || "nothing more"}. Record it again.`
+}
+
+const jsonOf = (body: Body): unknown => (body === null ? null : "json" in body ? body.json : body.text)
+
+/** The paths at which two JSON values differ. Values are left out: they can be facts. */
+const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<string> => {
+  if (canonical(one) === canonical(other)) return []
+  if (!Predicate.isObjectOrArray(one) || !Predicate.isObjectOrArray(other)) return path === "" ? [] : [path]
+  const [left, right] = [new Map(Object.entries(one)), new Map(Object.entries(other))]
+  return [...new Set([...left.keys(), ...right.keys()])].flatMap((name) =>
+    differences(left.get(name), right.get(name), path === "" ? name : `${path}.${name}`)
+  )
+}
+
+const not_kept =
+  "Its answer was not kept, because it is not JSON or too long. Set keeps_text_bodies if the body may be kept, and record again."
+
+const notOnCassette = ({ host, method, path }: Asked, why: string): NotOnCassette =>
+  new NotOnCassette({ method, host, path, message: `${method} ${path} at ${host}: ${why}` })

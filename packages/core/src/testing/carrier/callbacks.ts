@@ -1,0 +1,61 @@
+import { Effect } from "effect"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import { type CarrierAdapter, type CarrierCallback, max_attempt_ms } from "../../carriers/Carrier.ts"
+import { broken, type Case, called, expectNone, rule, type Stage } from "./rule.ts"
+import type { Options } from "./subject.ts"
+import { passing } from "./time.ts"
+
+/** Rules about callbacks; none if the adapter has no `callback`. */
+export const cases = (
+  stage: Stage,
+  { callback }: CarrierAdapter,
+  { callback: genuine }: Options
+): ReadonlyArray<Case> => {
+  if (callback === undefined) return []
+  const read = (sent: CarrierCallback) => passing(called("callback", () => callback(sent), max_attempt_ms))
+  return [
+    rule(stage, "refuses callbacks that are not genuine", () =>
+      Effect.forEach(
+        forged(genuine),
+        Effect.fnUntraced(function* ([name, sent]) {
+          if ((yield* read(sent)) === null) return
+          yield* broken(
+            `callback accepts ${name}. Verify the signature over the raw bytes, and return null if it is not right.`
+          )
+        }),
+        { discard: true }
+      )
+    ),
+    ...(genuine === undefined
+      ? []
+      : [
+          rule(
+            stage,
+            "reads a genuine callback",
+            Effect.fnUntraced(function* () {
+              const answer = yield* read(genuine)
+              if (answer === null) return yield* broken("callback refuses the genuine callback of the options.")
+              yield* expectNone("callback returns what is no valid reply.", BrokenRule.ofReply(answer.reply))
+            })
+          )
+        ])
+  ]
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** Callbacks that nobody has signed, and changed ones if there is a genuine one. */
+const forged = (genuine: CarrierCallback | undefined): ReadonlyArray<readonly [string, CarrierCallback]> => [
+  ["an empty body", { headers: {}, body: bytes("") }],
+  ["a body that is not JSON", { headers: {}, body: bytes("<callback/>") }],
+  ["an empty object", { headers: { "content-type": "application/json" }, body: bytes("{}") }],
+  ...(genuine === undefined
+    ? []
+    : [
+        ["a genuine body without its headers", { ...genuine, headers: {} }] as const,
+        ["a changed body", { ...genuine, body: changed(genuine.body) }] as const
+      ])
+]
+
+/** The same bytes with a blank more, which changes no JSON but every signature. */
+const changed = (body: Uint8Array): Uint8Array => new Uint8Array([...body, 32])

@@ -1,0 +1,36 @@
+import { Effect } from "effect"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import type { CarrierAdapter, CarrierAsk } from "../../carriers/Carrier.ts"
+import { brokenHandoff } from "../../carriers/Offer.ts"
+import { called, expectNone } from "./rule.ts"
+import * as Subject from "./subject.ts"
+import { passing } from "./time.ts"
+
+/** The reference of the first offer in the final answer to an ask; null if there is none. */
+const offered = (subject: Subject.Subject, ask: CarrierAsk) =>
+  Effect.map(Subject.polled(subject, ask), (answer) =>
+    answer.kind === "offers" ? (answer.offers[0]?.offer_ref ?? null) : null
+  )
+
+/** Refreshes the first offer, if the carrier makes one. */
+export const refreshesOffer = (refresh: NonNullable<CarrierAdapter["refresh"]>) =>
+  Effect.fnUntraced(function* (subject: Subject.Subject) {
+    const ask = Subject.askOf(subject, "refresh")
+    const offer_ref = yield* offered(subject, ask)
+    if (offer_ref === null) return
+    const found = yield* called("refresh", () => refresh(ask, offer_ref), subject.terms.attempt_timeout_ms)
+    const wrong = BrokenRule.ofRefresh(found)
+    const broken =
+      wrong.length === 0 && found.kind === "offer" ? Subject.brokenOffer(subject, found.offer, "offer") : wrong
+    yield* expectNone("refresh returned an answer that breaks rules. Correct what stands at each path.", broken)
+  }, passing)
+
+/** Follows the link of the first offer, if the carrier makes one. */
+export const givesLink = (handoff: NonNullable<CarrierAdapter["handoff"]>) =>
+  Effect.fnUntraced(function* (subject: Subject.Subject) {
+    const ask = Subject.askOf(subject, "handoff")
+    const offer_ref = yield* offered(subject, ask)
+    if (offer_ref === null) return
+    const url = yield* called("handoff", () => handoff(ask, offer_ref), subject.terms.attempt_timeout_ms)
+    yield* expectNone("handoff returned a link that breaks a rule.", brokenHandoff(url, subject.adapter.handoff_hosts))
+  }, passing)

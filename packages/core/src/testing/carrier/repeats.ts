@@ -1,0 +1,63 @@
+import { Effect } from "effect"
+import type { HttpClient } from "effect/http"
+import type { CarrierAsk, CarrierReply } from "../../carriers/Carrier.ts"
+import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
+import { canonical } from "../../wire/Json.ts"
+import { broken, called } from "./rule.ts"
+import * as Subject from "./subject.ts"
+import { passing } from "./time.ts"
+import { overheard, refusing } from "./transports.ts"
+
+/** Asks twice with the same idempotency key: both asks carry it, and the carrier answers the same. */
+export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subject) {
+  const carrier = overheard(yield* CarrierTransport)
+  const asked = (attempt: number) => {
+    const ask = Subject.askOf(subject, "repeat", attempt)
+    return Effect.provideService(passing(Subject.reply(subject, ask)), CarrierTransport, carrier.transport)
+  }
+  const first = yield* asked(1)
+  const sent_once = carrier.requests.length
+  const second = yield* asked(2)
+  const { idempotency_key } = Subject.askOf(subject, "repeat")
+  const asks = [carrier.requests.slice(0, sent_once), carrier.requests.slice(sent_once)]
+  const hasKey = asks.every((requests) => requests.some((request) => request.includes(idempotency_key)))
+  if (sent_once > 0 && !hasKey && !(yield* derivesFromKey(subject))) {
+    return yield* broken("No request carries the idempotency_key of its ask. Send it, or set idempotent to false.")
+  }
+  if (canonical(essence(first)) === canonical(essence(second))) return
+  yield* broken(
+    "Two asks with the same idempotency_key got different answers. Let the carrier recognize the key, or set idempotent to false."
+  )
+})
+
+/** What must not change when an ask is repeated. Times and links may. */
+const essence = (reply: CarrierReply): unknown => {
+  switch (reply.kind) {
+    case "offers":
+      return reply.offers.map(({ offer_ref, premium, term_months }) => ({ offer_ref, premium, term_months }))
+    case "pending":
+      return { ref: reply.ref }
+    default:
+      return reply
+  }
+}
+
+/** Whether the requests depend on the key and on nothing that changes: a carrier may want it shorter, or as a hash. */
+const derivesFromKey = Effect.fnUntraced(function* (subject: Subject.Subject) {
+  const ask = Subject.askOf(subject, "repeat")
+  const first = yield* requestsOf(subject, ask)
+  const same = yield* requestsOf(subject, ask)
+  const other = yield* requestsOf(subject, { ...ask, idempotency_key: `other-${ask.idempotency_key}` })
+  return first === same && first !== other
+})
+
+const requestsOf = (subject: Subject.Subject, ask: CarrierAsk) =>
+  Effect.suspend(() => {
+    const { requests, transport }: { requests: ReadonlyArray<string>; transport: HttpClient.HttpClient } =
+      overheard(refusing)
+    return passing(called("ask", () => subject.adapter.ask(ask), subject.terms.attempt_timeout_ms)).pipe(
+      Effect.provideService(CarrierTransport, transport),
+      Effect.ignore,
+      Effect.map(() => canonical(requests))
+    )
+  })

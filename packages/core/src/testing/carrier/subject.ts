@@ -1,0 +1,209 @@
+import { Clock, Effect, Predicate, Result } from "effect"
+import type { HttpClient } from "effect/http"
+import type { Environment } from "../../access/Caller.ts"
+import * as BrokenRule from "../../carriers/BrokenRule.ts"
+import type {
+  CarrierAdapter,
+  CarrierAsk,
+  CarrierCallback,
+  CarrierLine,
+  CarrierReply,
+  ConnectionValues
+} from "../../carriers/Carrier.ts"
+import * as Offer from "../../carriers/Offer.ts"
+import { type Assumed, missingOf } from "../../lines/Application.ts"
+import { disclosed, type Line } from "../../lines/Line.ts"
+import { type LineName, standardLines } from "../../lines/standard.ts"
+import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
+import { broken, type ContractBroken, called, expectNone } from "./rule.ts"
+
+/** The facts of an application for each line, as a caller sends them. */
+export type FactsByLine = { readonly [Name in LineName]?: unknown }
+
+/** How a contract is checked. All of it is optional. */
+export interface Options {
+  /** The parsed JSON of a cassette's file. It answers in place of the carrier: see `Cassette`. */
+  readonly cassette?: unknown
+  /** A stand-in for the carrier, such as an `HttpClient` that answers after a simulated latency. */
+  readonly transport?: HttpClient.HttpClient
+  /** Where the carrier is asked; its sandbox by default, if the adapter serves that. */
+  readonly environment?: Environment
+  /** The values of the connection, if the adapter declares one. With a cassette you can leave out each `secret`. */
+  readonly connection?: ConnectionValues
+  /** When the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
+  readonly now?: number
+  /** The beginning of the idempotency keys; `contract` by default. Another one makes a carrier see new asks. */
+  readonly key?: string
+  /** A callback that is genuine, such as one that was received in the carrier's sandbox. */
+  readonly callback?: CarrierCallback
+}
+
+/** What is checked: one line of an adapter, with an application. */
+export interface Subject {
+  readonly adapter: CarrierAdapter
+  readonly line: Line
+  readonly terms: CarrierLine
+  readonly assumed: Assumed
+  /** The facts as the adapter gets them. */
+  readonly facts: object
+  readonly now: number
+  readonly options: Options
+}
+
+/** How long a collection takes at least. */
+const collection_ms = minute_ms
+
+/** Makes the subject. Fails if these facts would not lead to an ask. */
+export const subjectOf = Effect.fnUntraced(function* (
+  adapter: CarrierAdapter,
+  name: string,
+  sent: unknown,
+  options: Options
+): Effect.fn.Return<Subject, ContractBroken> {
+  const line = standardLines.find((line) => line.name === name)
+  const terms = Object.hasOwn(adapter.lines, name) ? adapter.lines[name] : undefined
+  if (line === undefined || terms === undefined) {
+    return yield* broken(`The carrier has no such line. Name one of ${Object.keys(adapter.lines).join(", ")}.`)
+  }
+  const now = yield* Clock.currentTimeMillis
+  const assumed = yield* assumedOf(line, sent ?? line.example, fromMillis(now).slice(0, 10))
+  if (!terms.states.includes(assumed.state)) {
+    return yield* broken(`The carrier does not serve ${assumed.state}. Give facts of one of its states for ${name}.`)
+  }
+  const missing = missingOf(assumed, terms.needs)
+  yield* expectNone(
+    `The facts for ${name} lack what the carrier needs. Add it.`,
+    missing.map((path) => ({ path, message: "Is missing." }))
+  )
+  const fields = Object.keys(adapter.connection ?? {}).filter((field) => options.connection?.[field] === undefined)
+  yield* expectNone(
+    "The carrier asks for a connection. Give its values in the option connection.",
+    fields.map((field) => ({ path: `connection.${field}`, message: "Is missing." }))
+  )
+  const facts = disclosed(line, assumed, [...terms.needs, ...(terms.wants ?? [])])
+  return { adapter, line, terms, assumed, facts, now, options }
+})
+
+const assumedOf = (line: Line, sent: unknown, today: string): Effect.Effect<Assumed, ContractBroken> => {
+  const read = line.read(sent, today)
+  if (Result.isFailure(read)) {
+    const { missing, wrong } = read.failure
+    return broken(`The facts for ${line.name} are not valid. Correct them.`, [...wrong, ...missing])
+  }
+  const assumed = line.complete(read.success.facts, today)
+  return assumed === null ? broken(`The facts for ${line.name} are not valid. Correct them.`) : Effect.succeed(assumed)
+}
+
+/** The ask of a case. Its key is the same in each run, so that a cassette has it. */
+export const askOf = (subject: Subject, name: string, attempt = 1): CarrierAsk => {
+  const { adapter, assumed, facts, line, now, options, terms } = subject
+  const usual = adapter.environments.includes("sandbox") ? "sandbox" : "live"
+  return {
+    line: line.name,
+    environment: options.environment ?? usual,
+    facts,
+    assumptions: assumed.assumptions,
+    ...(adapter.connection !== undefined && options.connection !== undefined && { connection: options.connection }),
+    credit_disclosed: terms.uses_credit,
+    idempotency_key: [options.key ?? "contract", line.name, name].join("-"),
+    attempt,
+    scenario: null,
+    requested_at: now,
+    asked_at: now,
+    now,
+    deadline: now + collection_ms
+  }
+}
+
+/** The rules that a reply breaks: those of its form, and those of its offers. */
+export const brokenIn = (subject: Subject, reply: CarrierReply): ReadonlyArray<BrokenRule.BrokenRule> => {
+  const wrong = BrokenRule.ofReply(reply)
+  if (wrong.length > 0) return wrong
+  if (reply.kind === "pending") return brokenPending(subject, reply)
+  return reply.kind === "offers"
+    ? reply.offers.flatMap((offer, index) => brokenOffer(subject, offer, `offers.${index}`))
+    : []
+}
+
+/** The rules that an offer breaks. Their paths begin with `place`. */
+export const brokenOffer = (
+  { adapter, assumed, line, now }: Subject,
+  offer: Parameters<typeof Offer.check>[0],
+  place: string
+): ReadonlyArray<BrokenRule.BrokenRule> => {
+  const checked = Offer.check(offer, {
+    line,
+    state: assumed.state,
+    subject_ids: new Set(assumed.subjects.map(({ subject_id }) => subject_id)),
+    handoff_hosts: adapter.handoff_hosts,
+    now
+  })
+  const broken = Result.isFailure(checked) ? checked.failure : []
+  return broken.map(({ path, message }) => ({ path: `${place}.${path}`, message }))
+}
+
+const brokenPending = (
+  { adapter }: Subject,
+  { poll_after_ms }: Extract<CarrierReply, { readonly kind: "pending" }>
+): ReadonlyArray<BrokenRule.BrokenRule> => {
+  if (poll_after_ms === null) {
+    const message = "Must say when to poll, because the adapter has no callback."
+    return adapter.callback === undefined ? [{ path: "poll_after_ms", message }] : []
+  }
+  const message = "Must be null, because the adapter has no poll."
+  return adapter.poll === undefined ? [{ path: "poll_after_ms", message }] : []
+}
+
+/** Asks as the engine does: first the adapter's `appetite`, then the carrier. */
+export const unchecked = Effect.fnUntraced(function* ({ adapter, terms }: Subject, ask: CarrierAsk) {
+  const appetite = () => Effect.sync(() => adapter.appetite?.(ask) ?? null)
+  const decline: CarrierReply | null = yield* called("appetite", appetite, terms.attempt_timeout_ms)
+  return decline ?? (yield* called("ask", () => adapter.ask(ask), terms.attempt_timeout_ms))
+})
+
+/** The answer to an ask, which must be a valid reply. */
+export const reply = (subject: Subject, ask: CarrierAsk): Effect.Effect<CarrierReply, ContractBroken> =>
+  Effect.tap(unchecked(subject, ask), (answer) => expectValid(subject, "ask", answer))
+
+const expectValid = (subject: Subject, what: string, answer: CarrierReply) =>
+  expectNone(
+    `${what} returned an answer that breaks rules, so no part of it would be used. Correct what stands at each path.`,
+    brokenIn(subject, answer)
+  )
+
+/** At most this many polls follow an ask, and each waits at most this long. */
+const max_polls = 10
+const max_pause_ms = 10_000
+
+/** The final answer to an ask: polls while it is pending. A `pending` that waits for a callback is final here. */
+export const polled = Effect.fnUntraced(function* (subject: Subject, ask: CarrierAsk) {
+  const { adapter, terms } = subject
+  const { poll } = adapter
+  let answer = yield* reply(subject, ask)
+  for (let polls = 0; answer.kind === "pending" && answer.poll_after_ms !== null && poll !== undefined; polls++) {
+    if (polls === max_polls) {
+      return yield* broken(`poll still answers pending after ${max_polls} polls. Ask a carrier that answers sooner.`)
+    }
+    const { poll_after_ms, ref } = answer
+    yield* Effect.sleep(Math.min(max_pause_ms, Math.max(0, poll_after_ms)))
+    const now = yield* Clock.currentTimeMillis
+    answer = yield* called("poll", () => poll({ ...ask, now }, ref), terms.attempt_timeout_ms)
+    yield* expectValid(subject, "poll", answer)
+  }
+  return answer
+})
+
+/** The values of the facts that identify a person, as the adapter gets them. */
+export const personalOf = ({ facts, line }: Subject): ReadonlyArray<string> =>
+  line.identifying_paths
+    .flatMap((path) => valuesAt(facts, path.split(".")))
+    .filter((value) => value.length >= min_personal_characters)
+
+/** Shorter values stand in other texts by chance. */
+const min_personal_characters = 3
+
+const valuesAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (name === undefined) return typeof value === "string" ? [value] : []
+  if (name === "*") return Array.isArray(value) ? value.flatMap((item: unknown) => valuesAt(item, rest)) : []
+  return Predicate.hasProperty(value, name) ? valuesAt(value[name], rest) : []
+}

@@ -1,0 +1,67 @@
+import { Clock, Context, Effect } from "effect"
+import { HttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
+import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
+
+/*
+ * Time in a case: a clock of its own, which moves only while the case lets it.
+ */
+
+/** How much time passes with each turn of the event loop, in milliseconds. */
+const lapse_ms = 50
+
+/** Time that is not moved by a test. */
+const real = Clock.Clock.defaultValue()
+
+/** One turn of the event loop: what waits for promises or for the machine goes on. */
+const turn = Effect.provideService(Effect.sleep(1), Clock.Clock, real)
+
+/** Whether a case has sent something over the network. */
+const Network = Context.Reference<{ used: boolean }>("@quotewire/core/testing/Network", {
+  defaultValue: () => ({ used: false })
+})
+
+/**
+ * Runs a case with a clock that begins at `now`. Its requests go to the stand-in, or else over the network.
+ *
+ * The clock is the case's own, so an adapter or a stand-in that waits for minutes takes no real time.
+ */
+export const withOwnTime = <A, E>(
+  body: Effect.Effect<A, E>,
+  { now, standIn }: { readonly now: number | null; readonly standIn: HttpClient.HttpClient | null }
+): Effect.Effect<A, E> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const network = { used: false }
+      const client = yield* CarrierTransport
+      const watched = HttpClient.transform(client, (call) => {
+        network.used = true
+        return call
+      })
+      const begin = now ?? (yield* Clock.currentTimeMillis)
+      const clock = yield* TestClock.make({ warningDelay: "1 minute" })
+      yield* clock.setTime(begin)
+      return yield* body.pipe(
+        Effect.provideService(CarrierTransport, standIn ?? watched),
+        Effect.provideService(Network, network),
+        Effect.provideService(Clock.Clock, clock)
+      )
+    })
+  )
+
+/**
+ * Lets the time of a case pass while an effect runs: quickly, or as it really does once the network was used, because a
+ * carrier's server has a clock of its own.
+ */
+export const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.raceFirst(effect, flow)
+
+const flow: Effect.Effect<never> = Effect.gen(function* () {
+  const network = yield* Network
+  let before = real.currentTimeMillisUnsafe()
+  while (true) {
+    yield* turn
+    const now = real.currentTimeMillisUnsafe()
+    yield* TestClock.adjust(network.used ? now - before : lapse_ms)
+    before = now
+  }
+})

@@ -1,0 +1,114 @@
+import { Effect } from "effect"
+import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { CurrentExchange } from "../../carriers/http/Exchange.ts"
+import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+
+/*
+ * Transports that stand in for a carrier.
+ */
+
+type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
+
+/** The answer to a request for a token, where there is no real one. */
+export const standInToken = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
+  HttpClientResponse.fromWeb(
+    request,
+    new Response(JSON.stringify({ access_token: "stand-in", token_type: "Bearer", expires_in: 3_600 }), {
+      headers: { "content-type": "application/json" }
+    })
+  )
+
+/** A transport that gives out tokens, and answers everything else in this way. */
+const make = (answer: (request: HttpClientRequest.HttpClientRequest, url: URL) => Answer): HttpClient.HttpClient =>
+  HttpClient.make((request, url) =>
+    Effect.flatMap(
+      CurrentExchange,
+      (exchange): Answer =>
+        exchange?.purpose === "token" ? Effect.succeed(standInToken(request)) : answer(request, url)
+    )
+  )
+
+/** A carrier in trouble, and what it is called in messages. */
+export interface Trouble {
+  readonly name: string
+  readonly transport: HttpClient.HttpClient
+}
+
+/** Everything that was sent, as some carriers repeat it in their errors. */
+const sent = (request: HttpClientRequest.HttpClientRequest, url: URL): string =>
+  `${url} ${RecordedTransport.bodyOf(request).text ?? ""}`
+
+const answering = (status: number, bodyOf: (sent: string) => string, content_type: string) =>
+  make((request, url) =>
+    Effect.succeed(
+      HttpClientResponse.fromWeb(
+        request,
+        new Response(bodyOf(sent(request, url)), { status, headers: { "content-type": content_type } })
+      )
+    )
+  )
+
+/** Further requests of one adapter are not kept. */
+const max_requests = 1_000
+
+/** A transport that sends as another one does, and keeps the text of each request. */
+export const overheard = (client: HttpClient.HttpClient) => {
+  const requests: Array<string> = []
+  const transport = HttpClient.transform(client, (call, request) => {
+    if (requests.length >= max_requests) return call
+    const { authorization: _, ...headers } = request.headers
+    const { text } = RecordedTransport.bodyOf(request)
+    const query = JSON.stringify(request.urlParams)
+    requests.push([request.method, request.url, query, JSON.stringify(headers), text ?? ""].join("\n"))
+    return call
+  })
+  return { requests, transport }
+}
+
+/** A carrier that refuses every request. */
+export const refusing: HttpClient.HttpClient = answering(400, () => "{}", "application/json")
+
+/** Carriers that fail in the usual ways. What they answer repeats what was sent. */
+export const troubles: ReadonlyArray<Trouble> = [
+  {
+    name: "answers 400",
+    transport: answering(400, (sent) => JSON.stringify({ error: `Invalid: ${sent}` }), "application/json")
+  },
+  { name: "answers 500", transport: answering(500, (sent) => `<p>Error at ${sent}</p>`, "text/html") },
+  {
+    name: "answers with other JSON than expected",
+    transport: answering(200, (sent) => JSON.stringify([{ unexpected: sent }]), "application/json")
+  },
+  { name: "answers with text that is not JSON", transport: answering(200, (sent) => `<${sent}`, "text/plain") },
+  {
+    name: "breaks the connection",
+    transport: make((request, url) =>
+      Effect.fail(
+        new HttpClientError.HttpClientError({
+          reason: new HttpClientError.TransportError({
+            request,
+            cause: Object.assign(new Error(`broken: ${sent(request, url)}`), { code: "ECONNRESET" })
+          })
+        })
+      )
+    )
+  }
+]
+
+/** A carrier that never answers, and how many requests have begun and are still open. */
+export const silence = () => {
+  const count = { begun: 0, open: 0 }
+  const transport = make(() =>
+    Effect.suspend(() => {
+      count.begun += 1
+      count.open += 1
+      return Effect.ensuring(
+        Effect.never,
+        Effect.sync(() => {
+          count.open -= 1
+        })
+      )
+    })
+  )
+  return { count, transport }
+}
