@@ -25,6 +25,7 @@ import {
   carriers,
   createKey,
   layer,
+  lines,
   releaseLongPolls,
   type Services,
   webCryptography,
@@ -269,10 +270,13 @@ const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<Ca
 
 const carriersOf = ({
   carriers: given,
-  fictional_carriers
+  fictional_carriers,
+  lines: offered
 }: EmbedOptions): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
-  if (isLayer(given)) return given
+  const config = offered === undefined ? {} : { lines: offered }
+  if (isLayer(given)) return Layer.merge(given, lines(config))
   return carriers({
+    ...config,
     ...(given !== undefined && { carriers: given }),
     ...(fictional_carriers !== undefined && { fictional_carriers })
   })

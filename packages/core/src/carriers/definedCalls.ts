@@ -1,6 +1,6 @@
 import { Effect, Predicate } from "effect"
 import type { Environment } from "../access/Caller.ts"
-import type { LineName } from "../lines/standard.ts"
+import type { LineName } from "../lines/LineName.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"
 import type {
