@@ -1,7 +1,7 @@
 import { createServer } from "node:http"
-import { Carrier, defineCarrier, embed, Money, Reply } from "@quotewire/core"
+import { apiKey, defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Layer, Schema } from "effect"
+import { Schema } from "effect"
 
 /** What the carrier's API says about a quote. */
 const Quote = Schema.Struct({
@@ -25,7 +25,8 @@ const acme = (base_url: string) =>
     environments: ["live"],
     lines: { renters: { states: ["NY", "TX"], wants: ["applicant.email"], mode: "poll", idempotent: true } },
     handoff_hosts: ["quotes.acme.example"],
-    http: { base_url },
+    connection: { api_key: "secret" },
+    http: { base_url, auth: apiKey({ header: "x-api-key", field: "api_key" }), redact: ["email"] },
     appetite: ({ facts, on }) =>
       facts.dwelling.type === "mobile_home" && on >= "2026-06-01" ? Reply.decline("property_not_eligible") : null,
     ask: async ({ facts, http, idempotency_key }) => {
@@ -33,8 +34,9 @@ const acme = (base_url: string) =>
       const json = { key: idempotency_key, zip: address.zip, home: type, email: facts.applicant?.email }
       return replyOf((await http.post("/quotes", { json })).json(Quote))
     },
-    poll: async ({ ref, http }) => replyOf((await http.get(`/quotes/${ref}`)).json(Quote)),
-    handoff: async ({ offer_ref, http }) => (await http.post(`/quotes/${offer_ref}/sessions`)).json(Session).url
+    poll: async ({ ref, http }) => replyOf((await http.get("/quotes/{ref}", { params: { ref } })).json(Quote)),
+    handoff: async ({ offer_ref, http }) =>
+      (await http.post("/quotes/{offer_ref}/sessions", { params: { offer_ref } })).json(Session).url
   })
 
 // A stand-in for the carrier's API: it quotes everything at once.
@@ -46,11 +48,10 @@ await new Promise<void>((listening) => api.listen(0, "localhost", listening))
 const address = api.address()
 const port = typeof address === "object" ? address?.port : undefined
 
-const quotewire = embed({
-  storage: MemoryStorage.layer,
-  carriers: Layer.succeed(Carrier.CarrierAdapters, [acme(`http://localhost:${port}`)])
-})
-const { id: organization_id } = await quotewire.createOrganization("Acme")
+const quotewire = embed({ storage: MemoryStorage.layer, carriers: [acme(`http://localhost:${port}`)] })
+const { id: organization_id } = await quotewire.createOrganization("An agency")
+const place = { organization_id, environment: "live", carrier_id: "naic:12345" } as const
+await quotewire.setConnection({ ...place, values: { api_key: "key-of-the-agency" } })
 const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
 const client = quotewire.client(key)
 

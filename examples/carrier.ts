@@ -1,6 +1,5 @@
-import { Carrier, defineCarrier, embed, Money, Reply } from "@quotewire/core"
+import { defineCarrier, embed, Money, Reply } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Layer } from "effect"
 
 /** Insures renters in New York at one price. */
 const oneprice = defineCarrier({
@@ -23,10 +22,7 @@ const oneprice = defineCarrier({
         ])
 })
 
-const quotewire = embed({
-  storage: MemoryStorage.layer,
-  carriers: Layer.succeed(Carrier.CarrierAdapters, [oneprice])
-})
+const quotewire = embed({ storage: MemoryStorage.layer, carriers: [oneprice] })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
 const client = quotewire.client(key)

@@ -1,13 +1,8 @@
-import { Carrier, embed, ratePlanCarrier } from "@quotewire/core"
+import { embed, ratePlanCarrier } from "@quotewire/core"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Layer } from "effect"
 import plan from "./rate-plan.json" with { type: "json" }
 
-const carriers = [ratePlanCarrier(plan)]
-const quotewire = embed({
-  storage: MemoryStorage.layer,
-  carriers: Layer.succeed(Carrier.CarrierAdapters, carriers)
-})
+const quotewire = embed({ storage: MemoryStorage.layer, carriers: [ratePlanCarrier(plan)] })
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
 const client = quotewire.client(key)

@@ -162,7 +162,6 @@ describe("modules of the core", () => {
     "quoting/erasing/Erasure",
     "feedback/CardNumber feedback/FeedbackReport feedback/PersonalNumber feedback/PlainText",
     "runner/JobPayload",
-    "config/Config config/ConfigRules",
     "sandbox/Lineup sandbox/SandboxViews sandbox/fictionalOffer sandbox/script",
     "storage/Change storage/Job storage/Kind storage/Page"
   ].flatMap((line) => line.split(" "))

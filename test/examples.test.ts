@@ -31,7 +31,10 @@ const blocksOf = (source: Source, language: string): ReadonlyArray<string> =>
     ([, block = ""]) => block
   )
 
-/** Runs an example, and gives the lines that it prints. */
+/** How a line of the service's own log begins. */
+const logged = /^\[\d\d:\d\d:\d\d\.\d{3}\] /
+
+/** Runs an example, and gives the lines that it prints itself. */
 const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
   const lines: Array<string> = []
   const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
@@ -42,7 +45,7 @@ const run = async (example: () => Promise<unknown>): Promise<ReadonlyArray<strin
   } finally {
     log.mockRestore()
   }
-  return lines
+  return lines.filter((line) => !logged.test(line))
 }
 
 describe("examples", () => {
@@ -89,6 +92,16 @@ describe("examples", () => {
       "202 2026-09-26",
       "2027-01-15 id type occurred_at environment line resource",
       "2026-09-26 id type occurred_at environment product resource"
+    ])
+  })
+
+  it("erase.ts erases what was started with a receipt", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/erase.ts")), [
+      "to erase: 1",
+      "erased: 2",
+      "erased while in progress",
+      "erased while in progress",
+      "failed consent_withdrawn"
     ])
   })
 

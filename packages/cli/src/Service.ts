@@ -9,7 +9,7 @@ import {
   type Storage,
   WebhookHeaders
 } from "@quotewire/core"
-import { NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { CarrierTransports, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Effect, Layer } from "effect"
 import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
@@ -44,6 +44,7 @@ export const layer = <E>(
     Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
     Layer.provideMerge(dependencies.storage),
     Layer.provide(carriers(dependencies.config)),
+    Layer.provide(Quotewire.exchanges({ carrier_transport: CarrierTransports.layer(), ...dependencies.config })),
     Layer.provide(dependencies.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({

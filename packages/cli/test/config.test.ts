@@ -184,7 +184,7 @@ describe("a configuration file that cannot be used", () => {
       },
       says: [
         "quotewire.config.ts: The configuration is not valid:",
-        "  carriers.0.lines.renters.states.1: Must be a USPS state code.",
+        "  carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.",
         "  carriers.1.carrier.id: Must be another id than that of carriers.0.",
         "  carriers.2.carrier.id: This field is required.",
         "  carriers.2.carrier.name: This field is required.",
@@ -345,6 +345,22 @@ describe("quotewire dev with a configuration file", () => {
       const carriers = yield* answered(base_url, keys.server)
       assert.include(ids(carriers), "naic:12345")
       assert.isTrue(ids(carriers).some((id) => id.startsWith("sbx_")))
+    })
+  )
+
+  it.live("says to its own function what it was told by a carrier", () =>
+    Effect.gen(function* () {
+      const config = `import { acme } from "./acme.ts"
+export default {
+  carriers: [acme],
+  on_carrier_exchange: ({ carrier_id, outcome }) => console.error("Told:", carrier_id, outcome)
+}`
+      const ready = yield* host(dev, {}, yield* folder({ ...withAcme, "quotewire.config.ts": config }))
+      const { base_url, keys } = JSON.parse(ready.output())
+      yield* answered(base_url, keys.server)
+      ready.child.kill("SIGTERM")
+      const { stderr } = yield* Effect.promise(() => ready.ended)
+      assert.include(stderr, "Told: naic:12345 declined")
     })
   )
 })

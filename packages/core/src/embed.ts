@@ -11,12 +11,6 @@ import { RequestLogEnabled } from "./calls/RequestLog.ts"
 import type { CarrierAdapter, CarrierAdapters, ConnectionValues } from "./carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "./carriers/Connection.ts"
 import { Connections } from "./carriers/Connections.ts"
-import {
-  type CarrierExchange,
-  ExchangeRecording,
-  OnCarrierExchange,
-  type RecordedExchanges
-} from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
 import { FeedbackEnabled } from "./feedback/Feedback.ts"
 import {
@@ -24,6 +18,7 @@ import {
   type Cryptography,
   carriers,
   createKey,
+  exchanges,
   layer,
   lines,
   releaseLongPolls,
@@ -34,7 +29,6 @@ import {
 import { operations } from "./operations.ts"
 import type { ErasureOptions, ErasureReport, ErasureTarget } from "./quoting/erasing/Erasure.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
-import { RetentionPeriods } from "./runner/Retention.ts"
 import { type Storage, StorageUnavailable } from "./storage/Storage.ts"
 import type { Timeline } from "./timeline/Entry.ts"
 import { type TimelineOptions, Timelines } from "./timeline/Timelines.ts"
@@ -66,12 +60,6 @@ export interface EmbedOptions extends Omit<Config, "carriers"> {
   readonly public_url?: string
   /** Whether calls are logged; true by default. */
   readonly request_log?: boolean
-  /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
-  readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
-  /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */
-  readonly exchanges_days?: number
-  /** Is called after every exchange with a carrier that is not fictional, without bodies. It must neither throw nor block. */
-  readonly on_carrier_exchange?: (exchange: CarrierExchange) => void
   /** Whether reports about the API are accepted; true by default. */
   readonly feedback?: boolean
   /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
@@ -268,51 +256,41 @@ const callWith = (
 const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
   Layer.isLayer(carriers)
 
-const carriersOf = ({
-  carriers: given,
-  fictional_carriers,
-  lines: offered
-}: EmbedOptions): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
-  const config = offered === undefined ? {} : { lines: offered }
-  if (isLayer(given)) return Layer.merge(given, lines(config))
-  return carriers({
-    ...config,
-    ...(given !== undefined && { carriers: given }),
-    ...(fictional_carriers !== undefined && { fictional_carriers })
-  })
+const carriersOf = (
+  given: EmbedOptions["carriers"],
+  config: Omit<Config, "carriers">
+): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
+  if (isLayer(given)) {
+    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
+  }
+  return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-const layerOf = (options: EmbedOptions): Layer.Layer<Services, Error> => {
-  // A storage may bring its own clock. Calls and jobs then both use it.
-  const work = options.work === false ? Layer.empty : worker
-  return work.pipe(
+const layerOf = ({
+  storage,
+  carriers,
+  seal_keys,
+  cryptography = webCryptography,
+  limits = noCallLimits,
+  webhooks = WebhookSender.layerOff,
+  public_url,
+  request_log = true,
+  feedback = true,
+  work = true,
+  grace_ms: _,
+  ...config
+}: EmbedOptions): Layer.Layer<Services, Error> =>
+  (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
-    Layer.provideMerge(options.storage),
-    Layer.provide(carriersOf(options)),
-    Layer.provide(options.seal_keys ?? SealKeys.layerEphemeral),
-    Layer.provide(options.webhooks ?? WebhookSender.layerOff),
-    Layer.provide(options.cryptography ?? webCryptography),
-    Layer.provide(Layer.succeed(AllowanceLimits, options.limits ?? noCallLimits)),
-    Layer.provide(Layer.succeed(RequestLogEnabled, options.request_log ?? true)),
-    Layer.provide(Layer.succeed(FeedbackEnabled, options.feedback ?? true)),
-    Layer.provide(recordingOf(options)),
-    Layer.provide(options.public_url === undefined ? Layer.empty : PublicUrl.layer(options.public_url))
-  )
-}
-
-/** The settings of the flight recorder. What is left out is as by default. */
-const recordingOf = ({ exchange_recording, exchanges_days, on_carrier_exchange }: EmbedOptions): Layer.Layer<never> =>
-  Layer.mergeAll(
-    Layer.effect(
-      ExchangeRecording,
-      Effect.map(ExchangeRecording, (by_default) => ({ ...by_default, ...exchange_recording }))
-    ),
-    Layer.effect(
-      RetentionPeriods,
-      Effect.map(RetentionPeriods, (periods) => ({
-        ...periods,
-        exchanges_days: exchanges_days ?? periods.exchanges_days
-      }))
-    ),
-    on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
+    // A storage may bring its own clock. Calls and jobs then both use it.
+    Layer.provideMerge(storage),
+    Layer.provide(carriersOf(carriers, config)),
+    Layer.provide(seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(webhooks),
+    Layer.provide(cryptography),
+    Layer.provide(Layer.succeed(AllowanceLimits, limits)),
+    Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
+    Layer.provide(exchanges(config)),
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url))
   )

@@ -12,6 +12,7 @@ import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
 import { Connections } from "./carriers/Connections.ts"
+import { ExchangeRecording, OnCarrierExchange } from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
 import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Events } from "./events/Events.ts"
@@ -24,7 +25,7 @@ import { QuoteRequests } from "./quoting/QuoteRequests.ts"
 import { QuoteStarts } from "./quoting/QuoteStarts.ts"
 import { type Destination, Quotes } from "./quoting/Quotes.ts"
 import { Handlers } from "./runner/Handlers.ts"
-import { Retention } from "./runner/Retention.ts"
+import { Retention, RetentionPeriods } from "./runner/Retention.ts"
 import { Runner } from "./runner/Runner.ts"
 import { fictionalCarriers } from "./sandbox/fictional.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
@@ -85,6 +86,29 @@ export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidCo
         return fictional_carriers ? [...(yield* fictionalCarriers), ...carriers] : carriers
       })
     )
+  )
+
+/** How a configuration reaches carriers, and what it keeps of the exchanges with them. What it leaves out is as by default. */
+export const exchanges = ({
+  carrier_transport = Layer.empty,
+  exchange_recording,
+  exchanges_days,
+  on_carrier_exchange
+}: Omit<Config, "carriers">): Layer.Layer<never> =>
+  Layer.mergeAll(
+    carrier_transport,
+    Layer.effect(
+      ExchangeRecording,
+      Effect.map(ExchangeRecording, (by_default) => ({ ...by_default, ...exchange_recording }))
+    ),
+    Layer.effect(
+      RetentionPeriods,
+      Effect.map(RetentionPeriods, (periods) => ({
+        ...periods,
+        exchanges_days: exchanges_days ?? periods.exchanges_days
+      }))
+    ),
+    on_carrier_exchange === undefined ? Layer.empty : Layer.succeed(OnCarrierExchange, on_carrier_exchange)
   )
 
 /** Organizations and keys only, for a program that manages them. It needs no seal keys, because it seals nothing. */

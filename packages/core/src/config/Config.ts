@@ -1,4 +1,7 @@
+import type { Layer } from "effect"
+import type { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
+import type { CarrierExchange, RecordedExchanges } from "../carriers/recorder/CarrierExchange.ts"
 import type { Line } from "../lines/Line.ts"
 
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
@@ -9,6 +12,14 @@ export interface Config {
   readonly carriers?: ReadonlyArray<CarrierAdapter>
   /** Whether the fictional carriers play in the sandbox; true by default. They never play in live. */
   readonly fictional_carriers?: boolean
+  /** How carriers are reached, such as `CarrierTransports.layer({ public_addresses_only: true })` of `@quotewire/http`. */
+  readonly carrier_transport?: Layer.Layer<never>
+  /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
+  readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
+  /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */
+  readonly exchanges_days?: number
+  /** Is called after every exchange with a carrier that is not fictional, without bodies. It must neither throw nor block. */
+  readonly on_carrier_exchange?: (exchange: CarrierExchange) => void
 }
 
 /**

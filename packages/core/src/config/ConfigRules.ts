@@ -1,4 +1,4 @@
-import { Data, Predicate, Result, Schema } from "effect"
+import { Data, Layer, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
@@ -107,14 +107,22 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   return [{ path: "carrier.id", message: `Must be another id than that of carriers.${first}.` }]
 }
 
-const booleanRule: OptionRule = (value) =>
-  typeof value === "boolean" ? [] : [{ path: "", message: "Must be true or false." }]
+const must =
+  (message: string, holds: (value: unknown) => boolean): OptionRule =>
+  (value) =>
+    holds(value) ? [] : [{ path: "", message }]
+
+const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"]))
 
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
   lines: linesRule,
   carriers: carriersRule,
-  fictional_carriers: booleanRule
+  fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
+  carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),
+  exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
+  exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
+  on_carrier_exchange: must("Must be a function.", Predicate.isFunction)
 }
 
 const ruleOf = new Map<string, OptionRule>(Object.entries(rules))

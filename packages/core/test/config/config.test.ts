@@ -53,6 +53,17 @@ describe("a configuration", () => {
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
     { given: { carriers: acme }, says: "carriers: Must be a list of carriers." },
     { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
+    {
+      given: { carrier_transport: fetch },
+      says: "carrier_transport: Must be a layer, as CarrierTransports.layer() returns."
+    },
+    { given: { exchange_recording: "all" }, says: "exchange_recording: Must be an object." },
+    {
+      given: { exchange_recording: { live: "some" } },
+      says: "exchange_recording.live: Must be one of the allowed values. Allowed: all, failures, none."
+    },
+    { given: { exchanges_days: 0 }, says: "exchanges_days: Must be " },
+    { given: { on_carrier_exchange: "log" }, says: "on_carrier_exchange: Must be a function." },
     { given: { carriers: [undefined] }, says: "carriers.0: Must be an object." },
     { given: { carriers: [acme, "acme"] }, says: "carriers.1: Must be an object." },
     { given: { carriers: [{ ...acme, ask: "https://acme.example" }] }, says: "carriers.0.ask: Must be a function." },
@@ -70,7 +81,7 @@ describe("a configuration", () => {
     },
     {
       given: { carriers: [{ ...acme, lines: linesOf({ states: ["NY", "TX", "ZZ"] }) }] },
-      says: "carriers.0.lines.renters.states.2: Must be a USPS state code."
+      says: "carriers.0.lines.renters.states.2: Must be the USPS code of a state or of DC, such as NY."
     },
     {
       given: { carriers: [{ ...acme, carrier: { ...acme.carrier, id: "sbx_pinecrest" } }] },

@@ -56,7 +56,10 @@ describe("the carriers of an embedded service", () => {
       const { ready, createOrganization } = yield* embedded({ carriers: [wrong, acme, acme] })
       for (const promise of [ready, createOrganization("Acme")]) {
         const message = `${yield* rejection(promise)}`
-        assert.include(message, "carriers.0.lines.renters.states.1: Must be a USPS state code.\n")
+        assert.include(
+          message,
+          "carriers.0.lines.renters.states.1: Must be the USPS code of a state or of DC, such as NY.\n"
+        )
         assert.include(message, "carriers.2.carrier.id: Must be another id than that of carriers.1.")
       }
     })
