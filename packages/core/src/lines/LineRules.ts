@@ -105,7 +105,9 @@ export const ofExample = ({ wrong, missing }: Problems): Faults =>
 export const checkAssumptions = (made: ReadonlyArray<Assumption>, fact_paths: ReadonlyArray<string>): Faults =>
   made.flatMap(({ path }) => {
     const fact = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
-    return rule(fact_paths.includes(fact), `assume.${fact}`, "Is assumed, but the facts have no such path.")
+    // A list can be assumed to be empty, and its own path is that of no single fact.
+    const is_known = fact_paths.some((known) => known === fact || known.startsWith(`${fact}.*`))
+    return rule(is_known, `assume.${fact}`, "Is assumed, but the facts have no such path.")
   })
 
 /** The state must be one of the country's. */
