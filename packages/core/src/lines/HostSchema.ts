@@ -39,14 +39,12 @@ const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
 
 /** The same node with other parts; the node itself, if no part is another. */
 const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
-  if (!("encodingChecks" in ast)) return ast
-  const { annotations, checks, context, encoding, encodingChecks } = ast
   switch (ast._tag) {
     case "Arrays": {
       const elements = SchemaAST.mapOrSame(ast.elements, part)
       const rest = SchemaAST.mapOrSame(ast.rest, part)
       if (elements === ast.elements && rest === ast.rest) return ast
-      return new SchemaAST.Arrays(ast.isMutable, elements, rest, annotations, checks, encoding, context, encodingChecks)
+      return new SchemaAST.Arrays(ast.isMutable, elements, rest, ...restOf(ast))
     }
     case "Objects": {
       const members = SchemaAST.mapOrSame(ast.propertySignatures, (member) => {
@@ -54,14 +52,17 @@ const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.A
         return type === member.type ? member : new SchemaAST.PropertySignature(member.name, type)
       })
       if (members === ast.propertySignatures) return ast
-      return new SchemaAST.Objects(members, ast.indexSignatures, annotations, checks, encoding, context, encodingChecks)
+      return new SchemaAST.Objects(members, ast.indexSignatures, ...restOf(ast))
     }
     case "Union": {
       const types = SchemaAST.mapOrSame(ast.types, part)
-      if (types === ast.types) return ast
-      return new SchemaAST.Union(types, ast.options, annotations, checks, encoding, context, encodingChecks)
+      return types === ast.types ? ast : new SchemaAST.Union(types, ast.options, ...restOf(ast))
     }
     default:
       return ast
   }
 }
+
+/** What stays as it is in a node with other parts. */
+const restOf = (ast: SchemaAST.Arrays | SchemaAST.Objects | SchemaAST.Union) =>
+  [ast.annotations, ast.checks, ast.encoding, ast.context, ast.encodingChecks] as const

@@ -25,23 +25,25 @@ export const riskOf = (
     ? (known.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
     : null
 
+/** What a price may be made with. */
+interface Pricing {
+  /** Takes notice of the steps. */
+  readonly note?: Note
+  /** Ratings by line; those of the standard lines by default. */
+  readonly known?: Ratings
+}
+
 /** The price of a risk by a plan, whatever its underwriting rules say. */
-export const priceOf = (plan: RatePlan, risk: Risk, note?: Note, known: Ratings = ratings): Priced => {
+export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
   const includes_fees = known.get(plan.line)?.line.premium_includes_fees ?? false
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includes_fees, note) }
 }
 
 /** What a plan answers: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
-export const answerOf = (
-  plan: RatePlan,
-  risk: Risk,
-  today: string,
-  note?: Note,
-  known: Ratings = ratings
-): Priced | Decline => {
+export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pricing): Priced | Decline => {
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined
-  const priced = priceOf(plan, risk, note, known)
+  const priced = priceOf(plan, risk, pricing)
   const highest = plan.maximum_cents ?? highest_amount - 1
   return priced.premium.cents <= highest ? priced : { kind: "declined", reason: "risk_outside_guidelines" }
 }

@@ -35,7 +35,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   if (risk === null) return
   checkCodes(context, risk, path)
   const steps: Array<Step> = []
-  const answer = answerOf(plan, risk, on, (step, cents) => steps.push({ step, cents }), known)
+  const answer = answerOf(plan, risk, on, { known, note: (step, cents) => steps.push({ step, cents }) })
   if (answer.kind === "declined") {
     faults.require(answer.reason === declined, path, `The plan declines it: ${answer.reason}.`)
     return

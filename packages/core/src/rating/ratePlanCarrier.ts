@@ -105,6 +105,6 @@ const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): C
   const today = dayOf(ask.requested_at)
   const risk = plan === undefined ? null : riskOf(plan, ask, today, known)
   if (plan === undefined || risk === null) return { kind: "unavailable", reason: "unreadable_answer" }
-  const answer = answerOf(plan, risk, today, undefined, known)
+  const answer = answerOf(plan, risk, today, { known })
   return answer.kind === "declined" ? answer : { kind: "offers", offers: [offerOf(plan, answer, ask, ask.now)] }
 }

@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, Result, Schema } from "effect"
-import { bicycle, config } from "../../../../examples/line.ts"
+import { bicycle, config, plan, rating } from "../../../../examples/line.ts"
+import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import { readConfig } from "../../src/config/ConfigRules.ts"
+import { embed } from "../../src/embed.ts"
 import { lines } from "../../src/layer.ts"
 import { defineLine } from "../../src/lines/defineLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
@@ -9,6 +12,7 @@ import { Lines, standard } from "../../src/lines/Lines.ts"
 import { address, policyFacts } from "../../src/lines/sharedFacts.ts"
 import { standardLines } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
+import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { World } from "../../src/testing/World.ts"
 import { prompt } from "../quoting/carriers.ts"
 import { eraseRequest } from "../quoting/erasing.ts"
@@ -183,6 +187,52 @@ describe("the lines of a configuration", () => {
       "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet."
     ])
   })
+})
+
+describe("the rates of a line of one's own", () => {
+  it("are checked by its rating and its codes", () => {
+    assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
+    const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
+    const faults = RatePlan.check(
+      { ...plan, fees: [{ code: "rental_fee", cents: 100 }] },
+      { ratings: [{ ...rating, line }] }
+    )
+    assert.deepStrictEqual(faults, [{ path: "fees.0.code", message: "Must be one of policy_fee." }])
+    assert.deepStrictEqual(RatePlan.check(plan, { ratings: [{ ...rating, line }] }), [
+      { path: "examples.0", message: "The rating lists the cover theft, which is no coverage code of bicycle." }
+    ])
+  })
+
+  it("are unknown without its rating", () => {
+    assert.deepStrictEqual(RatePlan.check(plan), [
+      { path: "line", message: "Must be one of personal_auto, renters, pet." }
+    ])
+  })
+})
+
+describe("an embedded service", () => {
+  const storage = MemoryStorage.layer
+
+  it.live("offers its own lines, also if its carriers are a layer", () =>
+    Effect.promise(async () => {
+      const carriers = Layer.succeed(CarrierAdapters, config.carriers ?? [])
+      const quotewire = embed({ storage, carriers, lines: [bicycle] })
+      const { id: organization_id } = await quotewire.createOrganization("Acme")
+      const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
+      const { capabilities } = await quotewire.client(key).get_capabilities({ line: "bicycle" })
+      assert.deepInclude(capabilities.states, { code: "NY", available: true, carriers: 1 })
+      await quotewire.close()
+    })
+  )
+
+  it.live("does not start with a line that has faults", () =>
+    Effect.promise(async () => {
+      const quotewire = embed({ storage, lines: [defineLine({ ...boat, insures: "" })] })
+      const reason = await quotewire.ready.catch(String)
+      assert.include(String(reason), "The configuration is not valid: lines.0.insures: Must be what the line insures")
+      await quotewire.close()
+    })
+  )
 })
 
 const own = { carriers: config.carriers ?? [], surroundings: Layer.orDie(lines(config)) }
