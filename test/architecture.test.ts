@@ -219,6 +219,7 @@ describe("modules of the core", () => {
         "access/Workspaces",
         "calls/Revision",
         "carriers/Carrier",
+        "carriers/CarrierClient",
         "carriers/Connections",
         "storage/Storage",
         "storage/Hints"

@@ -6,7 +6,7 @@ export interface CarrierIds {
   readonly live: ReadonlyArray<string>
 }
 
-/** More carriers of an environment are only counted. */
+/** Carriers of an environment beyond this number are counted, but not named. */
 const max_named = 20
 
 /** Two lines for people: how many carriers each environment has, and their ids. */

@@ -12,11 +12,11 @@ const load_timeout_ms = 60_000
 /**
  * Loads the configuration from the file that is set, or from the one in the current folder. Without either, it is empty.
  *
- * Whatever is wrong with the file is wrong usage, and told in one message.
+ * Any mistake in the file is reported as wrong usage, in one message.
  */
 export const load = Effect.fnUntraced(function* (setting: Option.Option<string>) {
   const file = yield* Option.match(setting, { onNone: () => inCurrentFolder, onSome: named })
-  if (file === null) return nothing
+  if (file === null) return emptyConfig
   const shown = shownFrom(yield* Path.Path)
   const exported = yield* importFile(file, shown)
   if (!Predicate.hasProperty(exported, "default") || isEmptyCommonJs(exported)) {
@@ -27,7 +27,7 @@ export const load = Effect.fnUntraced(function* (setting: Option.Option<string>)
   )
 })
 
-const nothing: Config = {}
+const emptyConfig: Config = {}
 
 /** A file without imports and exports may count as CommonJS, which then exports an empty object. */
 const isEmptyCommonJs = (exported: object): boolean =>
@@ -58,7 +58,9 @@ const named = Effect.fnUntraced(function* (setting: string) {
     return yield* refused(`${settingError("config", "name a .ts, .mts, .js or .mjs file")}.`)
   }
   if (yield* isFile(file)) return file
-  return yield* refused(`${settingError("config", "name a file that exists, from the current folder on")}.`)
+  return yield* refused(
+    `${settingError("config", "name a file that exists; a relative path begins in the current folder")}.`
+  )
 })
 
 /** Shows files in the current folder without it. */

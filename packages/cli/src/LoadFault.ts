@@ -3,9 +3,10 @@ import { dirname, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /**
- * Says why a file of a program's own could not be loaded, and where: a fault of its text, of an import, or of its code.
+ * Says in one sentence why a configuration file could not be loaded, and where: it does not compile, an import fails, or its code
+ * throws.
  *
- * The message of an error that its code throws is told, because only that code knows what is missing.
+ * The message of an error that its code throws is repeated, because only that code knows what is missing.
  */
 export const sentence = (thrown: unknown, file: string, shown: (file: string) => string): string => {
   if (!(thrown instanceof Error)) return `${shown(file)} throws ${kindOf(thrown)} while it loads.`
@@ -36,7 +37,7 @@ const messageOf = (thrown: Error): string => {
   return cut(cause instanceof Error ? `${withoutQuotes(thrown)} (${withoutQuotes(cause)})` : withoutQuotes(thrown))
 }
 
-/** JavaScript itself quotes texts in messages about their syntax. They are left out, because they may be secrets. */
+/** JavaScript quotes text in its messages about syntax. It is left out, because it may be a secret. */
 const withoutQuotes = (error: Error): string => {
   if (!(error instanceof SyntaxError)) return error.message
   return error.message
@@ -44,7 +45,8 @@ const withoutQuotes = (error: Error): string => {
     .replace(/^.* is not valid JSON$/s, "A text is not valid JSON")
 }
 
-const kindOf = (thrown: unknown): string => (typeof thrown === "string" ? cut(`"${thrown}"`) : "what is not an Error")
+const kindOf = (thrown: unknown): string =>
+  typeof thrown === "string" ? cut(`"${thrown}"`) : "a value that is not an Error"
 
 const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath(url) : url)
 
@@ -53,7 +55,7 @@ const frame = /^\s*at (?:.*\()?(file:\/\/.+?|\/.+?|[A-Za-z]:\\.+?)(:\d+:\d+)\)?$
 /**
  * Where code threw: the first place in the folder of the configuration, otherwise the first of all. Null if no code ran.
  *
- * The frames from Node's loader on are those of whoever imports the file.
+ * The frames from Node's loader on belong to the program that imports the file.
  */
 const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | null => {
   const lines = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split("\n")
@@ -67,13 +69,13 @@ const placeOfThrow = ({ message, stack = "" }: Error, file: string): Place | nul
   return places.find(isOwn) ?? places[0] ?? null
 }
 
-/** The place with which a report about a text begins: `file:///folder/file.mjs:3`. */
+/** The place with which Node begins a report about a file: `file:///folder/file.mjs:3`. */
 const placeOfSyntax = (report: string): Place | null => {
   const [, url, place] = /^(file:\/\/.+|\/.+|[A-Za-z]:\\.+)(:\d+)$/m.exec(report) ?? []
   return url === undefined || place === undefined ? null : { file: pathOf(url), place }
 }
 
-/** Node keeps the place of a fault in JavaScript for its own reports, so another Node is asked to check the file. */
+/** Node does not tell an importer where a fault in JavaScript is, but `node --check` prints it. */
 const placeByCheck = (file: string): Place | null => {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5_000 })
   return placeOfSyntax(stderr)

@@ -34,6 +34,9 @@ export interface ServiceDependencies<E> {
 export const carriers = (config: Config): Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> =>
   Quotewire.carriers(config).pipe(Layer.orDie, Layer.provide(NodeCrypto.layer))
 
+const exchanges = (config: Config) =>
+  Quotewire.exchanges({ ...config, carrier_transport: config.carrier_transport ?? CarrierTransports.layer() })
+
 /** The whole core in this process, without its background jobs (`Quotewire.worker`). If the seal keys are wrong, one sentence says so. */
 export const layer = <E>(
   settings: ServiceSettings,
@@ -44,7 +47,7 @@ export const layer = <E>(
     Layer.catchTag("StorageUnavailable", () => Layer.effectContext(Effect.fail(lostAtStart))),
     Layer.provideMerge(dependencies.storage),
     Layer.provide(carriers(dependencies.config)),
-    Layer.provide(Quotewire.exchanges({ carrier_transport: CarrierTransports.layer(), ...dependencies.config })),
+    Layer.provide(exchanges(dependencies.config)),
     Layer.provide(dependencies.sealKeys),
     Layer.provide(
       NodeWebhookSender.layer({

@@ -134,7 +134,7 @@ describe("a configuration file that cannot be used", () => {
     {
       fault: "throws what is not an error",
       files: { "quotewire.config.ts": "throw { secret: 1 }" },
-      says: "quotewire.config.ts throws what is not an Error while it loads."
+      says: "quotewire.config.ts throws a value that is not an Error while it loads."
     },
     {
       fault: "throws an error that quotes a secret",
@@ -283,11 +283,11 @@ describe("a configuration file that cannot be used", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("does not go together with a running host, which has its own", () =>
+  it.live("cannot be combined with a running host, which has its own", () =>
     Effect.gen(function* () {
       const ended = yield* run(["mcp", "--base-url", "http://127.0.0.1:1", "--config", "quotewire.config.ts"])
       assert.strictEqual(ended.code, 2)
-      assert.include(ended.stderr, "--config and --base-url do not go together")
+      assert.include(ended.stderr, "--config and --base-url cannot be used together")
     })
   )
 })
@@ -348,7 +348,7 @@ describe("quotewire dev with a configuration file", () => {
     })
   )
 
-  it.live("says to its own function what it was told by a carrier", () =>
+  it.live("calls the configured function after each exchange with a carrier", () =>
     Effect.gen(function* () {
       const config = `import { acme } from "./acme.ts"
 export default {

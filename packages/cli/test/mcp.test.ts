@@ -102,7 +102,7 @@ describe("quotewire mcp", () => {
       assert.deepStrictEqual(both, {
         code: 2,
         stdout: "",
-        stderr: "quotewire: --http and --base-url do not go together.\n"
+        stderr: "quotewire: --http and --base-url cannot be used together.\n"
       })
     })
   )

@@ -130,7 +130,7 @@ export interface Embedded {
    * Erases what is known about a person from one quote request, or from every request of a receipt.
    *
    * `by` says who erases, such as a ticket; it is kept, so it must not name the person. With `dry_run` nothing changes. If it
-   * rejects with `service_unavailable`, call it again: it goes on where it was. An unknown request or receipt is a report that
+   * rejects with `service_unavailable`, call it again: it continues where it stopped. An unknown request or receipt is a report that
    * lists nothing; an unknown organization rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>

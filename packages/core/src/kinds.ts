@@ -4,6 +4,7 @@ import * as Workspaces from "./access/Workspaces.ts"
 import * as FinishedCall from "./calls/FinishedCall.ts"
 import * as IdempotencyRecord from "./calls/IdempotencyRecord.ts"
 import * as Revision from "./calls/Revision.ts"
+import * as CarrierHealth from "./carriers/CarrierHealth.ts"
 import * as Connection from "./carriers/Connection.ts"
 import * as Exchange from "./carriers/recorder/Exchange.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
@@ -32,6 +33,7 @@ export const kinds: Kind.Kinds = Kind.registry([
   Workspaces.kind,
   NewestSealKey.kind,
   Connection.kind,
+  CarrierHealth.kind,
   Revision.pinKind,
   IdempotencyRecord.kind,
   FinishedCall.kind,

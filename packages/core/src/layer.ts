@@ -11,6 +11,7 @@ import { IdempotentCalls } from "./calls/IdempotentCalls.ts"
 import { RequestLog } from "./calls/RequestLog.ts"
 import { Revisions } from "./calls/Revision.ts"
 import { CarrierAdapters, type CarrierCallback, environmentsOf } from "./carriers/Carrier.ts"
+import { CarrierClient } from "./carriers/CarrierClient.ts"
 import { Connections } from "./carriers/Connections.ts"
 import { ExchangeRecording, OnCarrierExchange } from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
@@ -252,6 +253,8 @@ export const layer: Layer.Layer<
       LongPolls.layer
     )
   ),
+  // Jobs and clicks use one client, because it counts the calls that are under way with each carrier.
+  Layer.provide(CarrierClient.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(storageOfServices),
   Layer.provideMerge(Connections.layer),

@@ -12,7 +12,7 @@ const check = Command.make("check", { file, json }, (settings) =>
     const today = Timestamp.fromMillis(yield* Clock.currentTimeMillis).slice(0, 10)
     const faults = RatePlan.check(plan, { today })
     if (settings.json) yield* Console.log(JSON.stringify({ faults }))
-    else yield* Effect.forEach([...faults.map(lineOf), ...contentsOf(plan).map(rowOf)], (line) => Console.log(line))
+    else yield* Effect.forEach([...faults.map(lineOf), ...summaryOf(plan).map(rowOf)], (line) => Console.log(line))
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })
   })
 ).pipe(Command.withDescription("Check a rate plan: its shape, every table, every worked example"))
@@ -35,13 +35,13 @@ const readJson = Effect.fnUntraced(function* (path: string) {
 /** Where a parser stopped. The rest of its message may repeat the file. */
 const placeOf = (error: unknown): string => {
   const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
-  return line === undefined ? "" : `, but it is not at line ${line}, column ${column}`
+  return line === undefined ? "" : `: it has a mistake at line ${line}, column ${column}`
 }
 
 const lineOf = ({ message, path }: RatePlan.Fault): string => (path === "" ? message : `${path}: ${message}`)
 
-/** What a plan has, as a table; empty if the file is no plan. */
-const contentsOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
+/** A summary of a plan as rows; empty if the file is not a plan. */
+const summaryOf = (input: unknown): ReadonlyArray<readonly [string, string]> =>
   Option.match(Schema.decodeUnknownOption(RatePlan.RatePlan)(input), {
     onNone: () => [],
     onSome: (plan) => {
@@ -70,8 +70,8 @@ const sizeOf = ({ bands, points, values }: RatePlan.Table): number =>
 
 const rowOf = ([name, value]: readonly [string, string]): string => `${name.padEnd(20)}${value}`
 
-/** `quotewire carriers`: carriers before they are served. */
+/** `quotewire carriers`: checks carriers before they are served. */
 export const carriers = Command.make("carriers").pipe(
-  Command.withDescription("Try carriers before you serve them"),
+  Command.withDescription("Check carriers before you serve them"),
   Command.withSubcommands([check])
 )

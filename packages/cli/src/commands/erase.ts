@@ -15,7 +15,7 @@ const request = Flag.String("request").pipe(
 
 const receipt_stdin = Flag.Boolean("receipt-stdin").pipe(
   Flag.withDefault(false),
-  Flag.withDescription("Erase every quote request of the receipt of consent on standard input")
+  Flag.withDescription("Erase every quote request that was started with the consent receipt on standard input")
 )
 
 const by = Flag.String("by").pipe(
@@ -123,8 +123,12 @@ export const erase = Command.make("erase", settings, (settings) =>
     for (const request of report.requests) yield* Console.log(lineOf(request))
     for (const line of summaryOf(report, dry_run)) yield* Console.log(line)
   })
-).pipe(Command.withDescription("Erase what is known about a person, from one quote request or all of a receipt"))
+).pipe(
+  Command.withDescription(
+    "Erase what is known about a person, from one quote request or from all that were started with one receipt"
+  )
+)
 
 const interrupted = new CommandFailed({
-  message: "The database became unavailable. Run the command again: it goes on where it was."
+  message: "The database became unavailable. Run the command again: it continues where it stopped."
 })

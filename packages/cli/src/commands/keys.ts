@@ -37,7 +37,7 @@ const create = Command.make(
     )
 ).pipe(Command.withDescription("Create a key, and show it once"))
 
-const uncounted = "To have the carriers of your hosts counted, give their configuration with --config."
+const uncounted = "To count the carriers of your hosts, name their configuration file with --config."
 
 const shown = ({ key_id, key }: Access.IssuedKey): string =>
   `${key}\n\nIts id is ${key_id}. The key is not shown again.`

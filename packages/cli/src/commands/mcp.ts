@@ -35,9 +35,9 @@ const serve = (settings: McpSettings) => {
   const key = Option.getOrNull(Option.map(settings.api_key, Redacted.value))
   const { base_url } = settings
   if (Option.isNone(base_url)) return embedded(settings, key)
-  if (settings.http) return Effect.fail(new WrongUsage({ message: "--http and --base-url do not go together." }))
+  if (settings.http) return Effect.fail(new WrongUsage({ message: "--http and --base-url cannot be used together." }))
   if (Option.isSome(settings.config))
-    return Effect.fail(new WrongUsage({ message: "--config and --base-url do not go together." }))
+    return Effect.fail(new WrongUsage({ message: "--config and --base-url cannot be used together." }))
   return bridged(base_url.value, key)
 }
 

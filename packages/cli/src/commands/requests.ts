@@ -61,7 +61,7 @@ const run = Effect.fnUntraced(function* (settings: ShowSettings) {
   yield* Console.log(`${quote_request_id}  ${line}, ${environment}: ${status} (${reason})`)
   for (const entry of timeline.entries) yield* Console.log(printable(linesOf(entry).join("\n")))
   if (incomplete.length > 0)
-    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there was too much.`)
+    yield* Console.log(`Some entries are missing (${incomplete.join(", ")}): there were too many to look through.`)
 })
 
 /** Text of carriers without what could control a terminal. */

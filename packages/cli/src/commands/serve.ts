@@ -53,11 +53,11 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
 
 const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
   Effect.mapError(() => Database.unavailable),
-  Effect.flatMap((isSo) => (isSo ? Effect.logWarning(no_live_carriers) : Effect.void))
+  Effect.flatMap((hasNone) => (hasNone ? Effect.logWarning(no_live_carriers) : Effect.void))
 )
 
 const no_live_carriers =
-  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. Name your carriers in its configuration (--config)."
+  "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
 const run = Effect.fnUntraced(function* (settings: ServeSettings) {
   const config = yield* ConfigFile.load(settings.config)

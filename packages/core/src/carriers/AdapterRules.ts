@@ -113,7 +113,7 @@ const brokenId = ({ carrier, simulation }: CarrierAdapter): ReadonlyArray<Broken
     (simulation === undefined ? real_id : fictional_id).test(carrier.id),
     "carrier.id",
     simulation === undefined
-      ? 'Must be "naic:" and the five digits of the NAIC code, or for a carrier without one another register and its name there, such as mga:acme-general.'
+      ? 'Must be "naic:" and the five digits of the NAIC code. Without a NAIC code: another register and the name in it, such as mga:acme-general.'
       : 'Must be "sbx_" and lower-case letters, digits and underscores.'
   )
 
@@ -121,7 +121,7 @@ const brokenHandoff = ({ handoff, handoff_hosts }: CarrierAdapter): ReadonlyArra
   rule(
     handoff === undefined || handoff_hosts.length > 0,
     "handoff_hosts",
-    "Must hold the host of the links, because the adapter has handoff."
+    "Must list the hosts of the links, because the adapter has handoff."
   )
 
 const brokenTest = ({ connection, testConnection }: CarrierAdapter): ReadonlyArray<BrokenRule> =>

@@ -186,7 +186,7 @@ export interface CarrierAsk<Facts = unknown> {
   readonly credit_disclosed: boolean
   /** The same for every attempt of the same ask, so that a carrier can recognize a repeat. */
   readonly idempotency_key: string
-  /** 1 for the first try, 2 for the only repeat. */
+  /** Counts the tries of an ask, from 1. */
   readonly attempt: number
   /** The scenario to play (sandbox); null if the carriers' own rules decide. */
   readonly scenario: ScenarioName | null

@@ -1,22 +1,13 @@
-import { Cause, Clock, Duration, Effect, Exit, Random, type Scope, Stream } from "effect"
-import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import { Cause, Clock, Context, Effect, Layer, Option, Random } from "effect"
 import * as Fault from "../concurrency/Fault.ts"
 import { Slot } from "../concurrency/Slot.ts"
-import { minute_ms } from "../wire/Timestamp.ts"
+import type { Storage, StorageUnavailable } from "../storage/Storage.ts"
 import * as BrokenRule from "./BrokenRule.ts"
-import {
-  type CarrierAsk,
-  type CarrierLine,
-  type CarrierRefresh,
-  type CarrierReply,
-  type Decline,
-  max_attempt_ms
-} from "./Carrier.ts"
-import * as CarrierHealth from "./CarrierHealth.ts"
-import type { Candidate } from "./Eligibility.ts"
+import { type CarrierLine, type CarrierRefresh, type CarrierReply, type Decline, max_attempt_ms } from "./Carrier.ts"
+import type { CallToCarrier, Limited, NoRoom, Outcome, Place } from "./CarrierLimits.ts"
+import * as CarrierLimits from "./CarrierLimits.ts"
 import { openUntil } from "./Maintenance.ts"
 import { brokenHandoff } from "./Offer.ts"
-import * as CarrierMetrics from "./recorder/CarrierMetrics.ts"
 import * as Draft from "./recorder/Draft.ts"
 
 /**
@@ -26,35 +17,59 @@ import * as Draft from "./recorder/Draft.ts"
 export type Asked =
   | { readonly _tag: "replied"; readonly reply: CarrierReply }
   | { readonly _tag: "in_doubt" }
-  | { readonly _tag: "no_room"; readonly again_after_ms: number }
+  | NoRoom
   | { readonly _tag: "closed"; readonly again_after_ms: number }
 
+/** Where a person goes on with an offer; null if nowhere. */
+export interface Handoff {
+  readonly url: string | null
+}
+
 /** Calls carriers, each within its own limits, so that a slow one delays no other. */
-export interface CarrierClient {
-  /** Whether the carrier's circuit is open now, in real time. */
-  readonly isOpen: (carrier_id: string, line: string) => Effect.Effect<boolean>
-  /**
-   * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room. `begin`
-   * runs right before a real carrier is asked, and returns whether the ask may be made.
-   */
-  readonly ask: <E>(candidate: Candidate, ask: CarrierAsk, begin: Effect.Effect<boolean, E>) => Effect.Effect<Asked, E>
-  /** Makes any other call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
-  readonly callSafely: (
-    call: () => Effect.Effect<CarrierReply>,
-    candidate: Candidate,
-    ask: CarrierAsk
-  ) => Effect.Effect<CarrierReply>
-  /** Asks whether an offer is still valid. */
-  readonly refresh: (candidate: Candidate, ask: CarrierAsk, offer_ref: string) => Effect.Effect<CarrierRefresh>
+export class CarrierClient extends Context.Service<
+  CarrierClient,
+  {
+    /** Whether no ask may begin now, in real time, because the circuit of the carrier, or of its connection, is open. */
+    readonly isOpen: (place: Place) => Effect.Effect<boolean, StorageUnavailable>
+    /**
+     * Asks once, within the carrier's time-out and the deadline, unless its `appetite` declines; never waits for room.
+     * `begin` runs right before a real carrier is asked, and returns whether the ask may be made.
+     */
+    readonly ask: <E>(
+      of: CallToCarrier,
+      begin: Effect.Effect<boolean, E>
+    ) => Effect.Effect<Asked, E | StorageUnavailable>
+    /** Polls once, if there is room. If the adapter throws, is late, or returns no valid reply, it is `unavailable`. */
+    readonly poll: (of: CallToCarrier, ref: string) => Effect.Effect<Limited<CarrierReply>, StorageUnavailable>
+    /** Asks whether an offer is still valid, if there is room. */
+    readonly refresh: (
+      of: CallToCarrier,
+      offer_ref: string
+    ) => Effect.Effect<Limited<CarrierRefresh>, StorageUnavailable>
+    /**
+     * Asks the adapter's `handoff` for a fresh link at the click. It counts against the limits, and is never refused for them.
+     *
+     * Null if there is no link to be had: the adapter has no `handoff`, is in maintenance, fails or takes too long, or the
+     * link breaks a rule. The last three are logged.
+     */
+    readonly handoff: (of: CallToCarrier, offer_ref: string) => Effect.Effect<Handoff | null>
+  }
+>()("@quotewire/core/CarrierClient") {
+  /** Counts calls together with those of all other hosts on the storage. */
+  static readonly layer: Layer.Layer<CarrierClient, never, Storage> = Layer.effect(
+    CarrierClient,
+    Effect.suspend(() => make)
+  )
 }
 
 const attemptMs = (line: CarrierLine): number => Math.min(max_attempt_ms, line.attempt_timeout_ms)
 
-/** The shortest wait before an ask without room is tried again. */
-const no_room_ms = 250
-
+/** Makes a call to an adapter. If it throws, is late, or returns no valid reply, the result is `unavailable`. */
 // A simulated carrier's latency is the due time of a job, in workspace time. It never waits here, so it has no time-out.
-const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =>
+const callSafely = (
+  call: () => Effect.Effect<CarrierReply>,
+  { ask, candidate: { adapter, line } }: CallToCarrier
+): Effect.Effect<CarrierReply> =>
   adapter.simulation === undefined
     ? Draft.watched(
         ask,
@@ -71,7 +86,10 @@ const callSafely: CarrierClient["callSafely"] = (call, { adapter, line }, ask) =
       )
     : Effect.suspend(call).pipe(orIfThrown(failed))
 
-const refresh: CarrierClient["refresh"] = ({ adapter, line }, ask, offer_ref) =>
+const refresh = (
+  { ask, candidate: { adapter, line } }: CallToCarrier,
+  offer_ref: string
+): Effect.Effect<CarrierRefresh> =>
   Draft.watched(
     ask,
     (found) => found,
@@ -100,116 +118,75 @@ const unlessClosed =
     )
 
 /** The decline by the adapter's `appetite`; null if it has none. If it fails, that is logged, and the carrier is asked. */
-const declineOf = ({ adapter }: Candidate, ask: CarrierAsk): Effect.Effect<Decline | null> =>
+const declineOf = ({ ask, candidate: { adapter } }: CallToCarrier): Effect.Effect<Decline | null> =>
   Effect.sync(() => adapter.appetite?.(ask) ?? null).pipe(
     Effect.flatMap((decline) => validOr(decline, decline === null ? [] : BrokenRule.ofDecline(decline), null)),
     orIfThrown(null)
   )
 
-/**
- * Opens a circuit for a minute when half of the last 20 asks were errors. After that, one ask decides whether it closes or
- * stays open for another minute.
- */
-const makeBreaker = CircuitBreaker.make({
-  tripPolicy: CircuitBreaker.rate({ threshold: 0.5, size: 20 }),
-  openDuration: minute_ms
-}).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
-
-const outcomeOf = (exit: Exit.Exit<CarrierReply>): CircuitBreaker.Outcome =>
-  Exit.isFailure(exit) || exit.value.kind === "unavailable" ? CircuitBreaker.failure() : CircuitBreaker.success
-
-/** Keeps the number of open circuits as a metric. A circuit counts as open until an ask has closed it. */
-const countOpenCircuits = (breaker: CircuitBreaker.CircuitBreaker) => {
-  const open = new Set<string>()
-  const follow = Stream.runForEach(breaker.transitions, ({ key, to }) => {
-    if (to === "Open") open.add(key)
-    if (to === "Closed") open.delete(key)
-    return CarrierMetrics.setOpenCircuits(open.size)
-  })
-  return Effect.forkScoped(follow)
+/** What the result of an ask says about the carrier. One that asks us to slow down is well. */
+const outcomeOf = (reply: CarrierReply | null): Outcome => {
+  if (reply === null || (reply.kind === "unavailable" && reply.reason === "rate_limited")) return null
+  return reply.kind === "unavailable" ? "failed" : "answered"
 }
 
-/** Whether no ask may begin now: the circuit is open, or half open and its one ask is under way. */
-const refuses = (state: CircuitBreaker.State): boolean =>
-  state._tag === "Open" ? Duration.isPositive(state.retryAfter) : state._tag === "HalfOpen" && state.probing
+const isFictional = ({ candidate }: Pick<CallToCarrier, "candidate">): boolean =>
+  candidate.adapter.simulation !== undefined
 
-/** Makes the client of one process, with its circuit breakers. */
-export const make: Effect.Effect<CarrierClient, never, Scope.Scope> = Effect.gen(function* () {
-  const breaker = yield* makeBreaker
-  yield* countOpenCircuits(breaker)
-  const healths = new Map<string, CarrierHealth.CarrierHealth>()
-  const keyOf = (carrier_id: string, line: string) => `${carrier_id} ${line}`
-  const healthOf = (key: string) => healths.get(key) ?? CarrierHealth.unknown
+const make = Effect.gen(function* () {
+  const limits = yield* CarrierLimits.make
 
-  /** Counts a call against the carrier's limits while it runs. */
-  const withinLimits = <A, E>({ adapter }: Candidate, { line }: CarrierAsk, use: Effect.Effect<A, E>) => {
-    const key = keyOf(adapter.carrier.id, line)
-    return Effect.acquireUseRelease(
-      Effect.map(Clock.currentTimeMillis, (now) => healths.set(key, CarrierHealth.afterBegin(healthOf(key), now))),
-      () => use,
-      () => Effect.sync(() => healths.set(key, CarrierHealth.afterEnd(healthOf(key))))
-    )
-  }
-
-  /** Counts the result of an ask for its circuit breaker. */
-  const counted = (key: string, asked: Effect.Effect<CarrierReply>) =>
-    Effect.catch(breaker.execute(asked, { key, classify: outcomeOf }), (error) =>
-      // If the circuit has opened since the ask was queued, the ask is made all the same, but not counted. A failure of the
-      // breaker itself can come after the ask, which must not be repeated.
-      error.reason._tag === "CircuitBreakerStoreError" ? Effect.die(error) : asked
-    )
-
-  const askOnce = ({ adapter }: Candidate, ask: CarrierAsk) => Effect.suspend(() => adapter.ask(ask))
+  const askOnce = ({ ask, candidate: { adapter } }: CallToCarrier) => Effect.suspend(() => adapter.ask(ask))
 
   /** Makes a second, identical ask if the first one is slow and the carrier has room for both. */
-  const hedge = Effect.fnUntraced(function* (candidate: Candidate, ask: CarrierAsk, after_ms: number) {
+  const hedge = Effect.fnUntraced(function* (of: CallToCarrier, after_ms: number) {
     yield* Effect.sleep(after_ms)
-    const now = yield* Clock.currentTimeMillis
-    const hasRoom = CarrierHealth.hasRoom(healthOf(keyOf(candidate.adapter.carrier.id, ask.line)), candidate.line, now)
-    return yield* hasRoom ? withinLimits(candidate, ask, askOnce(candidate, ask)) : Effect.never
+    const hedged = yield* Effect.option(limits.ifRoom(of, askOnce(of)))
+    return Option.isSome(hedged) && hedged.value._tag === "made" ? hedged.value.value : yield* Effect.never
   })
 
   const askWithin = Effect.fnUntraced(function* <E>(
-    candidate: Candidate,
-    ask: CarrierAsk,
+    of: CallToCarrier,
     begin: Effect.Effect<boolean, E>
-  ): Effect.fn.Return<Asked, E> {
-    const { adapter, line } = candidate
-    const key = keyOf(adapter.carrier.id, ask.line)
-    const closed_ms = yield* closedFor(line)
+  ): Effect.fn.Return<Asked, E | StorageUnavailable> {
+    const closed_ms = yield* closedFor(of.candidate.line)
     if (closed_ms !== null) return { _tag: "closed", again_after_ms: closed_ms }
-    const began = yield* Clock.currentTimeMillis
-    if (!CarrierHealth.hasRoom(healthOf(key), line, began)) {
-      const again_after_ms = Math.max(no_room_ms, CarrierHealth.retryAfter(healthOf(key), line, began))
-      return { _tag: "no_room", again_after_ms }
-    }
     // Only carriers that recognize a repeat are hedged.
-    const { hedge_after_ms } = line
+    const { hedge_after_ms, idempotent } = of.candidate.line
     const call = () =>
-      line.idempotent && hedge_after_ms !== null
-        ? Effect.raceFirst(askOnce(candidate, ask), hedge(candidate, ask, hedge_after_ms))
-        : askOnce(candidate, ask)
-    const beginAndAsk = Effect.flatMap(begin, (mayAsk) =>
-      mayAsk ? counted(key, callSafely(call, candidate, ask)) : Effect.succeed(null)
-    )
-    const reply = yield* withinLimits(candidate, ask, beginAndAsk)
-    return reply === null ? { _tag: "in_doubt" } : { _tag: "replied", reply }
+      idempotent && hedge_after_ms !== null ? Effect.raceFirst(askOnce(of), hedge(of, hedge_after_ms)) : askOnce(of)
+    const beginAndAsk = Effect.flatMap(begin, (mayAsk) => (mayAsk ? callSafely(call, of) : Effect.succeed(null)))
+    const asked = yield* limits.ifRoom(of, beginAndAsk, outcomeOf)
+    if (asked._tag === "no_room") return asked
+    return asked.value === null ? { _tag: "in_doubt" } : { _tag: "replied", reply: asked.value }
   })
 
-  return {
-    isOpen: (carrier_id, line) => Effect.map(Effect.orDie(breaker.state(keyOf(carrier_id, line))), refuses),
-    // A simulated carrier follows its script, so its replies say nothing about its health.
-    ask: Effect.fnUntraced(function* (candidate, ask, begin) {
-      const decline = yield* declineOf(candidate, ask)
+  const poll = (of: CallToCarrier, ref: string): Effect.Effect<CarrierReply> =>
+    callSafely(() => of.candidate.adapter.poll?.(of.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), noAnswer), of)
+
+  // A simulated carrier follows its script: it has no limits, and its replies say nothing about its health.
+  const ifRoom = <A>(of: CallToCarrier, call: Effect.Effect<A>): Effect.Effect<Limited<A>, StorageUnavailable> =>
+    isFictional(of) ? Effect.map(call, (value) => ({ _tag: "made", value })) : limits.ifRoom(of, call)
+
+  return CarrierClient.of({
+    isOpen: (place) => (isFictional(place) ? Effect.succeed(false) : limits.isOpen(place)),
+    ask: Effect.fnUntraced(function* (of, begin) {
+      const decline = yield* declineOf(of)
       if (decline !== null) return { _tag: "replied", reply: decline }
-      if (candidate.adapter.simulation === undefined) return yield* askWithin(candidate, ask, begin)
-      return { _tag: "replied", reply: yield* callSafely(() => candidate.adapter.ask(ask), candidate, ask) }
+      if (!isFictional(of)) return yield* askWithin(of, begin)
+      return { _tag: "replied", reply: yield* callSafely(() => of.candidate.adapter.ask(of.ask), of) }
     }),
-    callSafely,
-    refresh
-  }
+    poll: (of, ref) => ifRoom(of, poll(of, ref)),
+    refresh: (of, offer_ref) => ifRoom(of, refresh(of, offer_ref)),
+    handoff: (of, offer_ref) => {
+      if (of.candidate.adapter.handoff === undefined) return Effect.succeed(null)
+      return isFictional(of) ? handoff(of, offer_ref) : limits.counted(of, handoff(of, offer_ref))
+    }
+  })
 })
 
+const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
+const noAnswer: CarrierReply = { kind: "unavailable", reason: "timeout" }
 const unreadable: CarrierReply = { kind: "unavailable", reason: "unreadable_answer" }
 const failed: CarrierReply = { kind: "unavailable", reason: "carrier_error" }
 const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
@@ -222,22 +199,11 @@ export const checkedReply = (reply: CarrierReply): Effect.Effect<CarrierReply> =
 const validOr = <A>(answer: A, broken: ReadonlyArray<BrokenRule.BrokenRule>, otherwise: A): Effect.Effect<A> =>
   broken.length === 0 ? Effect.succeed(answer) : Effect.as(BrokenRule.log(broken), otherwise)
 
-/** Where a person goes on with an offer; null if nowhere. */
-export interface Handoff {
-  readonly url: string | null
-}
-
-/**
- * Asks the adapter's `handoff` for a fresh link at the click; null if there is none to be had: the adapter has no `handoff`,
- * is in maintenance, fails or takes too long, or the link breaks a rule. The last three are logged.
- */
-export const handoff = (
-  { adapter, line }: Candidate,
-  ask: CarrierAsk,
+const handoff = (
+  { ask, candidate: { adapter, line } }: CallToCarrier,
   offer_ref: string
-): Effect.Effect<Handoff | null> => {
-  if (adapter.handoff === undefined) return Effect.succeed(null)
-  return Draft.watched(
+): Effect.Effect<Handoff | null> =>
+  Draft.watched(
     ask,
     (found) => ({ kind: found === null ? "unavailable" : "link" }),
     Effect.suspend(() => adapter.handoff?.(ask, offer_ref) ?? Effect.succeed(null)).pipe(
@@ -247,7 +213,6 @@ export const handoff = (
       unlessClosed(line, null)
     )
   )
-}
 
 const noLink = (why: string): Effect.Effect<null> => Effect.as(Effect.logWarning(why), null)
 
@@ -265,5 +230,5 @@ export const orIfThrown =
       )
     )
 
-/** How long to wait before the only repeat of an ask: half a second plus a random time of up to a second. */
+/** How long to wait before an ask is made again: half a second plus a random time of up to a second. */
 export const repeatPause: Effect.Effect<number> = Random.nextIntBetween(500, 1_500)

@@ -24,7 +24,7 @@ export interface LineTerms extends Pick<CarrierLine, "states">, Partial<Omit<Car
 /** The values of a connection, by the names of its fields. */
 export type ConnectionOf<Fields extends ConnectionFields> = { readonly [Name in keyof Fields]: string }
 
-/** What a carrier knows of the person: the line, its facts, and what was assumed. */
+/** What every function about an ask is given: the line, its facts, what was assumed, and the connection. */
 interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   extends Omit<CarrierAsk<FactsOf<Name>>, "line" | "connection"> {
   readonly line: Name
@@ -32,7 +32,7 @@ interface AskOf<Name extends LineName, Fields extends ConnectionFields>
   readonly connection: ConnectionOf<Fields>
 }
 
-/** What a function gets for its requests to the carrier. */
+/** What a function sends requests to the carrier with. */
 interface WayOut<Http> {
   /** The carrier's HTTP client; undefined without the option `http`. */
   readonly http: Http extends CarrierHttpOptions ? CarrierHttp : undefined
@@ -60,7 +60,7 @@ export type CarrierCall<Name extends LineName, Fields extends ConnectionFields, 
   [N in Name]: CallOf<N, Fields, Http>
 }[Name]
 
-/** What `appetite` decides by. */
+/** What `appetite` is given to decide by. */
 export type CarrierReview<Name extends LineName, Fields extends ConnectionFields> = {
   [N in Name]: ReviewOf<N, Fields>
 }[Name]

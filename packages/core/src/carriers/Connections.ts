@@ -70,12 +70,12 @@ export class Connections extends Context.Service<
     readonly test: (
       place: ConnectionPlace
     ) => Effect.Effect<ConnectionTestResult, ApiError.ApiError<"not_found"> | StorageUnavailable>
-    /** Removes a connection, with its values; `not_found` if there is none. Effective as `set` is. */
+    /** Removes a connection and its values; `not_found` if there is none. Takes effect as fast as `set`. */
     readonly remove: (
       place: ConnectionPlace
     ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
     /**
-     * What asks of a workspace to a carrier carry; null if there is nothing that this process can use.
+     * The values that asks from a workspace to a carrier are sent with; null if this process can use none.
      *
      * It may be a second old.
      */
@@ -85,7 +85,7 @@ export class Connections extends Context.Service<
     ) => Effect.Effect<ConnectionValues | null, StorageUnavailable>
   }
 >()("@quotewire/core/Connections") {
-  /** Takes the storage without sealing, and seals by itself, to tell a lost seal key from a lost storage. */
+  /** Seals by itself, on a storage without sealing, to tell a missing seal key from an unavailable storage. */
   static readonly layer: Layer.Layer<Connections, never, Storage | Seal | Workspaces | CarrierAdapters> = Layer.effect(
     Connections,
     Effect.gen(function* () {

@@ -4,7 +4,7 @@ import type { MaintenanceWindow } from "./Carrier.ts"
 /**
  * When a carrier that is closed at `now` opens again, in milliseconds of real time; null if it is open.
  *
- * Windows that touch or overlap count as one. A window without valid times never opens.
+ * Windows that touch or overlap count as one. A window without valid times is ignored.
  */
 export const openUntil = (windows: ReadonlyArray<MaintenanceWindow>, now: number): number | null =>
   windows

@@ -2,7 +2,7 @@ import type { Assumption } from "../lines/Application.ts"
 import type { CarrierOffer, CarrierRefresh, CarrierReply, Decline, DeclineReason, NoAnswerReason } from "./Carrier.ts"
 
 /*
- * What an adapter answers, in words. Each function makes plain data, as the schemas in `Carrier` describe it.
+ * The answers of an adapter. Each function makes plain data, as the schemas in `Carrier` describe it.
  */
 
 /** An offer of which only the carrier's reference is required. What you leave out is null or empty: unknown, never zero. */
@@ -35,7 +35,7 @@ export const offers = (known: ReadonlyArray<PartialOffer>): CarrierReply => ({
   offers: known.map(offer)
 })
 
-/** The carrier does not insure this risk. `message` are its own words for the person; they must not repeat a fact. */
+/** The carrier does not insure this risk. `message` is shown to the person; it must not repeat a fact. */
 export const decline = (reason: DeclineReason, message?: string): Decline => ({
   kind: "declined",
   reason,

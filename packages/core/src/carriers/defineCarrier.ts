@@ -104,7 +104,7 @@ interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], un
   readonly connection?: ConnectionFields
 }
 
-/** Everything that is wrong, by its path in the definition, which has the carrier's names at its top. */
+/** Everything that is wrong, by its path in the definition, where the fields of `carrier` stand at the top. */
 const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
   ...AdapterRules.check(adapter, null).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...functions.flatMap((name) => {
@@ -136,13 +136,13 @@ const usual: Omit<CarrierLine, "states"> = {
   max_concurrent: 4
 }
 
-// An adapter without types can pass anything here, and its mistakes are told by their paths.
+// JavaScript can pass anything here. Mistakes are reported later, by their paths.
 const linesOf = (lines: { readonly [name: string]: LineTerms }): CarrierAdapter["lines"] =>
   Predicate.isObject(lines)
     ? Object.fromEntries(Object.entries(lines).map(([name, terms]) => [name, { ...usual, ...terms }]))
     : lines
 
-// An answer that breaks rules is left as it is, so that the engine tells them.
+// An answer that breaks rules stays as it is, so that the engine finds and reports them.
 const withAssumptions = (reply: CarrierReply, { assumptions }: CarrierAsk): CarrierReply =>
   ofReply(reply).length === 0 && reply.kind === "offers"
     ? { ...reply, offers: reply.offers.map((offer) => Reply.withAssumptions(offer, assumptions)) }

@@ -17,7 +17,8 @@ import type { CarrierHttpOptions } from "./http/CarrierHttpOptions.ts"
 import * as Reply from "./Reply.ts"
 
 /*
- * The calls of the functions of a defined carrier: what they get, and what becomes of what they return or throw.
+ * How the functions of a `defineCarrier` definition are called: what they are given, and how their results and errors become
+ * answers of the adapter.
  */
 
 /** What a definition says about its calls. */
@@ -40,7 +41,9 @@ const isOwn = (shape: Shape, { line, connection }: CarrierAsk): boolean =>
   Object.hasOwn(shape.lines, line) && isWhole(shape, connection)
 
 const foreign = () =>
-  new Error("The ask does not fit the definition: its line is another, or its connection lacks a field")
+  new Error(
+    "The ask does not fit the definition: the definition does not have its line, or the connection lacks a field"
+  )
 
 /** An ask as a definition's functions see it, before it is checked. */
 const askOf = (ask: CarrierAsk) => ({ ...ask, connection: ask.connection ?? {} })

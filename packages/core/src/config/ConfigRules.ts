@@ -12,10 +12,10 @@ import type { Config } from "./Config.ts"
 /** A configuration cannot be used. The message names every fault at its path, and repeats no value. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly message: string }> {}
 
-/** Parses a configuration. Nothing is taken for granted, because nobody has to check the types of the file it comes from. */
+/** Parses a configuration. It checks types, too: the file that it comes from may never have been compiled. */
 export const readConfig = (value: unknown): Result.Result<Config, InvalidConfig> => {
   if (isConfig(value)) return Result.succeed(value)
-  return Result.fail(new InvalidConfig({ message: told(faultsOf(value)) }))
+  return Result.fail(new InvalidConfig({ message: messageOf(faultsOf(value)) }))
 }
 
 const isConfig = (value: unknown): value is Config => faultsOf(value).length === 0
@@ -142,8 +142,8 @@ const below =
   (place: string) =>
   (fault: FieldError): FieldError => ({ ...fault, path: fault.path === "" ? place : `${place}.${fault.path}` })
 
-/** One fault stands in the same line, several in a line each. */
-const told = (faults: ReadonlyArray<FieldError>): string => {
+/** The message of the error. A single fault is on the same line; several are on a line each. */
+const messageOf = (faults: ReadonlyArray<FieldError>): string => {
   const sentences = limitFields({ found: faults, more: 0 }, "fault").map(sentenceOf)
   return `The configuration is not valid:${sentences.length === 1 ? " " : "\n  "}${sentences.join("\n  ")}`
 }

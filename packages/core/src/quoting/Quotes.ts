@@ -4,7 +4,7 @@ import { goTokens } from "../access/Token.ts"
 import { Workspaces } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
-import { handoff } from "../carriers/CarrierClient.ts"
+import { CarrierClient } from "../carriers/CarrierClient.ts"
 import type { Connections } from "../carriers/Connections.ts"
 import * as Recorder from "../carriers/recorder/Recorder.ts"
 import { Lines } from "../lines/Lines.ts"
@@ -42,95 +42,96 @@ export class Quotes extends Context.Service<
     readonly jobs: JobHandlers<"expire_quote">
   }
 >()("@quotewire/core/Quotes") {
-  static readonly layer: Layer.Layer<Quotes, never, Storage | Seal | Ids | Workspaces | CarrierAdapters | Connections> =
-    Layer.effect(
-      Quotes,
-      Effect.gen(function* () {
-        const storage = yield* Storage
-        const seal = yield* Seal
-        const ids = yield* Ids
-        const workspaces = yield* Workspaces
-        const lines = yield* Lines
-        const loading = yield* AskLoading.make
-        const recorder = yield* Recorder.make
+  static readonly layer: Layer.Layer<
+    Quotes,
+    never,
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | Connections
+  > = Layer.effect(
+    Quotes,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const seal = yield* Seal
+      const ids = yield* Ids
+      const workspaces = yield* Workspaces
+      const lines = yield* Lines
+      const client = yield* CarrierClient
+      const loading = yield* AskLoading.make
+      const recorder = yield* Recorder.make
 
-        const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
-          const request = yield* storage.get({
-            workspace_id: call.caller.workspace_id,
-            kind: QuoteRequest.kind.name,
-            id: stored.parent ?? ""
-          })
-          return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
+      const isOpened = Effect.fnUntraced(function* (call: Call, stored: Change.StoredRecord) {
+        const request = yield* storage.get({
+          workspace_id: call.caller.workspace_id,
+          kind: QuoteRequest.kind.name,
+          id: stored.parent ?? ""
         })
-
-        const get = Effect.fnUntraced(function* (
-          call: Call,
-          input: { readonly id: string; readonly version?: number }
-        ) {
-          const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
-          const stored = yield* storage.get(key)
-          if (Option.isNone(stored)) return yield* ApiError.make("not_found")
-          const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
-          if (!isOpen) return yield* ApiError.make("not_found")
-          const newest = Quote.newestAt(stored.value, call.moment.now)
-          if (input.version === undefined || input.version === newest.version) return newest.json
-          const older = yield* storage.get({ ...key, version: input.version })
-          if (Option.isNone(older)) return yield* ApiError.make("not_found")
-          return Quote.kind.json(older.value)
-        })
-
-        /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be made again. */
-        const freshLink = Effect.fnUntraced(function* (
-          workspace_id: WorkspaceId,
-          quote: Quote.Quote,
-          { carrier_id, offer_ref }: Quote.OfferRecord,
-          now: number
-        ) {
-          const request = yield* loading.request(workspace_id, quote.quote_request_id)
-          if (request === null) return null
-          const pending = yield* loading.pending(workspace_id, request, {
-            carrier_id,
-            attempt: 1,
-            now,
-            exchange: "link"
-          })
-          if (pending === null || AskLoading.lacksConnection(pending)) return null
-          const fresh = yield* logged(pending, handoff(pending.candidate, pending.ask, offer_ref))
-          yield* recorder.endAlone(pending.draft, subjectOf(pending), factsStored(request.application_id))
-          return fresh
-        })
-
-        const go = Effect.fnUntraced(function* (token: string) {
-          const link = yield* goTokens.read(seal, token)
-          if (link === null) return unknownLink
-          const place = { workspace_id: link.workspace_id, id: link.id }
-          const stored = yield* storage.get({ ...place, kind: Quote.kind.name })
-          if (Option.isNone(stored)) return unknownLink
-          const { now } = yield* workspaces.moment(link.workspace_id)
-          const quote = Json.decode(Quote.newestAt(stored.value, now).json)
-          if (quote.status === "inactive") return deadLink(quote)
-          if (quote.environment === "sandbox") return sandboxPage
-          const stored_offer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
-          if (Option.isNone(stored_offer)) return unknownLink
-          const offer = Quote.offerKind.value(stored_offer.value)
-          const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
-          const url = fresh === null ? offer.handoff_url : fresh.url
-          return url === null ? unknownLink : { _tag: "redirect" as const, url }
-        })
-
-        const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
-          const { quote_id } = JobPayload.read(job, "expire_quote")
-          const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
-          const change =
-            Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
-              ? deactivationChange(ids, lineOf(lines, stored.value), stored.value, "expired", at)
-              : {}
-          yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
-        })
-
-        return Quotes.of({ get, go, jobs: { expire_quote: expire } })
+        return Option.isSome(request) && (yield* mayRead(storage, seal, call, QuoteRequest.kind.value(request.value)))
       })
-    )
+
+      const get = Effect.fnUntraced(function* (call: Call, input: { readonly id: string; readonly version?: number }) {
+        const key = { workspace_id: call.caller.workspace_id, kind: Quote.kind.name, id: input.id } as const
+        const stored = yield* storage.get(key)
+        if (Option.isNone(stored)) return yield* ApiError.make("not_found")
+        const isOpen = call.caller.kind === "server" || (yield* isOpened(call, stored.value))
+        if (!isOpen) return yield* ApiError.make("not_found")
+        const newest = Quote.newestAt(stored.value, call.moment.now)
+        if (input.version === undefined || input.version === newest.version) return newest.json
+        const older = yield* storage.get({ ...key, version: input.version })
+        if (Option.isNone(older)) return yield* ApiError.make("not_found")
+        return Quote.kind.json(older.value)
+      })
+
+      /** The carrier's link for this click; null if the adapter gives none, or the ask cannot be made again. */
+      const freshLink = Effect.fnUntraced(function* (
+        workspace_id: WorkspaceId,
+        quote: Quote.Quote,
+        { carrier_id, offer_ref }: Quote.OfferRecord,
+        now: number
+      ) {
+        const request = yield* loading.request(workspace_id, quote.quote_request_id)
+        if (request === null) return null
+        const pending = yield* loading.pending(workspace_id, request, {
+          carrier_id,
+          attempt: 1,
+          now,
+          exchange: "link"
+        })
+        if (pending === null || AskLoading.lacksConnection(pending)) return null
+        const fresh = yield* logged(pending, client.handoff(pending, offer_ref))
+        yield* recorder.endAlone(pending.draft, subjectOf(pending), factsStored(request.application_id))
+        return fresh
+      })
+
+      const go = Effect.fnUntraced(function* (token: string) {
+        const link = yield* goTokens.read(seal, token)
+        if (link === null) return unknownLink
+        const place = { workspace_id: link.workspace_id, id: link.id }
+        const stored = yield* storage.get({ ...place, kind: Quote.kind.name })
+        if (Option.isNone(stored)) return unknownLink
+        const { now } = yield* workspaces.moment(link.workspace_id)
+        const quote = Json.decode(Quote.newestAt(stored.value, now).json)
+        if (quote.status === "inactive") return deadLink(quote)
+        if (quote.environment === "sandbox") return sandboxPage
+        const stored_offer = yield* storage.get({ ...place, kind: Quote.offerKind.name })
+        if (Option.isNone(stored_offer)) return unknownLink
+        const offer = Quote.offerKind.value(stored_offer.value)
+        const fresh = yield* freshLink(link.workspace_id, quote, offer, now)
+        const url = fresh === null ? offer.handoff_url : fresh.url
+        return url === null ? unknownLink : { _tag: "redirect" as const, url }
+      })
+
+      const expire: JobHandler = Effect.fnUntraced(function* (job, at) {
+        const { quote_id } = JobPayload.read(job, "expire_quote")
+        const stored = yield* storage.get({ workspace_id: job.workspace_id, kind: Quote.kind.name, id: quote_id })
+        const change =
+          Option.isSome(stored) && stored.value.expires_at !== null && at >= stored.value.expires_at
+            ? deactivationChange(ids, lineOf(lines, stored.value), stored.value, "expired", at)
+            : {}
+        yield* storage.commit({ ...Change.make(job.workspace_id, change), finishes: [job] })
+      })
+
+      return Quotes.of({ get, go, jobs: { expire_quote: expire } })
+    })
+  )
 }
 
 const unknownLink: Destination = {

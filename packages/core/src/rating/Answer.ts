@@ -39,7 +39,7 @@ export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: P
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includes_fees, note) }
 }
 
-/** What a plan answers: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
+/** The answer of a plan: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
 export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pricing): Priced | Decline => {
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined

@@ -20,7 +20,7 @@ export class Faults {
     else this.#more += 1
   }
 
-  /** Adds what is wrong with a field, whose path is below `path`. */
+  /** Adds what is wrong with a field. `path` is put before the field's own path. */
   addField(path: string, { allowed_values = [], message, path: field }: FieldError): void {
     this.add(path + field, allowed_values.length === 0 ? message : `Must be one of ${allowed_values.join(", ")}.`)
   }

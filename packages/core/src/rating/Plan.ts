@@ -12,7 +12,7 @@ import { highest_amount, neutral, roundings } from "./Amount.ts"
  * The file format of rate plans. `check` in RatePlan.ts finds what this Schema cannot say. Unknown members are wrong.
  */
 
-/** The highest factor. A larger one is a slip of the pen. */
+/** The highest factor. A larger one is a typing mistake. */
 export const highest_factor = 100
 /** The highest base rate, addition and fee, in cents: $100,000. */
 export const highest_rate = 10_000_000
@@ -28,7 +28,7 @@ const FactorValue = Schema.Finite.check(
 )
 const Cents = wholeNumber(0, highest_rate)
 const Name = Schema.String.check(
-  Schema.isPattern(/^[a-z][a-z0-9_]{0,59}$/u, { expected: "a name of small letters, digits and underscores" })
+  Schema.isPattern(/^[a-z][a-z0-9_]{0,59}$/u, { expected: "a name of lower-case letters, digits and underscores" })
 )
 const Sentence = textUpTo(300, 1)
 const State = Schema.Literals(stateCodes)

@@ -43,11 +43,11 @@ export const oneOf = (all: ReadonlyArray<Value>, options: Options = {}): Variabl
 /** A variable that is true or false. */
 export const yesNo = (options: Options = {}): Variable => oneOf([true, false], options)
 
-/** A whole number. Values outside are counted as the nearest inside. */
+/** A whole number. A value outside the range counts as its nearest end. */
 export const number = (minimum: number, maximum: number, options: Options = {}): Variable =>
   variable({ kind: "number", minimum, maximum }, options)
 
-/** The nearest value of a domain to a number. */
+/** The nearest number in a range. */
 export const nearest = (value: number, minimum: number, maximum: number): number =>
   Math.min(maximum, Math.max(minimum, value))
 

@@ -5,7 +5,8 @@ import type { Example } from "./Plan.ts"
 import type { Step } from "./Premium.ts"
 import type { Risk } from "./Variable.ts"
 
-const max_steps_told = 40
+/** The most steps that a message lists. */
+const max_steps_listed = 40
 
 /** Checks that the plan gives each worked example its price to the cent, or its decline. */
 export const checkExamples = (context: Context): void => {
@@ -48,7 +49,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   faults.require(
     answer.premium.cents === premium_cents,
     `${path}.premium_cents`,
-    `The plan gives ${answer.premium.cents}, by these steps: ${told(steps)}.`
+    `The plan gives ${answer.premium.cents}, by these steps: ${listOf(steps)}.`
   )
 }
 
@@ -71,22 +72,22 @@ const checkSteps = ({ faults }: Context, example: Example, steps: ReadonlyArray<
   }
   for (const name of Object.keys(expected)) {
     if (steps.some(({ step }) => step === name)) continue
-    faults.add(`${path}.steps.${name}`, `There is no such step. There are: ${told(steps)}.`)
+    faults.add(`${path}.steps.${name}`, `There is no such step. There are: ${listOf(steps)}.`)
   }
 }
 
-/** The steps for a person; if there are many, only the last one of each cover, and the sums. */
-const told = (steps: ReadonlyArray<Step>): string => {
+/** The steps as a message lists them; if there are many, only the last one of each cover, and the sums. */
+const listOf = (steps: ReadonlyArray<Step>): string => {
   const coverOf = ({ step }: Step): string | null => (step.split(".").length > 2 ? step.replace(/\.[^.]*$/, "") : null)
   const isLast = (step: Step, index: number): boolean => {
     const cover = coverOf(step)
     const next = steps[index + 1]
     return cover === null || next === undefined || coverOf(next) !== cover
   }
-  const shown = steps.length <= max_steps_told ? steps : steps.filter(isLast)
-  const rest = shown.length > max_steps_told ? ` and ${shown.length - max_steps_told} more` : ""
+  const shown = steps.length <= max_steps_listed ? steps : steps.filter(isLast)
+  const rest = shown.length > max_steps_listed ? ` and ${shown.length - max_steps_listed} more` : ""
   return `${shown
-    .slice(0, max_steps_told)
+    .slice(0, max_steps_listed)
     .map(({ cents, step }) => `${step} ${cents}`)
     .join(", ")}${rest}`
 }

@@ -15,7 +15,7 @@ export interface Context {
 /** What a variable is about. */
 export type Scope = keyof Variables
 
-/** Values that a number can have in a table by values. */
+/** A table lists the values of a number one by one only if there are no more than this. */
 const max_listed_numbers = 200
 
 /** The variable of this name; null if the line has none, or if it is about something else than these. Adds the fault. */
@@ -87,7 +87,7 @@ const checkRest = ({ faults }: Context, table: Table, { domain, may_be_unknown }
   else faults.require(table.unknown === undefined, `${path}.unknown`, "Must be absent: the fact is always known.")
 }
 
-/** The text of a value's rule: null if the domain has the value. */
+/** The rule that a value breaks; null if the domain has the value. */
 const misfit = (name: string, domain: Domain, value: Value): string | null => {
   if (domain.kind === "text") return domain.form.test(keyOf(value)) ? null : `Must be ${domain.expected}.`
   if (domain.kind === "number") {
@@ -118,7 +118,10 @@ const checkValues = (
     faults.require(Object.hasOwn(values, keyOf(value)), `${path}.${keyOf(value)}`, "Is missing.")
   }
   if (domain.kind === "number" && domain.maximum - domain.minimum > max_listed_numbers) {
-    faults.add(path, `Must be bands or points: ${name} can be any number from ${domain.minimum} to ${domain.maximum}.`)
+    faults.add(
+      path,
+      `Must use bands or points, not values: ${name} can be any number from ${domain.minimum} to ${domain.maximum}.`
+    )
   }
 }
 
@@ -137,7 +140,7 @@ const checkRanges = (
   const numbers = domain.kind === "number" ? [domain.minimum, domain.maximum] : (listed ?? [])
   const range = numbers.filter((value) => typeof value === "number")
   if (range.length < numbers.length || domain.kind === "text") {
-    faults.add(path, `Must be values: ${table.by} is not a number.`)
+    faults.add(path, `Must use values, not bands or points: ${table.by} is not a number.`)
   } else if (range.length > 0) {
     const [lowest, highest] = [Math.min(...range), Math.max(...range)]
     if (table.bands !== undefined) checkBands(faults, table.bands, lowest, highest, `${path}.bands`)
@@ -195,7 +198,7 @@ export const checkConditions = (context: Context, conditions: ReadonlyArray<Cond
     if (variable === null) continue
     checkListed(context, by, variable.domain, is ?? [], `${at}.is`)
     if ((above !== undefined || below !== undefined) && !isNumeric(variable.domain)) {
-      context.faults.add(at, `Must be is: ${by} is not a number.`)
+      context.faults.add(at, `Must use is, not above or below: ${by} is not a number.`)
     }
   }
 }

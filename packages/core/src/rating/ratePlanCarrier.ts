@@ -15,7 +15,7 @@ import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, type RatePlan, read } from "./RatePlan.ts"
 import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
-/** A rate plan cannot be served. The message lists all faults, as `faults` does. */
+/** A rate plan cannot be served. The message lists all faults, one on each line, as `faults` does. */
 export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
   readonly message: string
   readonly faults: ReadonlyArray<Fault>
@@ -28,7 +28,7 @@ export interface RatePlanCarrierOptions extends CheckOptions {
 }
 
 /**
- * Makes a carrier of a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
+ * Makes a carrier from a rate plan: the parsed JSON of a file, or a list of them if it offers several lines.
  *
  * It answers at once, without a call: with the price of the plan, or with the reason of the first underwriting rule that
  * applies. Throws an `InvalidRatePlan` with all faults if the plan does not pass `RatePlan.check`.
@@ -51,9 +51,11 @@ export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions =
   return carrierOf(first.carrier, plans, options.environments ?? ["live"], ratingsWith(options.ratings ?? []))
 }
 
+const listed = ({ message, path }: Fault): string => (path === "" ? `- ${message}` : `- ${path}: ${message}`)
+
 const invalid = (faults: ReadonlyArray<Fault>): InvalidRatePlan =>
   new InvalidRatePlan({
-    message: `The rate plan cannot be served. ${faults.map(({ message, path }) => `${path}: ${message}`).join(" ")}`,
+    message: ["The rate plan cannot be served.", ...faults.map(listed)].join("\n"),
     faults
   })
 
@@ -95,7 +97,7 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
   attempt_timeout_ms: 5 * second_ms,
   typical_ms: 1,
   hedge_after_ms: null,
-  // Nobody is asked, so nothing can be overloaded.
+  // No other system is called, so none can be overloaded.
   rate_per_minute: 1_000_000,
   max_concurrent: 1_000
 })

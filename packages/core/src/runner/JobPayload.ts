@@ -7,7 +7,7 @@ const OfRequest = Schema.Struct({ quote_request_id: QuoteRequestId })
 const OfCarrier = Schema.Struct({
   ...OfRequest.fields,
   carrier_id: Schema.String,
-  /** 1 for the first try of an ask, 2 for its only repeat. */
+  /** Counts the tries of an ask, from 1. */
   attempt: Schema.Int
 })
 

@@ -16,7 +16,7 @@ export type Entry =
   | At<"call", RequestLogEntry>
   /** A carrier was not asked, and why. */
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
-  /** A carrier was to be asked. */
+  /** A carrier was selected to be asked. Whether it was, its exchanges and its outcome say. */
   | At<"asked", OfCarrier>
   /** An exchange with a carrier's adapter, if it is on record. Without `bodies`, all bodies are null. */
   | At<"exchange", Exchange>
@@ -56,7 +56,7 @@ export interface Timeline {
   readonly entries: ReadonlyArray<Entry>
   /** How many entries to skip for the next page; null at the end. */
   readonly next: number | null
-  /** What is incomplete, because there was too much to look through. */
+  /** The kinds of entry of which some may be missing, because the feed had too many events to look through. */
   readonly incomplete: ReadonlyArray<Entry["what"]>
 }
 
@@ -76,11 +76,11 @@ const order: ReadonlyArray<Entry["what"]> = [
 export const sorted = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((a, b) => toMillis(a.at) - toMillis(b.at) || rankOf(a) - rankOf(b))
 
-/** The event of an accepted request comes before all that follows from it; other events after what they tell of. */
+/** The event of an accepted request comes before everything that follows from it. Other events come after what they report. */
 const rankOf = (entry: Entry): number =>
   order.indexOf(entry.what === "event" && entry.details.type === "quote_request.queued" ? "call" : entry.what)
 
-/** What the request itself tells of its carriers. */
+/** The entries that follow from the carrier results of the request itself. */
 export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: QuoteRequest): ReadonlyArray<Entry> => {
   const collected_at = carriers.find(({ asked_at }) => asked_at !== null)?.asked_at ?? updated_at
   const ended_at = deadline_at === null || deadline_at > updated_at ? updated_at : deadline_at

@@ -7,14 +7,14 @@ import { minute_ms, second_ms } from "../wire/Timestamp.ts"
 
 /** The events that were found, and whether all were looked at. */
 export interface Found {
-  readonly events: ReadonlyArray<Event>
+  readonly found: ReadonlyArray<Event>
   readonly isComplete: boolean
 }
 
 /** At most this many events are looked at. */
 const max_scanned = 5_000
 const page_size = 500
-/** Events of one moment can be numbered in another order by so much, when several hosts commit at once. */
+/** By how much numbers and times can disagree about the order of events, if several hosts commit at once. */
 const disorder_ms = 2 * second_ms
 
 const readEvent = Schema.decodeSync(Schema.fromJsonString(Event))
@@ -39,7 +39,7 @@ export const find = Effect.fnUntraced(function* (
     let step = 1
     let low = 0
     const isBefore = (event: StoredEvent | null) => event !== null && event.occurred_at < time
-    // Doubles until an event is late enough, and halves from there.
+    // Doubles the step until an event is late enough, then bisects.
     while (isBefore(yield* firstAfter(low + step))) {
       low += step
       step *= 2
@@ -53,7 +53,7 @@ export const find = Effect.fnUntraced(function* (
     return low
   })
 
-  const events: Array<Event> = []
+  const found: Array<Event> = []
   let scanned = 0
   for (const { from, until } of windows(times)) {
     let after = yield* seek(from)
@@ -61,14 +61,14 @@ export const find = Effect.fnUntraced(function* (
       const page = yield* storage.feed({ workspace_id, after, limit: page_size })
       const within = page.events.filter(({ occurred_at }) => occurred_at <= until)
       scanned += page.events.length
-      events.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
+      found.push(...within.map(({ body }) => readEvent(body)).filter(({ resource }) => resource_ids.has(resource.id)))
       const last = page.events.at(-1)
       if (last === undefined || within.length < page.events.length) break
       after = last.number
     }
   }
-  const found: Found = { events, isComplete: scanned < max_scanned }
-  return found
+  const result: Found = { found, isComplete: scanned < max_scanned }
+  return result
 })
 
 /** The stretches of time around these moments. Moments within a minute share one. */

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Struct } from "effect"
 import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as Exchange from "../carriers/recorder/Exchange.ts"
 import * as Quote from "../quoting/Quote.ts"
@@ -44,7 +44,7 @@ export class Timelines extends Context.Service<
 
 const default_limit = 200
 const max_limit = 1_000
-/** How many workspaces are looked through at once. */
+/** How many workspaces one page of the search has. */
 const max_workspaces = 100
 /** How many calls before the start of a request are looked at: those under way at the same time. */
 const max_calls = 500
@@ -66,16 +66,22 @@ const read = Effect.fnUntraced(function* (
   const { request, workspace_id } = found
   const quotes = yield* quotesOf(storage, workspace_id, id)
   const exchanges = yield* exchangesOf(storage, workspace_id, request, bodies)
-  const events = yield* eventsOf(storage, workspace_id, request, quotes)
-  const deliveries = yield* Effect.forEach(events.events, (event) => deliveriesOf(storage, workspace_id, event.id))
+  const events = yield* eventsOf(storage, workspace_id, request, quotes.found)
+  const deliveries = yield* Effect.forEach(events.found, (event) => deliveriesOf(storage, workspace_id, event.id))
   const all = Entry.sorted([
     ...(yield* startOf(storage, workspace_id, request)),
     ...Entry.ofCarriers(request),
-    ...exchanges,
-    ...quotes.map(ofQuote),
-    ...events.events.map(ofEvent),
-    ...deliveries.flat()
+    ...exchanges.found,
+    ...quotes.found.map(ofQuote),
+    ...events.found.map(ofEvent),
+    ...deliveries.flatMap(({ found }) => found)
   ])
+  const isComplete = {
+    exchange: exchanges.isComplete,
+    quote: quotes.isComplete,
+    event: events.isComplete,
+    delivery: events.isComplete && deliveries.every(({ isComplete }) => isComplete)
+  }
   const end = after + Math.min(max_limit, Math.max(1, limit))
   const page: Entry.Timeline = {
     quote_request_id: request.id,
@@ -86,7 +92,7 @@ const read = Effect.fnUntraced(function* (
     reason: request.status_details.reason,
     entries: all.slice(after, end),
     next: end < all.length ? end : null,
-    incomplete: events.isComplete ? [] : ["event", "delivery"]
+    incomplete: Struct.keys(isComplete).filter((what) => !isComplete[what])
   }
   return page
 })
@@ -127,7 +133,8 @@ const quotesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: Works
       (version) => storage.get({ workspace_id, kind, id: newest.id, version })
     ).pipe(Effect.map((older) => [...older.flatMap(Option.toArray), newest].map(versionOf)))
   )
-  return versions.flat()
+  const isComplete = page.next === null && page.records.every(({ version }) => version <= max_versions)
+  return { found: versions.flat(), isComplete }
 })
 
 const ofQuote = ({ at, quote }: QuoteVersion): Entry.Entry => ({
@@ -152,10 +159,13 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
       after: null,
       limit: max_exchanges
     }),
-    ({ records }) => records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies))
+    ({ next, records }) => ({
+      found: records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies)),
+      isComplete: next === null
+    })
   )
 
-/** The moments at which versions of the request and its quotes were stored: each has an event. */
+/** The events of the request and its quotes, found by the moments at which their versions were stored. */
 const eventsOf = (
   storage: Port,
   workspace_id: WorkspaceId,
@@ -171,7 +181,7 @@ const eventsOf = (
   return FeedSearch.find(storage, workspace_id, ids, [...times, ...quotes.map(({ at }) => at)])
 }
 
-const ofEvent = ({ id, occurred_at, resource, type }: FeedSearch.Found["events"][number]): Entry.Entry => ({
+const ofEvent = ({ id, occurred_at, resource, type }: FeedSearch.Found["found"][number]): Entry.Entry => ({
   at: occurred_at,
   what: "event",
   details: { id, type, resource }
@@ -187,17 +197,18 @@ const deliveriesOf = Effect.fnUntraced(function* (storage: Port, workspace_id: W
     after,
     limit: max_deliveries
   })
-  return page.records.flatMap((record): ReadonlyArray<Entry.Entry> => {
-    if (!record.id.startsWith(after)) return []
+  const records = page.records.filter(({ id }) => id.startsWith(after))
+  const found = records.map((record): Entry.Entry => {
     const { attempts, created_at, event_type, status, subscription_id } = Delivery.kind.value(record)
     const details = { subscription_id, event_id, event_type, status, attempts }
-    return [{ at: fromMillis(created_at), what: "delivery", details }]
+    return { at: fromMillis(created_at), what: "delivery", details }
   })
+  return { found, isComplete: page.next === null || records.length < page.records.length }
 })
 
 /**
- * The call that started the request. Identifiers sort by real time, and the call's is older than the request's, so it is among
- * the calls right before.
+ * The call that started the request. Ids sort by real time, and the call's id was made shortly before the request's: it is one of
+ * the calls right before that.
  */
 const startOf = Effect.fnUntraced(function* (
   storage: Port,

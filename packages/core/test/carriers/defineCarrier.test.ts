@@ -194,7 +194,7 @@ describe("an error in a defined carrier", () => {
     }
   })
   for (const [status, headers, reason] of [
-    [429, { "retry-after": "2" }, "rate_limited"],
+    [429, { "retry-after": "120" }, "rate_limited"],
     [500, {}, "carrier_error"]
   ] as const) {
     const server = answering(new Response("{}", { status, headers }))

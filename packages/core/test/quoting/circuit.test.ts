@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { carrier, carriers, offers, prompt, unavailable } from "./carriers.ts"
 import { advance, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
 
@@ -103,10 +102,10 @@ describe("the circuit of a carrier", () => {
           yield* pass(10)
         }
         const other = yield* start({ line: "pet" }, live)
-        yield* TestClock.adjust(10)
+        yield* pass(10)
         assert.deepStrictEqual(yield* outcomes(other.id), ["sick no_answer maintenance"])
         const same = yield* start({ line: "renters" }, live)
-        yield* TestClock.adjust(10)
+        yield* pass(10)
         assert.strictEqual((yield* read(same.id, live)).quote_request.status_details.reason, "no_carrier_available")
       }),
       carriers(sick)

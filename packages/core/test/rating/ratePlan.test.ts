@@ -209,7 +209,7 @@ const rules: ReadonlyArray<Row> = [
     "a comparison of words",
     withRule({ reason: "prior_claims", when: [{ by: "dwelling_type", above: 1 }] }),
     "underwriting.0.when.0",
-    "Must be is: dwelling_type is not a number."
+    "Must use is, not above or below: dwelling_type is not a number."
   ],
   [
     "a time that ends before it begins",

@@ -80,8 +80,8 @@ describe("a runner", () => {
         const { id } = yield* start({}, live)
         yield* pass(0)
         assert.strictEqual(yield* reasonOf(id), "quotes_ready")
-        // At the start, when the carriers are to be asked, and when they have answered.
-        assert.strictEqual(claims, 3)
+        // At the start, when the carriers are to be asked, and when each of the two has answered.
+        assert.strictEqual(claims, 4)
       }),
       {
         around: (storage) => ({

@@ -293,7 +293,7 @@ describe("a runner", () => {
     Effect.gen(function* () {
       yield* work
       const { id } = yield* start({}, live)
-      yield* TestClock.adjust(0)
+      yield* pass(0)
       assert.strictEqual(yield* reasonOf(id, live), "quotes_ready")
     }),
     { carriers }

@@ -186,6 +186,20 @@ describe("the timeline of a request", () => {
     })
   )
 
+  const many = offers(...Array.from({ length: 10 }, (_, index) => offer({ offer_ref: `offer-${index}` })))
+  testRecorded(
+    "says what is left out because there is too much of it",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(second_ms)
+      const { entries, incomplete } = yield* timeline(id, { limit: 1_000 })
+      assert.include(incomplete, "quote")
+      assert.isAbove(entries.filter(({ what }) => what === "quote").length, 100)
+    }),
+    Array.from({ length: 21 }, (_, index) => prompt(`carrier-${index}`, many))
+  )
+
   testInWorld(
     "is found in any workspace, and unknown ids are refused",
     Effect.gen(function* () {

@@ -6,7 +6,7 @@ import * as Route from "../host/Route.ts"
 /** The largest body of a carrier's callback, in bytes. */
 export const max_bytes = 64 * 1024
 
-/** Applies a carrier's answer. False if it belongs to no ask, or is not proved to come from the carrier. */
+/** Applies a carrier's answer. False if it belongs to no ask, or is not proven to come from the carrier. */
 export type Receive<R> = (
   carrier_id: string,
   callback: Carrier.CarrierCallback
@@ -17,8 +17,8 @@ export const route = <R>(receive: Receive<R>): Route.Route<R> =>
   Route.make("POST", "/carriers/{id}/callbacks", ({ params, headers, readRaw }) =>
     readRaw(max_bytes).pipe(
       Effect.flatMap((body) => receive(params.id ?? "", { headers, body })),
-      Effect.flatMap((isTaken) =>
-        isTaken ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))
+      Effect.flatMap((isAccepted) =>
+        isAccepted ? Effect.succeed(Answer.empty(204)) : Effect.fail(ApiError.make("not_found"))
       )
     )
   )

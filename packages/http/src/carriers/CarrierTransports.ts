@@ -9,7 +9,7 @@ import type * as HostLookUp from "../webhooks/HostLookUp.ts"
 import { machineResolver, ownAddresses } from "../webhooks/NodeWebhookSender.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
-/** Settings of the way out to carriers. */
+/** Settings of the HTTP client for carriers. */
 export interface Settings {
   /**
    * Whether requests reach public addresses only, by the rules of webhooks: https, names that are looked up and judged at
@@ -101,10 +101,10 @@ const connectorOf = Effect.fnUntraced(function* (settings: Settings) {
       ? GuardedConnector.make({ ...tls, policy, resolver, connect_limit_ms })
       : Dial.tls(tls, connect_limit_ms)
   }
-  const usual = connectorFor()
-  const special = new Map(
-    Object.entries(client_certificates).map(([host, shown]) => [host.toLowerCase(), connectorFor(shown)])
+  const withoutCertificate = connectorFor()
+  const withCertificate = new Map(
+    Object.entries(client_certificates).map(([host, certificate]) => [host.toLowerCase(), connectorFor(certificate)])
   )
   return (...[options, callback]: Parameters<buildConnector.connector>): void =>
-    (special.get(options.hostname) ?? usual)(options, callback)
+    (withCertificate.get(options.hostname) ?? withoutCertificate)(options, callback)
 })

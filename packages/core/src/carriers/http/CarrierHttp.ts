@@ -37,8 +37,8 @@ interface Methods<Answer> {
 /**
  * The HTTP client of an adapter during one call of it.
  *
- * A path begins with `/` and stands under `base_url`, or is a link of the carrier's to the same origin. Each call ends within the
- * line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, and also if the engine gives the call up.
+ * A path begins with `/` and stands under `base_url`, or is a link that the carrier sent to the same origin. Each call ends
+ * within the line's `attempt_timeout_ms`. It rejects with a `CarrierHttpError`, and also if the engine cancels the call.
  *
  * @example
  * const answer = await http.get("/quotes/{id}", { params: { id: ref }, accept: [404] })
@@ -48,7 +48,7 @@ export interface CarrierHttp extends Methods<Promise<CarrierResponse>> {
   readonly effect: Methods<Effect.Effect<EffectCarrierResponse, CarrierHttpError>>
 }
 
-/** For which call of an adapter a client is made. */
+/** The call of an adapter that a client is made for. */
 export interface CarrierHttpContext {
   readonly environment: Environment
   readonly connection: ConnectionValues
@@ -80,7 +80,7 @@ const methodsOf = <Answer>(request: Methods<Answer>["request"]): Methods<Answer>
   delete: (path, options) => request("DELETE", path, options)
 })
 
-/** Makes the function behind both faces of a client. */
+/** Makes the function behind both forms of a client: promises and Effects. */
 const caller =
   (options: CarrierHttpOptions, context: CarrierHttpContext) =>
   (
@@ -124,7 +124,7 @@ const timeoutOf = (
   return Math.min(context.timeout_ms, timeout_ms ?? context.timeout_ms)
 }
 
-/** A mistake holds no values, so it can be told in full. Whoever catches the defect may leave its message out. */
+/** Logs a mistake with its message, which holds no values. Whoever catches the defect may leave the message out. */
 const logMistake = (defect: unknown): Effect.Effect<void> =>
   defect instanceof CarrierHttpMistake
     ? Effect.logError("A carrier's adapter uses its HTTP client wrongly").pipe(

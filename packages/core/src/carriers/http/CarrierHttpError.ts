@@ -20,7 +20,7 @@ export class CarrierHttpError extends Data.TaggedError("CarrierHttpError")<{
   readonly message: string
 }> {}
 
-/** A mistake in an adapter's options or in its use of them, told to its developer. It is thrown, as a defect. */
+/** A mistake in the code of an adapter: its options, or a request that it makes. It is a defect, so it is thrown. */
 export class CarrierHttpMistake extends Data.Error<{ readonly message: string }> {
   override readonly name = "CarrierHttpMistake"
 }

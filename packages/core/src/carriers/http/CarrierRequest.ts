@@ -83,7 +83,7 @@ const bodyOf = (
   { json, text, content_type, form }: CarrierRequestOptions
 ): HttpBody.HttpBody => {
   if ([json, text, form].filter((body) => body !== undefined).length > 1) {
-    throw mistake(method, host, "give one of json, text and form.")
+    throw mistake(method, host, "give only one of json, text and form.")
   }
   if (form !== undefined) return HttpBody.urlParams(form)
   if (text !== undefined) return HttpBody.text(text, content_type)
@@ -91,6 +91,6 @@ const bodyOf = (
   try {
     return HttpBody.jsonUnsafe(json)
   } catch {
-    throw mistake(method, host, "json cannot be encoded, because it has a circle or a bigint.")
+    throw mistake(method, host, "json cannot be encoded, because it has a circular reference or a bigint.")
   }
 }

@@ -2,7 +2,7 @@ import { Effect, Result, Schema } from "effect"
 import * as Input from "../../wire/Input.ts"
 import { type CarrierHttpError, mismatch, notJson, type Target } from "./CarrierHttpError.ts"
 
-/** A carrier's answer without its reading of JSON. */
+/** A carrier's answer, without `json`. */
 export interface CarrierAnswer {
   readonly status: number
   /** Header names in lower case. */
@@ -97,7 +97,7 @@ const decoderOf = (content_type = ""): TextDecoder => {
   }
 }
 
-/** How many broken rules a message tells. */
+/** How many broken rules a message lists. */
 const max_rules = 5
 
 /** A path of names as programs write them. Any other name can come from a record of the carrier, and is left out. */

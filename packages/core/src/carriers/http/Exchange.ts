@@ -18,7 +18,7 @@ export interface CarrierExchange extends Target {
   readonly redact: ReadonlyArray<string>
 }
 
-/** The exchange that is sent now; null outside of one. */
+/** The exchange whose request is being sent; null outside of one. */
 export const CurrentExchange: Context.Reference<CarrierExchange | null> = Context.Reference<CarrierExchange | null>(
   "@quotewire/core/CurrentCarrierExchange",
   { defaultValue: () => null }

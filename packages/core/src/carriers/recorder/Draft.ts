@@ -12,7 +12,7 @@ const max_rules = 20
 
 type Rule = { readonly path: string; readonly message: string }
 
-/** An answer of an adapter, as far as its record tells it. */
+/** The part of an adapter's answer that is recorded. */
 interface Answer {
   readonly kind: ExchangeOutcome
   readonly reason?: string

@@ -32,7 +32,7 @@ export const make = (client: HttpClient.HttpClient, addHttp: AddHttp): HttpClien
         started_at,
         duration_ms: 0,
         status: null,
-        // So it stays if the adapter answers before this exchange has ended.
+        // Stays so if the adapter answers before this exchange has ended.
         error: "aborted",
         request: {
           headers: request.headers,

@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
     reply: CarrierReply,
     at: number,
     job: ClaimedJob | null,
-    repeat_pause_ms: number | null = null
+    again_after_ms: number | null = null
   ) {
     const accepted = refs.accept(pending, yield* logged(pending, ReplyRules.checkReply(pending, reply, at)))
     const checked = yield* logged(pending, accepted)
@@ -68,7 +68,7 @@ export const make = Effect.gen(function* () {
       known = null
       // If the request was erased meanwhile, there is nothing to answer.
       const part: Partial<Part> =
-        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, repeat_pause_ms)
+        request === null ? {} : yield* applyReply({ ...pending, request }, checked, at, again_after_ms)
       // An erasure ends the request before it erases the facts, and must not be followed by a record of them.
       const records = request === null || isFinal(request) ? [] : recorded
       const change = {

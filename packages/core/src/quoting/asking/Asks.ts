@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import { Workspaces } from "../../access/Workspaces.ts"
-import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type { CarrierReply } from "../../carriers/Carrier.ts"
-import { type CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
+import { CarrierClient, repeatPause } from "../../carriers/CarrierClient.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -13,7 +12,8 @@ import * as BegunAsk from "./BegunAsk.ts"
 import { logged, type PendingAsk } from "./PendingAsk.ts"
 
 /** Asks carriers, and polls those that have accepted an ask. */
-export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+export const make = Effect.gen(function* () {
+  const client = yield* CarrierClient
   const workspaces = yield* Workspaces
   const { finish, load, applyAndCommit } = yield* AskJobs.make
   const begin = yield* makeBegin
@@ -31,35 +31,34 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
       yield* logged(pending, logWithout)
       return yield* applyAndCommit(pending, silence, at, job)
     }
-    const asked = yield* logged(pending, client.ask(pending.candidate, pending.ask, begin(pending, at)))
+    const asked = yield* logged(pending, client.ask(pending, begin(pending, at)))
     if (asked._tag === "in_doubt") return yield* applyAndCommit(pending, silence, at, job)
-    if (asked._tag === "no_room" || (asked._tag === "closed" && hasTimeAfter(pending, asked.again_after_ms))) {
+    if (asked._tag !== "replied") {
+      if (!hasTimeAfter(pending, asked.again_after_ms))
+        return yield* applyAndCommit(pending, notNow[asked._tag], at, job)
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
       return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
     }
-    if (asked._tag === "closed") return yield* applyAndCommit(pending, closed, at, job)
     const now = yield* answeredAt(pending, at)
-    const pause_ms = mayRepeat(pending, asked.reply, now) ? yield* repeatPause : null
-    yield* applyAndCommit(pending, asked.reply, now, job, pause_ms)
+    yield* applyAndCommit(pending, asked.reply, now, job, yield* pauseBeforeRepeat(pending, asked.reply, now))
   })
 
   const poll = Effect.fnUntraced(function* (job: ClaimedJob, at: number) {
-    const { ref, ...payload } = JobPayload.read(job, "poll_carrier")
+    const payload = JobPayload.read(job, "poll_carrier")
+    const { ref } = payload
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    const { adapter } = pending.candidate
-    const polled = lacksConnection(pending)
-      ? Effect.succeed(silence)
-      : client.callSafely(
-          () => adapter.poll?.(pending.ask, ref) ?? Effect.as(BrokenRule.log([noPoll]), silence),
-          pending.candidate,
-          pending.ask
-        )
-    const reply = yield* logged(pending, polled)
+    const polled = lacksConnection(pending) ? null : yield* logged(pending, client.poll(pending, ref))
+    if (polled?._tag === "no_room") {
+      const due = { due_at: at + polled.again_after_ms, ordered: job.ordered }
+      return yield* finish(job, { jobs: [JobPayload.make("poll_carrier", payload, due)] })
+    }
+    const reply = polled?.value ?? silence
+    const now = yield* answeredAt(pending, at)
+    if (reply.kind !== "unavailable") return yield* applyAndCommit(pending, reply, now, job)
     // The carrier has accepted the ask. A failed poll is not an answer, and the next poll may succeed.
     const again: CarrierReply = { kind: "pending", ref, poll_after_ms: failed_poll_after_ms }
-    const now = yield* answeredAt(pending, at)
-    yield* applyAndCommit(pending, reply.kind === "unavailable" ? again : reply, now, job)
+    yield* applyAndCommit(pending, again, now, job, Math.max(failed_poll_after_ms, reply.retry_after_ms ?? 0))
   })
 
   return { ask, poll }
@@ -68,20 +67,22 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
 /**
  * For a carrier that cannot recognize a repeat: commits that the ask begins. Returns whether the ask may be made.
  *
- * If an earlier run has already begun it, nobody knows whether the carrier was asked. Such an ask is never made twice.
+ * If an earlier run has already begun this try, nobody knows whether the carrier was asked. Such an ask is never made twice.
  */
-const makeBegin = Effect.map(Storage, (storage) => ({ workspace_id, request, candidate }: PendingAsk, at: number) => {
-  if (candidate.line.idempotent) return Effect.succeed(true)
-  const writes = [BegunAsk.toStored(request.id, candidate.adapter.carrier.id, at)]
-  return commit(storage, Change.make(workspace_id, { writes })).pipe(
-    Effect.as(true),
-    Effect.catchTag("VersionConflict", () => Effect.succeed(false))
-  )
-})
+const makeBegin = Effect.map(
+  Storage,
+  (storage) =>
+    ({ ask, workspace_id, request, candidate }: PendingAsk, at: number) => {
+      if (candidate.line.idempotent) return Effect.succeed(true)
+      const writes = [BegunAsk.toStored(request.id, candidate.adapter.carrier.id, ask.attempt, at)]
+      return commit(storage, Change.make(workspace_id, { writes })).pipe(
+        Effect.as(true),
+        Effect.catchTag("VersionConflict", () => Effect.succeed(false))
+      )
+    }
+)
 
 const failed_poll_after_ms = 10_000
-
-const noPoll = { path: "poll_after_ms", message: "Must be null, because the adapter has no poll." }
 
 /** The reply for an ask that cannot be made, or may have been made before. */
 const silence: CarrierReply = { kind: "unavailable", reason: "timeout" }
@@ -90,8 +91,11 @@ const logWithout = Effect.logWarning(
   "A carrier is not asked, because its connection was removed after the request began"
 )
 
-/** The reply for a carrier whose maintenance outlasts the request. */
-const closed: CarrierReply = { kind: "unavailable", reason: "maintenance" }
+/** The replies for a carrier that cannot be asked in the time that is left. */
+const notNow: Readonly<Record<"no_room" | "closed", CarrierReply>> = {
+  no_room: { kind: "unavailable", reason: "rate_limited" },
+  closed: { kind: "unavailable", reason: "maintenance" }
+}
 
 /** Whether an answer can still be expected if the carrier is asked after a wait. */
 const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number): boolean =>
@@ -101,10 +105,31 @@ const hasTimeAfter = ({ candidate: { line }, ask }: PendingAsk, wait_ms: number)
 const isTooLate = (pending: PendingAsk): boolean =>
   pending.candidate.adapter.simulation === undefined && !hasTimeAfter(pending, 0)
 
-/** Whether to repeat an ask: once, after an error or time-out, if the carrier recognizes repeats and time is left. */
-const mayRepeat = ({ ask, candidate: { adapter, line } }: PendingAsk, reply: CarrierReply, now: number): boolean =>
-  reply.kind === "unavailable" &&
-  (reply.reason === "carrier_error" || reply.reason === "timeout") &&
-  ask.attempt === 1 &&
-  line.idempotent &&
-  (adapter.simulation !== undefined || ask.deadline - now >= line.typical_ms)
+/** How often an ask is made at most while the carrier answers that it gets too many. */
+const max_tries = 5
+
+/**
+ * How long to wait before an ask is made again: at least as long as the carrier wants; null if it is not made again, or too
+ * little time is left.
+ */
+const pauseBeforeRepeat = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply, now: number) {
+  if (reply.kind !== "unavailable" || !mayRepeat(pending, reply)) return null
+  const { ask, candidate } = pending
+  const backoff_ms = (yield* repeatPause) * 2 ** (ask.attempt - 1)
+  const pause_ms = Math.max(backoff_ms, reply.retry_after_ms ?? 0)
+  const hasTime = ask.deadline - now - pause_ms >= candidate.line.typical_ms
+  return candidate.adapter.simulation !== undefined || hasTime ? pause_ms : null
+})
+
+/**
+ * Whether an ask may be made again after this reply. After a `rate_limited` that names a wait it may, because the carrier has
+ * not taken it. After a failure that may pass it may once, if the carrier recognizes repeats.
+ */
+const mayRepeat = (
+  { ask, candidate: { line } }: PendingAsk,
+  { reason, retry_after_ms }: Extract<CarrierReply, { kind: "unavailable" }>
+): boolean => {
+  if (reason === "rate_limited") return retry_after_ms !== undefined && ask.attempt < max_tries
+  const passes = reason === "carrier_error" || reason === "timeout" || retry_after_ms !== undefined
+  return passes && line.idempotent && ask.attempt === 1
+}

@@ -3,7 +3,7 @@ import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { QuoteRequestId } from "../../wire/Ids.ts"
 
-/** The mark that the ask to one carrier for one request has begun. */
+/** The mark that one try of the ask to one carrier for one request has begun. */
 export const kind = Kind.make({
   name: "ask",
   schema: Schema.Struct({ quote_request_id: QuoteRequestId }),
@@ -11,8 +11,13 @@ export const kind = Kind.make({
 })
 
 /** The stored mark. Only the host that makes the ask writes it, once. */
-export const toStored = (quote_request_id: QuoteRequestId, carrier_id: string, at: number): StoredRecord =>
+export const toStored = (
+  quote_request_id: QuoteRequestId,
+  carrier_id: string,
+  attempt: number,
+  at: number
+): StoredRecord =>
   kind.record(
     { quote_request_id },
-    { id: `${quote_request_id} ${carrier_id}`, version: 1, created_at: at, updated_at: at }
+    { id: `${quote_request_id} ${carrier_id} ${attempt}`, version: 1, created_at: at, updated_at: at }
   )

@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Seal } from "../../access/Seal.ts"
 import type { Workspaces } from "../../access/Workspaces.ts"
 import type { CarrierAdapters, CarrierCallback } from "../../carriers/Carrier.ts"
-import * as CarrierClient from "../../carriers/CarrierClient.ts"
+import type { CarrierClient } from "../../carriers/CarrierClient.ts"
 import type { Connections } from "../../carriers/Connections.ts"
 import type { JobHandlers } from "../../runner/JobHandler.ts"
 import type { Storage, StorageUnavailable } from "../../storage/Storage.ts"
@@ -31,24 +31,22 @@ export class Carriers extends Context.Service<
   static readonly layer: Layer.Layer<
     Carriers,
     never,
-    Storage | Seal | Ids | Workspaces | CarrierAdapters | Connections
+    Storage | Seal | Ids | Workspaces | CarrierAdapters | CarrierClient | Connections
   > = Layer.effect(
     Carriers,
     Effect.gen(function* () {
-      // One client for all jobs, because it counts the calls that are under way with each carrier.
-      const client = yield* CarrierClient.make
-      const { ask, poll } = yield* Asks.make(client)
+      const { ask, poll } = yield* Asks.make
       const { callback, play } = yield* Callbacks.make
       return Carriers.of({
         // A callback finishes no job, so it cannot lose a lease.
         callback: (carrier_id, sent) =>
           Effect.catchTag(callback(carrier_id, sent), "LeaseLost", (lost) => Effect.die(lost)),
         jobs: {
-          collect: yield* Collecting.make(client),
+          collect: yield* Collecting.make,
           ask_carrier: ask,
           poll_carrier: poll,
           carrier_callback: play,
-          refresh_quote: yield* Refreshes.make(client)
+          refresh_quote: yield* Refreshes.make
         }
       })
     })

@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import { CarrierAdapters } from "../../carriers/Carrier.ts"
-import type { CarrierClient } from "../../carriers/CarrierClient.ts"
+import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import { type Candidate, candidates, reasonNotAsked } from "../../carriers/Eligibility.ts"
 import * as Fault from "../../concurrency/Fault.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob, NewJob } from "../../storage/Job.ts"
+import type { StorageUnavailable } from "../../storage/Storage.ts"
 import { Ids } from "../../wire/Ids.ts"
 import type { Part } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
@@ -12,7 +13,8 @@ import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 
 /** Starts the collection of a queued request: decides which carriers are asked, and stores all asks before any is made. */
-export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+export const make = Effect.gen(function* () {
+  const client = yield* CarrierClient
   const ids = yield* Ids
   const loading = yield* AskLoading.make
   const { finish } = yield* AskJobs.make
@@ -27,7 +29,7 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
     if (opened === null) {
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
     }
-    const isOpen = (carrier_id: string) => client.isOpen(carrier_id, request.line)
+    const isOpen = (candidate: Candidate) => client.isOpen({ ...request, workspace_id: job.workspace_id, candidate })
     yield* finish(job, yield* collection(opened, isOpen, at))
   })
 })
@@ -56,7 +58,7 @@ const makeCollection = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (
     opened: AskLoading.OpenedRequest,
-    isOpen: (carrier_id: string) => Effect.Effect<boolean>,
+    isOpen: (candidate: Candidate) => Effect.Effect<boolean, StorageUnavailable>,
     at: number
   ) {
     const { request, assumed } = opened
@@ -66,7 +68,7 @@ const makeCollection = Effect.gen(function* () {
         appointed: yield* isAppointed(opened, candidate),
         scenario: QuoteRequest.scenarioOf(request),
         credit_disclosed: opened.credit_disclosed,
-        circuit_open: yield* isOpen(candidate.adapter.carrier.id)
+        circuit_open: yield* isOpen(candidate)
       })
       return { candidate, notAsked }
     })

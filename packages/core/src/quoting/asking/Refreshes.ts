@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import type { CarrierClient } from "../../carriers/CarrierClient.ts"
+import { CarrierClient } from "../../carriers/CarrierClient.ts"
 import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
@@ -14,7 +14,8 @@ import { logged, subjectOf } from "./PendingAsk.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
-export const make = Effect.fnUntraced(function* (client: CarrierClient) {
+export const make = Effect.gen(function* () {
+  const client = yield* CarrierClient
   const storage = yield* Storage
   const ids = yield* Ids
   const loading = yield* AskLoading.make
@@ -41,7 +42,12 @@ export const make = Effect.fnUntraced(function* (client: CarrierClient) {
             exchange: "refresh"
           })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
-    const found = yield* logged(pending, client.refresh(pending.candidate, pending.ask, offer_ref))
+    const asked = yield* logged(pending, client.refresh(pending, offer_ref))
+    if (asked._tag === "no_room") {
+      const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
+      return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id }, due)] })
+    }
+    const found = asked.value
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
     const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
     const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))

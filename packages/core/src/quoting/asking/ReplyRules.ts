@@ -69,7 +69,8 @@ const checkOffer = (pending: PendingAsk, offer: CarrierOffer, now: number) =>
  * Applies carriers' replies, whose offers were checked before: returns what a reply adds to a change at `now`, in
  * milliseconds of workspace time.
  *
- * `repeat_pause_ms` is the pause before the only repeat of this ask; null if it must not be repeated.
+ * `again_after_ms` is when the carrier is asked again that is unavailable, or polled again; null if it is not asked again, or
+ * polled when it says.
  */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
@@ -106,7 +107,7 @@ export const make = Effect.gen(function* () {
     pending: PendingAsk,
     reply: CarrierReply,
     now: number,
-    repeat_pause_ms: number | null
+    again_after_ms: number | null
   ): Effect.Effect<Part> => {
     switch (reply.kind) {
       case "offers":
@@ -118,12 +119,12 @@ export const make = Effect.gen(function* () {
       case "question":
         return Effect.succeed(questionPart(ids, pending, reply.questions, now))
       case "pending":
-        return Effect.succeed({ ...nothing, jobs: followUps(pending, reply, now) })
+        return Effect.succeed({ ...nothing, jobs: followUps(pending, reply, now, again_after_ms) })
       case "unavailable":
         return Effect.succeed(
-          repeat_pause_ms === null
+          again_after_ms === null
             ? stepPart(ids, pending, { outcome: "no_answer", reason: reply.reason }, now)
-            : { ...nothing, jobs: [repeat(pending, now + Math.max(0, reply.retry_after_ms ?? repeat_pause_ms))] }
+            : { ...nothing, jobs: [repeat(pending, now + again_after_ms)] }
         )
     }
   }
@@ -214,12 +215,14 @@ const joined = (parts: ReadonlyArray<Part>): Part => ({
 const followUps = (
   pending: PendingAsk,
   reply: Extract<CarrierReply, { kind: "pending" }>,
-  now: number
+  now: number,
+  again_after_ms: number | null
 ): ReadonlyArray<NewJob> => {
   const accepted = { ...payloadOf(pending), ref: reply.ref }
   if (reply.poll_after_ms !== null) {
     const { least, most } = poll_between_ms
-    return [job(pending, "poll_carrier", accepted, now + Math.min(most, Math.max(least, reply.poll_after_ms)))]
+    const wait_ms = again_after_ms ?? Math.min(most, Math.max(least, reply.poll_after_ms))
+    return [job(pending, "poll_carrier", accepted, now + wait_ms)]
   }
   return reply.callback_after_ms === undefined || pending.candidate.adapter.simulation === undefined
     ? []

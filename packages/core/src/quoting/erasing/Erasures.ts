@@ -16,8 +16,8 @@ import * as Start from "../Start.ts"
 import * as Erasure from "./Erasure.ts"
 
 const page_size = 100
-/** How many workspaces are looked through at once. */
-const looked_through_at_once = 10
+/** How many workspaces are searched at once. */
+const searched_at_once = 10
 
 /** Erases the data of a person, for the people who run the service. */
 export class Erasures extends Context.Service<
@@ -30,7 +30,7 @@ export class Erasures extends Context.Service<
      * and offers are erased, with everything else that is sealed and belongs to the request. Prices, statuses, events, and
      * the record of consent remain, and a record of the erasure. Erasing again changes nothing and says so.
      *
-     * If this fails or is stopped, call it again: it goes on where it was. `invalid_input` names the wrong field, and
+     * If this fails or is stopped, call it again: it continues where it stopped. `invalid_input` names the wrong field, and
      * `not_found` says that there is no such organization. An unknown request or receipt is a report that lists nothing.
      */
     readonly erase: (
@@ -99,10 +99,10 @@ const makeSearch = Effect.gen(function* () {
     do {
       const found: ReadonlyArray<WorkspaceId> = yield* storage.workspaces(after, page_size)
       const held = yield* Effect.forEach(found, (workspace_id) => holds(workspace_id, id), {
-        concurrency: looked_through_at_once
+        concurrency: searched_at_once
       })
-      const at = held.indexOf(true)
-      if (at !== -1) return found[at] ?? null
+      const index = held.indexOf(true)
+      if (index !== -1) return found[index] ?? null
       after = found.at(-1) ?? null
     } while (after !== null)
     return null
@@ -166,8 +166,10 @@ const makeEraseRequest = Effect.fnUntraced(function* (kinds: Kinds) {
         return storage.erase({ what: "children", workspace_id, kind, parent, versions })
       },
       { discard: true }
+    ).pipe(
       // It expects nothing, so it cannot conflict.
-    ).pipe(Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict)))
+      Effect.catchTag("VersionConflict", (conflict) => Effect.die(conflict))
+    )
 
   /**
    * Erases what belongs to the request, its application among it, and then what belongs to the application. A change that

@@ -1,0 +1,141 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import type { CarrierRefresh, CarrierReply } from "../../src/carriers/Carrier.ts"
+import { Quotes } from "../../src/quoting/Quotes.ts"
+import { type Character, carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
+import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+
+const seconds = Effect.map(Clock.currentTimeMillis, (now) => (now - beginning) / 1_000)
+
+/** A carrier that accepts each ask at once and answers the first poll; when it was called is remembered. */
+const accepting = (character: Character) => {
+  const polls: Array<number> = []
+  const scripted = carrier(
+    "accepts",
+    (_, nth) => Effect.succeed<CarrierReply>({ kind: "pending", ref: `no. ${nth}`, poll_after_ms: 4_000 }),
+    {
+      ...character,
+      mode: "poll",
+      rest: {
+        poll: () =>
+          Effect.map(seconds, (at) => {
+            polls.push(at)
+            return offers()
+          })
+      }
+    }
+  )
+  return { ...scripted, polls }
+}
+
+describe("a call within a carrier's limits", () => {
+  {
+    const rationed = accepting({ rate_per_minute: 3 })
+    testInWorld(
+      "that is a poll waits for the next minute if asks have used up this one",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
+        yield* pass(59_900)
+        assert.lengthOf(rationed.asks, 2)
+        assert.lengthOf(rationed.polls, 1)
+        yield* pass(1_000)
+        assert.lengthOf(rationed.polls, 2)
+        for (const { id } of started) assert.deepStrictEqual(yield* outcomes(id), ["accepts quoted"])
+      }),
+      carriers(rationed)
+    )
+  }
+
+  {
+    const rationed = accepting({ rate_per_minute: 2 })
+    testInWorld(
+      "that is a poll leaves no room for another ask",
+      Effect.gen(function* () {
+        yield* work
+        yield* start({}, live)
+        yield* pass(5_000)
+        assert.lengthOf(rationed.polls, 1)
+        yield* start({}, live)
+        yield* pass(50_000)
+        assert.lengthOf(rationed.asks, 1)
+        yield* pass(6_000)
+        assert.lengthOf(rationed.asks, 2)
+      }),
+      carriers(rationed)
+    )
+  }
+
+  {
+    const refreshed: Array<number> = []
+    const withdrawn: CarrierRefresh = { kind: "withdrawn" }
+    const narrow = carrier(
+      "narrow",
+      (_, nth) => Effect.delay(Effect.succeed(offers(offer({ refresh_after_ms: 60_000 }))), nth === 1 ? 0 : 10_000),
+      {
+        max_concurrent: 1,
+        rest: {
+          refresh: () =>
+            Effect.map(seconds, (at) => {
+              refreshed.push(at)
+              return withdrawn
+            })
+        }
+      }
+    )
+    testInWorld(
+      "that is a refresh waits until the carrier has answered others",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(56_000)
+        yield* start({}, live)
+        yield* pass(9_000)
+        assert.lengthOf(narrow.asks, 2)
+        assert.lengthOf(refreshed, 0)
+        yield* Effect.repeat(pass(500), { times: 5 })
+        assert.lengthOf(refreshed, 1)
+        assert.strictEqual((yield* read(id, live)).quotes[0]?.status, "inactive")
+      }),
+      carriers(narrow)
+    )
+  }
+
+  {
+    const links: Array<number> = []
+    const rationed = prompt("rationed", offers(offer({ expires_at: null })), {
+      rate_per_minute: 2,
+      rest: {
+        handoff: () =>
+          Effect.map(seconds, (at) => {
+            links.push(at)
+            return `https://carrier.example/resume/${links.length}`
+          })
+      }
+    })
+    testInWorld(
+      "that is a click is never refused, and leaves no room for another ask",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        const [quote] = (yield* read(id, live)).quotes
+        const path = quote?.next_actions.find(({ type }) => type === "continue_on_carrier_site")?.redirect_path
+        const quotes = yield* Quotes
+        const click = quotes.go(String(path).replace("/go/", ""))
+        for (const nth of [1, 2, 3]) {
+          const clicked = yield* Effect.forkChild(click)
+          yield* pass(10)
+          const there = yield* Fiber.join(clicked)
+          assert.deepStrictEqual(there, { _tag: "redirect", url: `https://carrier.example/resume/${nth}` })
+        }
+        yield* start({}, live)
+        yield* pass(50_000)
+        assert.lengthOf(rationed.asks, 1)
+        yield* pass(11_000)
+        assert.lengthOf(rationed.asks, 2)
+      }),
+      carriers(rationed)
+    )
+  }
+})

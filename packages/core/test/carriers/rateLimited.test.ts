@@ -1,0 +1,175 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
+import type { CarrierReply } from "../../src/carriers/Carrier.ts"
+import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
+import { defineCarrier } from "../../src/carriers/defineCarrier.ts"
+import * as Reply from "../../src/carriers/Reply.ts"
+import { carrier, carriers, offers, prompt, type ScriptedCarrier } from "../quoting/carriers.ts"
+import { beginning, live, outcomes, pass, start, testInWorld, work } from "../quoting/support.ts"
+import * as FakeCarrier from "./fakeCarrier.ts"
+
+const busy = (retry_after_ms: number): CarrierReply => Reply.unavailable("rate_limited", retry_after_ms)
+
+/** When a carrier was asked, in seconds since the start. */
+const secondsOf = ({ asks }: ScriptedCarrier) => asks.map(({ at }) => (at - beginning) / 1_000)
+
+/** A live request after a while: what became of its carriers. */
+const after = Effect.fnUntraced(function* (seconds: number) {
+  yield* work
+  const { id } = yield* start({}, live)
+  for (let passed = 0; passed < seconds; passed++) yield* pass(1_000)
+  return yield* outcomes(id)
+})
+
+describe("an ask that the carrier refuses as one too many", () => {
+  for (const idempotent of [true, false]) {
+    const refusing = carrier("busy", (_, nth) => Effect.succeed(nth < 3 ? busy(20_000) : offers()), { idempotent })
+    testInWorld(
+      `is made again when the carrier wants it, ${idempotent ? "if it recognizes repeats" : "also if it recognizes none"}`,
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* after(50), ["busy quoted"])
+        assert.deepStrictEqual(secondsOf(refusing), [0, 20, 40])
+        assert.deepStrictEqual(
+          refusing.asks.map(({ ask }) => ask.attempt),
+          [1, 2, 3]
+        )
+      }),
+      carriers(refusing)
+    )
+  }
+
+  {
+    const refusing = prompt("busy", busy(100), { idempotent: false })
+    testInWorld(
+      "ends as rate limited after five tries, each after a longer pause than the last",
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* after(60), ["busy no_answer rate_limited"])
+        assert.lengthOf(refusing.asks, 5)
+        const pauses = secondsOf(refusing).map((at, place, all) => at - (all[place - 1] ?? 0))
+        for (const [place, least] of [0, 0.5, 1, 2, 4].entries()) assert.isAtLeast(pauses[place] ?? -1, least)
+      }),
+      carriers(refusing)
+    )
+  }
+
+  {
+    const refusing = prompt("busy", busy(89_500))
+    testInWorld(
+      "ends as rate limited at once if the carrier wants a longer wait than there is time",
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* after(1), ["busy no_answer rate_limited"])
+        assert.lengthOf(refusing.asks, 1)
+      }),
+      carriers(refusing)
+    )
+  }
+
+  {
+    const rationed = prompt("rationed", offers(), { rate_per_minute: 1 })
+    testInWorld(
+      "and one for which its declared rate leaves no room in time end with the same reason",
+      Effect.gen(function* () {
+        yield* work
+        const started = yield* Effect.forEach([1, 2, 3], () => start({}, live))
+        yield* pass(59_000)
+        yield* pass(3_000)
+        const ended = yield* Effect.forEach(started, ({ id }) => outcomes(id))
+        assert.sameMembers(ended.flat(), ["rationed quoted", "rationed quoted", "rationed no_answer rate_limited"])
+        assert.lengthOf(rationed.asks, 2)
+      }),
+      carriers(rationed)
+    )
+  }
+
+  {
+    const refusing = prompt("busy", busy(0))
+    const other = prompt("other")
+    testInWorld(
+      "does not open the carrier's circuit",
+      Effect.gen(function* () {
+        yield* work
+        for (let i = 0; i < 6; i++) yield* start({}, live)
+        for (let passed = 0; passed < 40; passed++) yield* pass(1_000)
+        assert.lengthOf(refusing.asks, 30)
+        const { id } = yield* start({}, live)
+        yield* pass(10)
+        assert.deepStrictEqual(yield* outcomes(id), ["busy pending", "other quoted"])
+      }),
+      carriers(refusing, other)
+    )
+  }
+
+  {
+    const polls: Array<number> = []
+    const polled = prompt(
+      "polled",
+      { kind: "pending", ref: "no. 1", poll_after_ms: 2_000 },
+      {
+        mode: "poll",
+        rest: {
+          poll: () =>
+            Effect.map(Clock.currentTimeMillis, (at) => {
+              polls.push((at - beginning) / 1_000)
+              return polls.length === 1 ? busy(30_000) : offers()
+            })
+        }
+      }
+    )
+    testInWorld(
+      "is polled again when the carrier wants it",
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* after(33), ["polled quoted"])
+        assert.deepStrictEqual(polls, [2, 32])
+      }),
+      carriers(polled)
+    )
+  }
+})
+
+describe("over HTTP", () => {
+  const asked = (idempotent: boolean) =>
+    defineCarrier({
+      id: "naic:12345",
+      name: "Acme Mutual",
+      environments: ["live"],
+      lines: { renters: { states: ["NY"], idempotent } },
+      handoff_hosts: ["carrier.example"],
+      http: { base_url: "https://api.acme.example" },
+      ask: async ({ http }) => {
+        await http.post("/quotes")
+        return Reply.decline("prior_claims")
+      }
+    })
+  for (const [status, retry_after, idempotent] of [
+    [429, "20", false],
+    [503, "20", true],
+    [503, "60", true]
+  ] as const) {
+    const server = FakeCarrier.make((_, count) =>
+      count === 1 ? FakeCarrier.status(status, { "retry-after": retry_after }) : FakeCarrier.json({})
+    )
+    testInWorld(
+      `a ${status} with a Retry-After of ${retry_after} seconds is followed by another try after that time`,
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({}, live)
+        yield* pass(Number(retry_after) * 1_000 - 1)
+        assert.lengthOf(server.requests, 1)
+        yield* pass(2_000)
+        assert.lengthOf(server.requests, 2)
+        assert.deepStrictEqual(yield* outcomes(id), ["naic:12345 declined prior_claims"])
+      }),
+      { carriers: [asked(idempotent)], surroundings: Layer.succeed(CarrierTransport, server.client) }
+    )
+  }
+
+  const server = FakeCarrier.make(() => FakeCarrier.status(503, { "retry-after": "5" }))
+  testInWorld(
+    "a 503 of a carrier that recognizes no repeat ends the ask: the carrier may have taken it",
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* after(30), ["naic:12345 no_answer carrier_error"])
+      assert.lengthOf(server.requests, 1)
+    }),
+    { carriers: [asked(false)], surroundings: Layer.succeed(CarrierTransport, server.client) }
+  )
+})
