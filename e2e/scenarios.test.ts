@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { type LineName, lineNames } from "@quotewire/core"
+import { lineNames, type StandardLineName } from "@quotewire/core"
 import { Applications } from "@quotewire/core/testing"
 import { Effect } from "effect"
 import timelines from "../packages/core/test/scenarios.json" with { type: "json" }
@@ -12,7 +12,7 @@ type Scenario = keyof typeof timelines.scenarios
 const scenarios = Object.keys(timelines.scenarios).filter((name): name is Scenario => name in timelines.scenarios)
 
 /** The line that stands for all of them where a table is not gone through whole. */
-const one: ReadonlyArray<LineName> = ["renters"]
+const one: ReadonlyArray<StandardLineName> = ["renters"]
 
 /** The feed as the catalogue writes it: seconds since the start, and each event with the version that it names. */
 const timelineOf = Effect.fnUntraced(function* (keys: Keys, created_at: string) {

@@ -273,7 +273,7 @@ describe("hosts", () => {
     "operations",
     "OperationServices"
   ]
-  const speaking = [...calling, "standardLines", "Resource", "Revision", "Timestamp"]
+  const speaking = [...calling, "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
     ...[

@@ -75,6 +75,13 @@ describe("examples", () => {
     ])
   })
 
+  it("bicycle.ts prints the prices of a line of its own, in the sandbox and live", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/bicycle.ts")), [
+      'sandbox Spoke Mutual {"amount_minor":11270,"currency":"USD"}',
+      'live Wheelhouse {"amount_minor":12000,"currency":"USD"}'
+    ])
+  })
+
   it("http.ts serves, answers itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })

@@ -30,7 +30,7 @@ export interface ServiceDependencies<E> {
   readonly base_url: Effect.Effect<string>
 }
 
-/** The carriers of a configuration that has been checked. */
+/** The carriers of a configuration that has been checked, and its lines. */
 export const carriers = (config: Config): Layer.Layer<Layer.Success<typeof Quotewire.sandboxCarriers>> =>
   Quotewire.carriers(config).pipe(Layer.orDie, Layer.provide(NodeCrypto.layer))
 

@@ -1,10 +1,12 @@
-import { standardLines } from "@quotewire/core"
+import type { Line } from "@quotewire/core"
 
 /** What `quotewire dev` prints when it is ready. */
 export interface Ready {
   readonly base_url: string
   readonly organization_id: string
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
+  /** The lines of the host; the first call is for the first one. */
+  readonly lines: ReadonlyArray<Line.Line>
 }
 
 /** One line of JSON, for programs. */
@@ -12,8 +14,13 @@ export const line = (ready: Ready): string =>
   JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
 
 const firstCall = (ready: Ready): string => {
-  const [{ name: line, example: application }] = standardLines
-  const body = { line, consent_receipt_id: "receipt-0001", request_key: "my-first-request", application }
+  const [first] = ready.lines
+  const body = {
+    line: first?.name,
+    consent_receipt_id: "receipt-0001",
+    request_key: "my-first-request",
+    application: first?.example
+  }
   return [
     `curl -s ${ready.base_url}/v1/quote-requests \\`,
     `  -H 'Authorization: Bearer ${ready.keys.server}' \\`,

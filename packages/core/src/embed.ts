@@ -21,6 +21,7 @@ import {
   createKey,
   exchanges,
   layer,
+  lines,
   releaseLongPolls,
   type Services,
   webCryptography,
@@ -269,7 +270,9 @@ const carriersOf = (
   given: EmbedOptions["carriers"],
   config: Omit<Config, "carriers">
 ): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
-  if (isLayer(given)) return given
+  if (isLayer(given)) {
+    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
+  }
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 

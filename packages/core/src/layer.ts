@@ -19,7 +19,7 @@ import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
-import { Lines } from "./lines/Lines.ts"
+import { Lines, linesOf } from "./lines/Lines.ts"
 import { Carriers } from "./quoting/asking/Carriers.ts"
 import { Erasures } from "./quoting/erasing/Erasures.ts"
 import { QuoteRequests } from "./quoting/QuoteRequests.ts"
@@ -59,17 +59,34 @@ export const sandboxCarriers: Layer.Layer<CarrierAdapters, never, Mac.Mac> = Lay
 )
 
 /**
- * The carriers of a configuration: the fictional ones, unless it leaves them out, and its own after them.
+ * The lines of a configuration, for the reference `Lines`: everything beside and above the layer uses them.
+ *
+ * Building the layer fails if the configuration is wrong, with every fault in one message.
+ */
+export const lines = (config: Config): Layer.Layer<never, InvalidConfig> =>
+  Layer.effect(
+    Lines,
+    Effect.flatMap(Effect.fromResult(readConfig(config)), ({ lines }) =>
+      lines === undefined ? Lines : Effect.succeed(linesOf(lines))
+    )
+  )
+
+/**
+ * The carriers of a configuration: the fictional ones, unless it leaves them out, and its own after them. The lines of the
+ * configuration come with them.
  *
  * Building the layer fails if the configuration is wrong, with every fault in one message.
  */
 export const carriers = (config: Config): Layer.Layer<CarrierAdapters, InvalidConfig, Mac.Mac> =>
-  Layer.effect(
-    CarrierAdapters,
-    Effect.gen(function* () {
-      const { carriers = [], fictional_carriers = true } = yield* Effect.fromResult(readConfig(config))
-      return fictional_carriers ? [...(yield* fictionalCarriers), ...carriers] : carriers
-    })
+  Layer.merge(
+    lines(config),
+    Layer.effect(
+      CarrierAdapters,
+      Effect.gen(function* () {
+        const { carriers = [], fictional_carriers = true } = yield* Effect.fromResult(readConfig(config))
+        return fictional_carriers ? [...(yield* fictionalCarriers), ...carriers] : carriers
+      })
+    )
   )
 
 /** How a configuration reaches carriers, and what it keeps of the exchanges with them. What it leaves out is as by default. */
@@ -183,6 +200,23 @@ export const erasures: Layer.Layer<
   Layer.provide(Workspaces.layer)
 )
 
+// A carrier with terms for a line that this host does not offer is never asked for it.
+const knownCarriers = Layer.effect(
+  CarrierAdapters,
+  Effect.gen(function* () {
+    const lines = yield* Lines
+    const adapters = yield* CarrierAdapters
+    for (const { carrier, lines: terms } of adapters.filter(({ simulation }) => simulation === undefined)) {
+      const unknown = Object.keys(terms).filter((name) => !lines.has(name))
+      if (unknown.length === 0) continue
+      yield* Effect.logWarning("A carrier is not asked for lines that this host does not offer").pipe(
+        Effect.annotateLogs({ carrier_id: carrier.id, lines: unknown.join(", ") })
+      )
+    }
+    return adapters
+  })
+)
+
 /**
  * The whole core on top of a storage.
  *
@@ -227,7 +261,7 @@ export const layer: Layer.Layer<
   Layer.provideMerge(checkedSeal),
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
-  Layer.provideMerge(Layer.effect(CarrierAdapters, CarrierAdapters)),
+  Layer.provideMerge(knownCarriers),
   // Calls and services use the same lines.
   Layer.provideMerge(Layer.effect(Lines, Lines))
 )

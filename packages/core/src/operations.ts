@@ -4,12 +4,12 @@ import { Seal } from "./access/Seal.ts"
 import * as Operation from "./calls/Operation.ts"
 import * as Requests from "./calls/RequestOperations.ts"
 import { CarrierAdapters } from "./carriers/Carrier.ts"
-import { catalogue, namesOf } from "./carriers/Scenario.ts"
+import { catalogueOf, namesOf } from "./carriers/Scenario.ts"
 import { EventPage, FeedInput } from "./events/EventPage.ts"
 import { Events } from "./events/Events.ts"
 import * as Feedback from "./feedback/FeedbackOperations.ts"
+import { LineName } from "./lines/LineName.ts"
 import { find, Lines } from "./lines/Lines.ts"
-import { LineName } from "./lines/standard.ts"
 import * as Capabilities from "./quoting/Capabilities.ts"
 import * as Consent from "./quoting/Consent.ts"
 import { Quote } from "./quoting/Quote.ts"
@@ -229,7 +229,7 @@ export const listSandboxScenarios = Operation.make({
   input: Nothing,
   output: ScenarioList,
   errors: [],
-  run: () => Effect.succeed(Json.encode(catalogue))
+  run: () => Effect.map(Lines, (lines) => Json.encode(catalogueOf(lines)))
 })
 
 /** Selects the scenario for starts that name none (api.md, POST /v1/sandbox/scenarios). */

@@ -1,4 +1,4 @@
-import { Operation, Revision, WebhookHeaders } from "@quotewire/core"
+import { Lines, Operation, Revision, WebhookHeaders } from "@quotewire/core"
 import { Context, Effect, Layer, type Scope } from "effect"
 import * as Addresses from "./host/Addresses.ts"
 import * as Api from "./host/Api.ts"
@@ -29,7 +29,8 @@ export const handler = Effect.fnUntraced(function* <R>(
   const operations = yield* Effect.filter(settings.operations, Operation.isAvailable)
   const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
   const served = yield* Revision.ServedRevisions
-  return yield* Handler.make(Api.routes({ served, webhook_header_prefix, ...settings, operations }), {
+  const lines = yield* Lines.Lines
+  return yield* Handler.make(Api.routes({ lines, served, webhook_header_prefix, ...settings, operations }), {
     ...settings,
     docs_url: settings.docs_url ?? `${settings.base_url}/docs`
   })

@@ -1,4 +1,4 @@
-import { ApiError, Json, Operation, Pipeline } from "@quotewire/core"
+import { ApiError, Json, Lines, Operation, Pipeline } from "@quotewire/core"
 import { Clock, Effect } from "effect"
 import * as LenientArguments from "./LenientArguments.ts"
 import * as RenamedArgument from "./RenamedArgument.ts"
@@ -16,7 +16,7 @@ export interface Definition {
   readonly annotations: Annotations
   readonly arguments: ToolInput.Arguments
   /** Descriptions of arguments, replacing those of the operation. */
-  readonly notes: Readonly<Record<string, string>>
+  readonly notes: Readonly<Record<string, string | ((audience: ToolAudience) => string)>>
   /** Schemas of arguments, replacing those of the operation. */
   readonly shapes?: Readonly<Record<string, object>>
   /** Arguments that this caller must not send. */
@@ -34,9 +34,9 @@ export const make = <R>(
   operation: Operation.Operation<string, unknown, unknown, R>,
   renamed: ReadonlyArray<RenamedArgument.RenamedArgument> = RenamedArgument.renamedArguments
 ): Tool<R | Pipeline.PipelineServices> => {
-  const { properties, required } = ToolSchemas.argumentsOf(operation)
-  const shapes = shapesOf(definition, properties)
-  const show = makeLister(definition, operation, shapes, required)
+  // A call only needs the types of the arguments, which are the same for all lines.
+  const shapes = shapesOf(definition, ToolSchemas.argumentsOf(operation, Lines.standard).properties)
+  const show = makeLister(definition, operation)
   const renames = renamed.filter(({ tool }) => tool === definition.name)
   const run = makeRunner(definition, operation)
   const split = (args: Arguments): ToolInput.SplitArguments => {
@@ -70,28 +70,25 @@ const shapesOf = (
 })
 
 /** The tool as it is listed. */
-const makeLister = (
-  definition: Definition,
-  operation: Pick<Operation.Operation, "output">,
-  shapes: LenientArguments.Shapes,
-  required: ReadonlyArray<string>
-) => {
+const makeLister = (definition: Definition, operation: Pick<Operation.Operation, "input" | "output">) => {
   const { name, title, annotations, notes } = definition
   const spec = definition.arguments
-  const outputSchema = {
-    ...ToolSchemas.resultOf(operation),
-    ...(definition.summary_in_answer !== undefined && { properties: { summary: { type: "string" } } })
-  }
-  const always = [
-    ...required.map((field) => ToolInput.toolPath(spec, field)),
-    ...(spec.request_key ? ["request_key"] : [])
-  ]
   return (audience: ToolAudience): Listed => {
+    const { properties, required } = ToolSchemas.argumentsOf(operation, audience.lines)
+    const outputSchema = {
+      ...ToolSchemas.resultOf(operation, audience.lines),
+      ...(definition.summary_in_answer !== undefined && { properties: { summary: { type: "string" } } })
+    }
+    const always = [
+      ...required.map((field) => ToolInput.toolPath(spec, field)),
+      ...(spec.request_key ? ["request_key"] : [])
+    ]
     const hidden = definition.hidden?.(audience) ?? []
-    const shown = Object.entries(shapes)
+    const shown = Object.entries(shapesOf(definition, properties))
       .filter(([field]) => !hidden.includes(field))
       .map(([field, schema]) => {
-        const description = notes[field]
+        const note = notes[field]
+        const description = typeof note === "function" ? note(audience) : note
         return [field, description === undefined ? schema : { ...schema, description }]
       })
     return {

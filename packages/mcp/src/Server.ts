@@ -1,4 +1,4 @@
-import { type ApiError, type Caller, Json, standardLines } from "@quotewire/core"
+import { type ApiError, type Caller, Json, Lines } from "@quotewire/core"
 import { Effect, Predicate } from "effect"
 import { codes, type Message, type RpcError } from "./JsonRpc.ts"
 import * as Protocol from "./Protocol.ts"
@@ -28,10 +28,11 @@ export interface Server<R> {
   readonly answer: (message: Message, sender: Sender) => Effect.Effect<ServerAnswer, ApiError.ApiError, R>
 }
 
-const insured = standardLines.map(({ name, insures }) => `${insures} (${name})`).join(", ")
-
 /** The server's instructions for models. */
-export const instructions = `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
+const instructionsOn: Effect.Effect<string> = Effect.map(Lines.Lines, (lines) => {
+  const insured = Array.from(lines.values(), ({ name, insures }) => `${insures} (${name})`).join(", ")
+  return `Insurance price quotes for ${insured}. Go in this order: get_capabilities for the line; ask the person for the facts it lists and for their consent; start_quote_request; get_quote_request, which waits for quotes; show them. A quote is an offer of a price, not coverage, and not a comparison of the whole market. Consent and facts come from the person: never invent either. Unknown values are null: say that they are unknown.`
+})
 
 /** Makes a server of these tools. */
 export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
@@ -51,13 +52,15 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
     const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent.text}`
     return { _tag: "result", text: `{"content":${content.text}${structured},"isError":${isError}${ends[era]}` }
   }
-  const known = new Map<string, Json.Json<object>>()
-  const list = Effect.fnUntraced(function* ({ environment, kind }: ToolAudience) {
+  const listings = Lines.oncePerLines(() => new Map<string, Json.Json<object>>())
+  const list = Effect.fnUntraced(function* ({ environment, kind }: Omit<ToolAudience, "lines">) {
+    const lines = yield* Lines.Lines
     const offered = yield* Effect.filter(tools, (tool) => tool.isOffered)
+    const known = listings(lines)
     const key = [environment, kind, ...offered.map(({ name }) => name)].join(" ")
     const listed =
       known.get(key) ??
-      Json.encode({ tools: offered.map((tool) => tool.list({ environment, kind })).filter(Predicate.isNotNull) })
+      Json.encode({ tools: offered.map((tool) => tool.list({ environment, kind, lines })).filter(Predicate.isNotNull) })
     known.set(key, listed)
     return listed
   })
@@ -73,7 +76,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
   }
   const modern: Methods<R> = {
     "server/discover": (_message, { era }) =>
-      Effect.succeed(
+      Effect.map(instructionsOn, (instructions) =>
         complete(Json.encode({ supportedVersions: Protocol.supported, capabilities, instructions, ...cached }), era)
       ),
     "tools/list": (_message, { caller, era }) =>
@@ -83,7 +86,7 @@ export const make = <R>({ tools, version }: Settings<R>): Server<R> => {
   const legacy: Methods<R> = {
     initialize: ({ params }, { era }) => {
       const protocolVersion = Protocol.negotiate(params.protocolVersion)
-      return Effect.succeed(
+      return Effect.map(instructionsOn, (instructions) =>
         complete(Json.encode({ protocolVersion, capabilities, serverInfo: info, instructions }), era)
       )
     },

@@ -1,4 +1,4 @@
-import type { ApiError, Caller, FinishedCall, Ids, Json, Pipeline } from "@quotewire/core"
+import type { ApiError, Caller, FinishedCall, Ids, Json, Lines, Pipeline } from "@quotewire/core"
 import type { Effect } from "effect"
 
 /** Hints about a tool that a program can read before it calls it. */
@@ -13,8 +13,10 @@ export interface Annotations {
   readonly openWorldHint: boolean
 }
 
-/** The properties of a caller that decide which tools it sees. */
-export type ToolAudience = Pick<Caller.Caller, "kind" | "environment">
+/** What decides which tools a caller sees, and how: properties of the caller, and the lines of the host. */
+export interface ToolAudience extends Pick<Caller.Caller, "kind" | "environment"> {
+  readonly lines: Lines.LineSet
+}
 
 /** A tool as `tools/list` shows it. */
 export interface Listed {

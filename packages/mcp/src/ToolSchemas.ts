@@ -1,4 +1,4 @@
-import { ApiError, type Operation } from "@quotewire/core"
+import { ApiError, HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { type JsonSchema, Predicate, Schema } from "effect"
 
 /** A JSON Schema of an object, as MCP requires for arguments and results. */
@@ -10,9 +10,9 @@ export interface Arguments {
   readonly required: ReadonlyArray<string>
 }
 
-/** Derives the arguments of an operation from its input. Alternatives are merged. */
-export const argumentsOf = (operation: Pick<Operation.Operation, "input">): Arguments => {
-  const { schema, definitions } = Schema.toJsonSchemaDocument(operation.input)
+/** Derives the arguments of an operation from its input on a host with these lines. Alternatives are merged. */
+export const argumentsOf = (operation: Pick<Operation.Operation, "input">, lines: Lines.LineSet): Arguments => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(HostSchema.forLines(operation.input, lines))
   return fieldsOf(schema, definitions)
 }
 
@@ -33,8 +33,9 @@ const fieldsOf = (schema: JsonSchema.JsonSchema, definitions: JsonSchema.Definit
  * Derives the schema of a tool's results: the operation's answer or the error envelope, because clients validate both
  * with it.
  */
-export const resultOf = (operation: Pick<Operation.Operation, "output">): ObjectSchema => {
-  const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.Union([operation.output, ApiError.ErrorEnvelope]))
+export const resultOf = (operation: Pick<Operation.Operation, "output">, lines: Lines.LineSet): ObjectSchema => {
+  const result = Schema.Union([HostSchema.forLines(operation.output, lines), ApiError.ErrorEnvelope])
+  const { schema, definitions } = Schema.toJsonSchemaDocument(result)
   const { anyOf } = plain(schema)
   return { type: "object", anyOf, $defs: mapped(definitions) }
 }

@@ -1,4 +1,4 @@
-import { standardLines } from "@quotewire/core"
+import type { Line } from "@quotewire/core"
 import type { Definition } from "./OperationTool.ts"
 import * as Summary from "./Summary.ts"
 import type { Annotations, ToolAudience } from "./Tool.ts"
@@ -24,9 +24,9 @@ const pageNotes = {
 const subscriptionNotes = { subscription_id: "The event subscription, sub_…" }
 const handleNote = "The read_handle that start_quote_request returned for this request."
 
-/** The names of the standard lines for which something holds. */
-const linesWhere = (holds: (line: (typeof standardLines)[number]) => boolean): string =>
-  standardLines.flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
+/** The names of the host's lines for which something holds. */
+const linesWhere = ({ lines }: ToolAudience, holds: (line: Line.Line) => boolean): string =>
+  [...lines.values()].flatMap((line) => (holds(line) ? [line.name] : [])).join(", ")
 
 const getCapabilities: Definition = {
   name: "get_capabilities",
@@ -40,12 +40,21 @@ const getCapabilities: Definition = {
     ].join(" "),
   annotations: reads,
   arguments: asSent,
-  notes: { line: `One of ${standardLines.map(({ name, insures }) => `${name} (${insures})`).join(", ")}.` },
+  notes: {
+    line: ({ lines }) =>
+      `One of ${Array.from(lines.values(), ({ name, insures }) => `${name} (${insures})`).join(", ")}.`
+  },
   summarize: Summary.capabilities
 }
 
 const receipts = ["consent_receipt_id", "credit_disclosure_receipt_id", "contact_consent", "contact_channels"]
 const agreement = ["quote_disclosure_version", "quote_disclosure_accepted"]
+
+const creditNote = (audience: ToolAudience): string => {
+  const lines = linesWhere(audience, (line) => line.has_credit_disclosure)
+  if (lines === "") return "Leave it out: no line has a credit disclosure."
+  return `${lines} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`
+}
 
 const startQuoteRequest: Definition = {
   name: "start_quote_request",
@@ -69,7 +78,7 @@ const startQuoteRequest: Definition = {
       "Your own ID of this start, a new UUID for each. To repeat a call that got no answer, send the same request_key and the same input: it gives the same request, not a second one.",
     application: "The facts, shaped by required_facts_schema of get_capabilities for this line.",
     consent_receipt_id: "The receipt of the person's consent to get quotes, from your own records. Never invent one.",
-    credit_disclosure_receipt_id: `${linesWhere((line) => line.has_credit_disclosure)} only: the receipt that the person has read the credit disclosure. Without it, carriers that use credit information are not asked.`,
+    credit_disclosure_receipt_id: creditNote,
     contact_consent: "The receipt of the person's consent to be contacted, and the channels it covers.",
     contact_channels: "The channels to use; true only for channels in contact_consent.channels.",
     quote_disclosure_version: "quote_disclosure.version of get_capabilities, as the person has read it.",
@@ -123,11 +132,17 @@ const listQuoteRequests: Definition = {
   summarize: Summary.quoteRequests
 }
 
+const feesNote = (audience: ToolAudience): string => {
+  const lines = linesWhere(audience, (line) => line.premium_includes_fees)
+  if (lines === "") return "It is unknown whether the premium includes the fees."
+  return `On quotes of ${lines} the premium includes the fees; on other lines that is unknown.`
+}
+
 const getQuote: Definition = {
   name: "get_quote",
   title: "Read a quote",
-  description: () =>
-    `Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. On quotes of ${linesWhere((line) => line.premium_includes_fees)} the premium includes the fees; on other lines that is unknown. A quote is an offer of a price, not coverage and not a market comparison. null means unknown.`,
+  description: (audience) =>
+    `Reads one carrier's quote: price, cover, expiry, what was assumed, and what can be done next. Use it for details, or to see whether a quote is still active before the person goes on. price.premium is for the whole term_months, in US cents. ${feesNote(audience)} A quote is an offer of a price, not coverage and not a market comparison. null means unknown.`,
   annotations: reads,
   arguments: ofRequest,
   notes: {

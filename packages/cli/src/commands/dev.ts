@@ -1,4 +1,4 @@
-import { Access, Quotewire } from "@quotewire/core"
+import { Access, Lines, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as CarrierList from "../CarrierList.ts"
@@ -28,7 +28,8 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
-  const ready = { base_url, organization_id: organization.id, keys }
+  const lines = [...(yield* Effect.provideContext(Lines.Lines, core)).values()]
+  const ready = { base_url, organization_id: organization.id, keys, lines }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
   if (settings.json) yield* CarrierList.log(carriers)
   yield* Console.log(settings.json ? StartPage.line(ready) : StartPage.page(ready, CarrierList.text(carriers), bold))

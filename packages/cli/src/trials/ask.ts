@@ -53,6 +53,7 @@ export const ask = Command.make(
       const connection = yield* Trial.connectionOf(adapter, false)
       const asked = yield* CarrierContract.ask(adapter, line, facts, {
         ...connection,
+        ...(config.lines !== undefined && { lines: config.lines }),
         ...(Option.isSome(settings.environment) && { environment: settings.environment.value }),
         key: randomUUID()
       }).pipe(

@@ -72,11 +72,11 @@ const played = Effect.fnUntraced(function* (file: string) {
 const tested = Effect.fnUntraced(function* (
   adapter: Carrier.CarrierAdapter,
   facts: CarrierContract.FactsByLine,
-  environment: CarrierContract.Options,
+  given: CarrierContract.Options,
   { cassette, record }: Settings
 ) {
   const file = Option.getOrNull(cassette)
-  const options = { ...environment, ...(yield* Trial.connectionOf(adapter, file !== null && !record)) }
+  const options = { ...given, ...(yield* Trial.connectionOf(adapter, file !== null && !record)) }
   if (file === null) return yield* run(adapter, CarrierContract.cases(adapter, facts, options))
   if (record) return yield* recorded(adapter, facts, options, file)
   return yield* run(adapter, CarrierContract.cases(adapter, facts, { ...options, cassette: yield* played(file) }))
@@ -113,11 +113,11 @@ export const test = Command.make(
         return yield* new WrongUsage({ message: "A cassette holds one carrier. Choose one with --carrier." })
       }
       const facts = yield* Trial.factsOf(settings.facts)
-      const environment = Option.match(settings.environment, {
-        onNone: () => ({}),
-        onSome: (environment) => ({ environment })
-      })
-      const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, environment, settings)).pipe(
+      const given = {
+        ...(config.lines !== undefined && { lines: config.lines }),
+        ...(Option.isSome(settings.environment) && { environment: settings.environment.value })
+      }
+      const results = yield* Effect.forEach(carriers, (adapter) => tested(adapter, facts, given, settings)).pipe(
         Effect.provide(CarrierFile.transport(config))
       )
       if (settings.json) yield* Console.log(JSON.stringify({ carriers: results }))

@@ -1,6 +1,8 @@
 import { Effect, Result, type Schema } from "effect"
 import type { CallerKind } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
+import { forLines } from "../lines/HostSchema.ts"
+import { type LineSet, oncePerLines } from "../lines/Lines.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { decoder } from "../wire/Input.ts"
@@ -79,20 +81,27 @@ export interface Definition<Name extends string, Input, Output, R> {
 /** One thing that a caller can do. HTTP, MCP, the command line and the Promise API are derived from it. */
 export interface Operation<out Name extends string = string, out Input = unknown, out Output = unknown, out R = unknown>
   extends Omit<Definition<Name, Input, Output, R>, "run"> {
-  /** Decodes the input, and returns an effect that runs the operation. The caller was checked before. */
+  /**
+   * Decodes the input as it is with the host's lines, and returns an effect that runs the operation. The caller was
+   * checked before.
+   */
   readonly prepare: (
     call: Call,
-    input: unknown
+    input: unknown,
+    lines: LineSet
   ) => Result.Result<Effect.Effect<Json.Json<Output>, ApiError.ApiError | StorageUnavailable, R>, ApiError.WrongFields>
 }
 
-/** Makes an operation from its definition. Its input schema is compiled once. */
+/** Makes an operation from its definition. Its input schema is compiled once for the lines of a host. */
 export const make = <const Name extends string, Input, Output, R>(
   definition: Definition<Name, Input, Output, R>
 ): Operation<Name, Input, Output, R> => {
   const { run, ...rest } = definition
-  const read = decoder(definition.input)
-  return { ...rest, prepare: (call, input) => Result.map(read(input), (input) => run(call, input)) }
+  const reading = oncePerLines((lines) => decoder(forLines(definition.input, lines)))
+  return {
+    ...rest,
+    prepare: (call, input, lines) => Result.map(reading(lines)(input), (input) => run(call, input))
+  }
 }
 
 /** Whether an operation is available under the settings. Hosts list no others. */

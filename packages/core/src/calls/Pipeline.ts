@@ -4,6 +4,7 @@ import { Allowance } from "../access/Allowance.ts"
 import type { Caller } from "../access/Caller.ts"
 import type { Cost } from "../access/Limits.ts"
 import { Workspaces } from "../access/Workspaces.ts"
+import { type LineSet, Lines } from "../lines/Lines.ts"
 import type { StorageUnavailable } from "../storage/Storage.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { joinWrongFields } from "../wire/FieldError.ts"
@@ -263,7 +264,8 @@ const perform = Effect.fnUntraced(function* <Output, R>(
     ? workspaces.cached(caller.workspace_id)
     : workspaces.moment(caller.workspace_id)
   const call: Call = { caller, moment, idempotency_key: request.idempotency_key, revision: revision.date, sent }
-  const running = yield* prepare(operation, call, state.input, workspaces)
+  const lines = Context.get(services, Lines)
+  const running = yield* prepare(operation, call, state.input, { lines, workspaces })
   if (!operation.idempotent) return replyOf(revision, operation, yield* running, false)
   const newest = revisions.current.date
   const { secret_field } = operation
@@ -302,10 +304,10 @@ const prepare = <Output, R>(
   }: Operation.Operation<string, unknown, Output, R>,
   call: Call,
   input: unknown,
-  workspaces: Workspaces["Service"]
+  { lines, workspaces }: { readonly lines: LineSet; readonly workspaces: Workspaces["Service"] }
 ) => {
   const key = idempotent ? keyErrors(call.idempotency_key) : []
-  const prepared = prepare(call, input)
+  const prepared = prepare(call, input, lines)
   if (Result.isSuccess(prepared) && key.length === 0) return Effect.succeed(prepared.success)
   const refused = joinWrongFields(key, Result.isFailure(prepared) ? prepared.failure : [])
   const now = optimistic === true ? workspaces.moment(call.caller.workspace_id) : Effect.succeed(call.moment)

@@ -1,7 +1,7 @@
 import { Predicate, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
+import { type LineSet, standard } from "../lines/Lines.ts"
 import { servedStates } from "../lines/State.ts"
-import { standardLines } from "../lines/standard.ts"
 import * as Input from "../wire/Input.ts"
 import { minute_ms, OffsetDateTime, toMillis } from "../wire/Timestamp.ts"
 import type { BrokenRule } from "./BrokenRule.ts"
@@ -10,16 +10,17 @@ import { type CarrierAdapter, type CarrierLine, max_attempt_ms } from "./Carrier
 /**
  * The mistakes in an adapter, by their paths in it; none if it can be used.
  *
- * Call it once, before the adapter is used. It does not call the adapter, and it repeats no value of it.
+ * Call it once, before the adapter is used. It does not call the adapter, and it repeats no value of it. `lines` are those
+ * of the host, or null before they are known: then only terms for standard lines are compared with the facts of their line.
  */
-export const check = (adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => {
+export const check = (adapter: CarrierAdapter, lines: LineSet | null = standard): ReadonlyArray<BrokenRule> => {
   const wrong = findWrong(adapter).map(({ path, message, allowed_values }) => ({
     path,
     message: allowed_values === undefined ? message : `Must be one of ${allowed_values.join(", ")}.`
   }))
   const isWrong = (path: string): boolean =>
     wrong.some((one) => one.path === path || isUnder(one.path, path) || isUnder(path, one.path))
-  return [...wrong, ...relations(adapter).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
+  return [...wrong, ...relations(adapter, lines).flatMap(({ reads, find }) => (reads.some(isWrong) ? [] : find()))]
 }
 
 const isUnder = (path: string, above: string): boolean => above === "" || path.startsWith(`${above}.`)
@@ -98,12 +99,12 @@ interface Relation {
   readonly find: () => ReadonlyArray<BrokenRule>
 }
 
-const relations = (adapter: CarrierAdapter): ReadonlyArray<Relation> => [
+const relations = (adapter: CarrierAdapter, lines: LineSet | null): ReadonlyArray<Relation> => [
   { reads: ["carrier.id"], find: () => brokenId(adapter) },
   { reads: ["handoff", "handoff_hosts"], find: () => brokenHandoff(adapter) },
   { reads: ["testConnection", "connection"], find: () => brokenTest(adapter) },
   ...(Predicate.isObject(adapter.lines) ? Object.entries(adapter.lines) : []).flatMap(([name, terms]) =>
-    relationsOfLine(adapter, name, terms)
+    relationsOfLine(adapter, name, terms, lines)
   )
 ]
 
@@ -130,17 +131,20 @@ const brokenTest = ({ connection, testConnection }: CarrierAdapter): ReadonlyArr
     "Is required, because the adapter has testConnection."
   )
 
-const names = standardLines.map(({ name }) => name)
-
-const relationsOfLine = (adapter: CarrierAdapter, name: string, terms: CarrierLine): ReadonlyArray<Relation> => {
+const relationsOfLine = (
+  adapter: CarrierAdapter,
+  name: string,
+  terms: CarrierLine,
+  lines: LineSet | null
+): ReadonlyArray<Relation> => {
   const path = `lines.${name}`
-  const line = standardLines.find((line) => line.name === name)
-  if (line === undefined) {
-    return [{ reads: [], find: () => [{ path, message: `Must be one of ${names.join(", ")}.` }] }]
+  const line = (lines ?? standard).get(name)
+  if (line === undefined && lines !== null) {
+    return [{ reads: [], find: () => [{ path, message: `Must be one of ${[...lines.keys()].join(", ")}.` }] }]
   }
   const facts = (field: "needs" | "wants"): Relation => ({
     reads: [`${path}.${field}`],
-    find: () => brokenFacts(`${path}.${field}`, terms[field] ?? [], line.fact_paths)
+    find: () => (line === undefined ? [] : brokenFacts(`${path}.${field}`, terms[field] ?? [], line.fact_paths))
   })
   return [
     facts("needs"),

@@ -1,6 +1,7 @@
 import type { Effect } from "effect"
 import type { Environment } from "../access/Caller.ts"
-import type { FactsOf, LineName } from "../lines/standard.ts"
+import type { LineName } from "../lines/LineName.ts"
+import type { FactsOf } from "../lines/standard.ts"
 import type {
   CarrierAsk,
   CarrierCallback,

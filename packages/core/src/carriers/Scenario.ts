@@ -1,5 +1,6 @@
 import { Schema } from "effect"
-import { LineName } from "../lines/standard.ts"
+import { LineName } from "../lines/LineName.ts"
+import type { LineSet } from "../lines/Lines.ts"
 import catalogueFile from "./data/scenarios.json" with { type: "json" }
 
 /** A named outcome that a sandbox can play. */
@@ -51,6 +52,17 @@ export const catalogue = {
   )
 }
 
+/** The scenarios that the service plays by itself, without fictional carriers: every line can play them. */
+const of_every_line: ReadonlyArray<ScenarioName> = [
+  "cannot_start",
+  "waits_in_queue",
+  "needs_information",
+  "consent_refused",
+  "rate_limited",
+  "service_unavailable",
+  "internal_error"
+]
+
 // Each list is made once, because every start looks names up.
 const namesByLine = new Map(
   catalogue.scenarios
@@ -61,9 +73,18 @@ const namesByLine = new Map(
     ])
 )
 
-/** The names of the scenarios that a line can play; without a line, of all lines. */
+/** The names of the scenarios that a line can play; without a line, of all lines. A line of the host's own has no fictional carriers. */
 export const namesOf = (line?: string): ReadonlyArray<ScenarioName> =>
-  line === undefined ? all_names : (namesByLine.get(line) ?? [])
+  line === undefined ? all_names : (namesByLine.get(line) ?? of_every_line)
+
+/** The catalogue of a host with these lines: a scenario that none of them can play is not in it. */
+export const catalogueOf = (lines: LineSet): typeof catalogue => ({
+  ...catalogue,
+  scenarios: catalogue.scenarios.flatMap((scenario) => {
+    const playing = [...lines.keys()].filter((line) => namesOf(line).some((name) => name === scenario.name))
+    return playing.length === 0 ? [] : [{ ...scenario, lines: playing }]
+  })
+})
 
 /** The scenario of a stored record; null if it has none, or one that was removed from the catalogue. */
 export const parse = (name: string | null): ScenarioName | null => (name !== null && isName(name) ? name : null)

@@ -1,5 +1,5 @@
 import { Data, Effect, Predicate } from "effect"
-import type { LineName } from "../lines/standard.ts"
+import type { LineName } from "../lines/LineName.ts"
 import * as AdapterRules from "./AdapterRules.ts"
 import { type BrokenRule, ofRefresh, ofReply } from "./BrokenRule.ts"
 import {
@@ -109,7 +109,7 @@ interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], un
 
 /** Everything that is wrong, by its path in the definition, where the fields of `carrier` stand at the top. */
 const mistakesIn = (definition: Wrapped, adapter: CarrierAdapter): ReadonlyArray<BrokenRule> => [
-  ...AdapterRules.check(adapter).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
+  ...AdapterRules.check(adapter, null).map(({ path, message }) => ({ path: path.replace(/^carrier\./, ""), message })),
   ...functions.flatMap((name) => {
     const value = definition[name]
     const isRight = Predicate.isFunction(value) || (value === undefined && name !== "ask")

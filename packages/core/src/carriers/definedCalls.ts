@@ -1,7 +1,7 @@
 import { Effect, Predicate } from "effect"
 import type { Environment } from "../access/Caller.ts"
 import * as Fault from "../concurrency/Fault.ts"
-import type { LineName } from "../lines/standard.ts"
+import type { LineName } from "../lines/LineName.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import * as BrokenRule from "./BrokenRule.ts"
 import type { CarrierAsk, CarrierLine, ConnectionFields, ConnectionTest, ConnectionValues } from "./Carrier.ts"

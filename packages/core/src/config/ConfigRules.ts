@@ -2,6 +2,8 @@ import { Data, Layer, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
+import type { Line } from "../lines/Line.ts"
+import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
 import { type FieldError, limitFields } from "../wire/FieldError.ts"
 import * as Input from "../wire/Input.ts"
@@ -55,16 +57,45 @@ const isAdapter = (value: unknown): value is CarrierAdapter => findWrongTypes(va
 
 const fictionalIds: ReadonlySet<string> = new Set(fictionalCarrierList.map(({ id }) => id))
 
-/** The faults of an option's value, at paths below it. */
-type OptionRule = (value: unknown) => ReadonlyArray<FieldError>
+/** The faults of an option's value, at paths below it. `config` is the whole configuration. */
+type OptionRule = (value: unknown, config: Given) => ReadonlyArray<FieldError>
 
-const carriersRule: OptionRule = (value) => {
+/** A configuration before it is checked. */
+type Given = Readonly<Record<PropertyKey, unknown>>
+
+const findWrongLine = Input.findings(
+  Schema.Struct({ name: Schema.String, facts_schema: Schema.ObjectKeyword, read: Call, complete: Call, faults: Call })
+)
+
+const isLine = (value: unknown): value is Line => findWrongLine(value).length === 0
+
+const linesRule: OptionRule = (value) => {
+  if (!Array.isArray(value)) return [{ path: "", message: "Must be a list of lines." }]
+  const list: ReadonlyArray<unknown> = value
+  if (list.length === 0) return [{ path: "", message: "Must have at least one line." }]
+  const names = list.map((line) => (isLine(line) ? line.name : null))
+  return list.flatMap((line, position) => {
+    if (!isLine(line)) return [{ path: `${position}`, message: "Must be a line, as defineLine returns." }]
+    return [...line.faults(), ...nameFaults(names, position)].map(below(`${position}`))
+  })
+}
+
+const nameFaults = (names: ReadonlyArray<string | null>, position: number): ReadonlyArray<FieldError> => {
+  const first = names.indexOf(names[position] ?? null)
+  return first === position ? [] : [{ path: "name", message: `Must be another name than that of lines.${first}.` }]
+}
+
+/** The lines of a configuration, as far as they are lines: the standard lines by default. */
+const linesIn = ({ lines }: Given): LineSet => (Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard)
+
+const carriersRule: OptionRule = (value, config) => {
   if (!Array.isArray(value)) return [{ path: "", message: "Must be a list of carriers." }]
   const list: ReadonlyArray<unknown> = value
+  const lines = linesIn(config)
   const ids = list.map((carrier) => (isAdapter(carrier) ? carrier.carrier.id : null))
   return list.flatMap((carrier, position) => {
     if (!isAdapter(carrier)) return findWrongTypes(carrier).map(below(`${position}`))
-    return [...AdapterRules.check(carrier), ...idFaults(ids, position)].map(below(`${position}`))
+    return [...AdapterRules.check(carrier, lines), ...idFaults(ids, position)].map(below(`${position}`))
   })
 }
 
@@ -85,6 +116,7 @@ const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"])
 
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
+  lines: linesRule,
   carriers: carriersRule,
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
   carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),
@@ -102,7 +134,7 @@ const faultsOf = (value: unknown): ReadonlyArray<FieldError> => {
   return Object.entries(value).flatMap(([option, given]) => {
     const rule = ruleOf.get(option)
     if (rule === undefined) return [{ path: option, message: no_such_option }]
-    return given === undefined ? [] : rule(given).map(below(option))
+    return given === undefined ? [] : rule(given, value).map(below(option))
   })
 }
 

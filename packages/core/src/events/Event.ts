@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
-import { LineName } from "../lines/standard.ts"
+import { LineName } from "../lines/LineName.ts"
 import type { NewEvent } from "../storage/Change.ts"
 import { EventId } from "../wire/Ids.ts"
 import { fromMillis, Timestamp } from "../wire/Timestamp.ts"

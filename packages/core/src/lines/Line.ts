@@ -1,15 +1,7 @@
-import { type JsonSchema, Option, Predicate, Result, Schema } from "effect"
-import {
-  type Application,
-  type Assumed,
-  Assumptions,
-  type Draft,
-  type Problems,
-  type Rules,
-  reader,
-  type Subject
-} from "./Application.ts"
-import { asRequired, factsOf, firstOf, jsonSchemaOf, type RequiredFact } from "./FactSchema.ts"
+import { type JsonSchema, Predicate, type Result } from "effect"
+import type { FieldError } from "../wire/FieldError.ts"
+import type { Application, Assumed, Problems } from "./Application.ts"
+import type { RequiredFact } from "./FactSchema.ts"
 import type { CreditUse, LiabilityMinimum, StateCode } from "./State.ts"
 
 /** The codes that quotes of a line use today. The lists can grow; readers ignore codes that they do not know. */
@@ -46,22 +38,15 @@ export interface Traits<Name extends string = string> {
   readonly has_quote_events: boolean
 }
 
-/** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
-export interface Definition<Name extends string, Sent extends object, Complete extends object> extends Traits<Name> {
-  /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
-  readonly facts_version: string
-  readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
-  /** The smallest application that can be priced. */
-  readonly example: NoInfer<Sent>
-  readonly rules: Rules<Sent>
-  /** Completes facts, and records each assumption in `assumptions`. */
-  readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
-  readonly stateOf: (facts: Sent) => StateCode
-  readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
+/** What the service knows of an application when it is rated or sent to a carrier. */
+export interface RatedApplication<Facts = unknown> {
+  readonly line: string
+  /** The complete facts, with the assumed ones. */
+  readonly facts: Facts
 }
 
-/** An insurance line. */
-export interface Line<Name extends string = string> extends Traits<Name> {
+/** An insurance line, as `defineLine` makes it. `Facts` are its complete facts: as they are sent, with the assumed ones added. */
+export interface Line<Name extends string = string, Facts extends object = object> extends Traits<Name> {
   /** The JSON Schema (2020-12) of `application`. */
   readonly facts_schema: JsonSchema.JsonSchema
   /** The smallest application that can be priced, for a first call. */
@@ -88,45 +73,10 @@ export interface Line<Name extends string = string> extends Traits<Name> {
   readonly read: (input: unknown, today: string) => Result.Result<Application, Problems>
   /** Adds the assumed facts to facts that were read before; null if the facts no longer fit the line's schema. */
   readonly complete: (facts: unknown, today: string) => Assumed | null
-}
-
-/** Makes a line. */
-export const make = <const Name extends string, Sent extends object, Complete extends object>(
-  definition: Definition<Name, Sent, Complete>
-): Line<Name> => {
-  const { facts_version, facts, rules, assume, stateOf, subjectsOf, ...traits } = definition
-  const line = definition.name
-  const all = factsOf(facts)
-  const read = reader(facts, rules)
-  const decode = Schema.decodeUnknownOption(facts)
-  return {
-    ...traits,
-    facts_schema: {
-      $schema: "https://json-schema.org/draft/2020-12/schema",
-      $id: `application.${line}.${facts_version}`,
-      ...jsonSchemaOf(facts)
-    },
-    required_facts: all
-      .filter(({ required, tier }) => required && (tier === null || tier === "price"))
-      .map((fact) => asRequired(fact, "price")),
-    price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
-    fact_paths: all.map(({ path }) => path),
-    identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
-    neededFact: (need) => {
-      const fact = all.find(({ path }) => path === need)
-      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null, required: false }, "offer")
-    },
-    read: (input, today) => Result.map(read(input, today), (facts) => ({ line, facts })),
-    complete: (sent, today) =>
-      Option.getOrNull(
-        Option.map(decode(sent), (facts) => {
-          const made = new Assumptions()
-          const complete = assume(facts, today, made)
-          const assumptions = made.sorted()
-          return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(complete) }
-        })
-      )
-  }
+  /** The facts of an application or an ask of this line, with their type. Throws if it is of another line. */
+  readonly factsOf: (application: RatedApplication) => Facts
+  /** What is wrong with the definition, by its paths; none if a host can offer the line. */
+  readonly faults: () => ReadonlyArray<FieldError>
 }
 
 /**

@@ -5,8 +5,8 @@ import { type Candidate, candidates, commonNeeds } from "../carriers/Eligibility
 import * as Scenario from "../carriers/Scenario.ts"
 import { requiring } from "../lines/FactSchema.ts"
 import type { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/LineName.ts"
 import * as State from "../lines/State.ts"
-import { LineName } from "../lines/standard.ts"
 import { dollars, Money } from "../wire/Money.ts"
 import * as Consent from "./Consent.ts"
 import { collect_ms } from "./QuoteRequest.ts"
@@ -64,7 +64,7 @@ export type CapabilitiesAnswer = typeof CapabilitiesAnswer.Type
 
 /** The capabilities of a line in an environment with the carriers of this host, in the form of a revision. */
 export const of = (
-  line: Line<LineName>,
+  line: Line,
   environment: Environment,
   adapters: ReadonlyArray<CarrierAdapter>,
   revision: string

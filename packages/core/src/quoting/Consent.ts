@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 import type { CallerKind, Environment } from "../access/Caller.ts"
+import { dependsOnLines } from "../lines/HostSchema.ts"
 import type { Line } from "../lines/Line.ts"
-import { standardLines } from "../lines/standard.ts"
+import type { LineSet } from "../lines/Lines.ts"
 import * as ApiError from "../wire/ApiError.ts"
 import { type FieldError, joinWrongFields, type WrongFields } from "../wire/FieldError.ts"
 import { ReceiptId } from "../wire/Ids.ts"
@@ -30,16 +31,23 @@ export const channels = ["email", "sms", "phone"] as const
 
 const Agreed = Schema.Boolean.annotate({ message: no_contact })
 
-const credit_lines = standardLines.filter((line) => line.has_credit_disclosure).map(({ name }) => name)
+/** The receipt of the credit disclosure, for the lines that have one. */
+const creditReceipt = (of: string) =>
+  Schema.optionalKey(ReceiptReference).annotateKey({
+    description: `${of}: the person has read the credit disclosure.`
+  })
+
+const creditReceiptOf = (lines: LineSet) => {
+  const names = [...lines.values()].filter((line) => line.has_credit_disclosure).map(({ name }) => name)
+  return creditReceipt(names.length === 0 ? "For no line of this host" : `${names.join(", ")} only`)
+}
 
 /** The fields of a start that hold consents (api.md, start_quote_request). Each receipt covers one consent. */
 export const fields = {
   consent_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
     description: "Consent for the service to get quotes; required with a key. Never invent one."
   }),
-  credit_disclosure_receipt_id: Schema.optionalKey(ReceiptReference).annotateKey({
-    description: `${credit_lines.join(", ")} only: the person has read the credit disclosure.`
-  }),
+  credit_disclosure_receipt_id: dependsOnLines(creditReceipt("Some lines only"), creditReceiptOf),
   contact_consent: Schema.optionalKey(
     Schema.Struct({
       receipt_id: ReceiptReference.annotateKey({ messageMissingKey: not_asked }),

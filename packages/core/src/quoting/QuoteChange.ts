@@ -2,7 +2,6 @@ import type { CarrierOffer } from "../carriers/Carrier.ts"
 import * as Event from "../events/Event.ts"
 import type { Line } from "../lines/Line.ts"
 import type { LineSet } from "../lines/Lines.ts"
-import type { LineName } from "../lines/standard.ts"
 import * as JobPayload from "../runner/JobPayload.ts"
 import type { Change, NewEvent, StoredRecord } from "../storage/Change.ts"
 import type { Ids } from "../wire/Ids.ts"
@@ -12,12 +11,15 @@ import * as Quote from "./Quote.ts"
 /** The parts that a step of quoting adds to a change. */
 export type Part = Pick<Change, "writes" | "events" | "jobs">
 
+/** What a change of a quote needs to know of its line. */
+type QuotedLine = Pick<Line, "name" | "has_quote_events">
+
 /** The event of a quote's version; none on lines that have only events of quote requests (api.md, Events). */
 export const quoteEvents = (
   ids: Ids["Service"],
   type: "quote.created" | "quote.updated" | "quote.expired",
   quote: Quote.Quote,
-  line: Line<LineName>,
+  line: QuotedLine,
   at: number
 ): ReadonlyArray<NewEvent> =>
   !line.has_quote_events
@@ -38,7 +40,7 @@ export interface NewQuoteVersion {
   readonly quote: Quote.Quote
   readonly offer: CarrierOffer
   readonly carrier_id: string
-  readonly line: Line<LineName>
+  readonly line: Line
   readonly created_at: number
   readonly at: number
   /** Whether the timers of this quote are ordered with those of the workspace. */
@@ -74,7 +76,7 @@ export const quoteVersionChange = (ids: Ids["Service"], made: NewQuoteVersion): 
 /** The last version of a quote that is no longer available, with its event. */
 export const deactivationChange = (
   ids: Ids["Service"],
-  line: Line<LineName>,
+  line: QuotedLine,
   stored: StoredRecord,
   reason: "expired" | "withdrawn_by_carrier",
   at: number
@@ -87,9 +89,8 @@ export const deactivationChange = (
   }
 }
 
-/** The line of a stored quote. Every stored quote has one. */
-export const lineOf = (lines: LineSet, stored: StoredRecord): Line<LineName> => {
-  const line = lines.get(stored.line ?? "")
-  if (line === undefined) throw new Error(`Quote ${stored.id} is stored with a line that this host does not offer`)
-  return line
+/** The line of a stored quote. Quotes of a line that the host offers no more still end, and with an event. */
+export const lineOf = (lines: LineSet, stored: StoredRecord): QuotedLine => {
+  const name = stored.line ?? ""
+  return lines.get(name) ?? { name, has_quote_events: true }
 }

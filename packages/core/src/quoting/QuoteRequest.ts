@@ -10,7 +10,7 @@ import {
 } from "../carriers/Carrier.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import * as Event from "../events/Event.ts"
-import { LineName } from "../lines/standard.ts"
+import { LineName } from "../lines/LineName.ts"
 import type { NewEvent, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import { ApplicationId, type Ids, QuoteId, QuoteRequestId } from "../wire/Ids.ts"

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { LineName } from "../lines/standard.ts"
+import { LineName } from "../lines/LineName.ts"
 import { QuoteRequestId } from "../wire/Ids.ts"
 import { wholeNumber } from "../wire/Input.ts"
 import { pageFields } from "../wire/Page.ts"

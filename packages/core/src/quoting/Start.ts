@@ -5,9 +5,10 @@ import type { Moment } from "../access/Workspaces.ts"
 import type { Call } from "../calls/Call.ts"
 import * as Scenario from "../carriers/Scenario.ts"
 import { type Application, missingOf, type Problems, type Refusal, refusalOf } from "../lines/Application.ts"
+import { dependsOnLines } from "../lines/HostSchema.ts"
 import type { Line } from "../lines/Line.ts"
+import { LineName } from "../lines/LineName.ts"
 import type { LineSet } from "../lines/Lines.ts"
-import { LineName, standardLines } from "../lines/standard.ts"
 import type { Expectation, StoredRecord } from "../storage/Change.ts"
 import * as Kind from "../storage/Kind.ts"
 import * as ApiError from "../wire/ApiError.ts"
@@ -28,6 +29,14 @@ const factsSchema = (line: Line) => {
   return { title: line.name, ...schema }
 }
 
+/** The facts of a start, shown in documents as this. */
+const applicationShown = (shown: object) =>
+  Schema.Unknown.annotateKey({
+    description: "The facts, shaped by required_facts_schema of the line's capabilities.",
+    checked_later: true,
+    ...shown
+  })
+
 /** The input of a start (api.md, start_quote_request). Consents and facts have their own checks. */
 export const StartInput = Schema.Struct({
   line: LineName,
@@ -38,11 +47,9 @@ export const StartInput = Schema.Struct({
   ).annotateKey({
     description: "The caller's own ID of this start: the same key and input give the same request."
   }),
-  application: Schema.Unknown.annotateKey({
-    description: "The facts, shaped by required_facts_schema of the line's capabilities.",
-    checked_later: true,
-    jsonSchema: { anyOf: standardLines.map(factsSchema) }
-  })
+  application: dependsOnLines(applicationShown({}), (lines) =>
+    applicationShown({ jsonSchema: { anyOf: Array.from(lines.values(), factsSchema) } })
+  )
 })
 export type StartInput = typeof StartInput.Type
 

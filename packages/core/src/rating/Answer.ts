@@ -1,9 +1,9 @@
 import type { Decline } from "../carriers/Carrier.ts"
+import type { RatedApplication } from "../lines/Line.ts"
 import { highest_amount } from "./Amount.ts"
 import type { RatePlan } from "./Plan.ts"
 import { type Note, type Premium, premiumOf } from "./Premium.ts"
-import type { RatedApplication } from "./Rating.ts"
-import { ratings } from "./ratings.ts"
+import { type Ratings, ratings } from "./ratings.ts"
 import { declineOf } from "./underwriting.ts"
 import type { Risk } from "./Variable.ts"
 
@@ -15,22 +15,35 @@ export interface Priced {
 }
 
 /** The application as a plan sees it; null if it is of another line. `today` is the day of the quote request. */
-export const riskOf = (plan: RatePlan, application: RatedApplication, today: string): Risk | null =>
+export const riskOf = (
+  plan: RatePlan,
+  application: RatedApplication,
+  today: string,
+  known: Ratings = ratings
+): Risk | null =>
   application.line === plan.line
-    ? (ratings.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
+    ? (known.get(plan.line)?.riskOf(application, plan.coverage ?? {}, today) ?? null)
     : null
 
+/** What a price may be made with. */
+interface Pricing {
+  /** Takes notice of the steps. */
+  readonly note?: Note
+  /** Ratings by line; those of the standard lines by default. */
+  readonly known?: Ratings
+}
+
 /** The price of a risk by a plan, whatever its underwriting rules say. */
-export const priceOf = (plan: RatePlan, risk: Risk, note?: Note): Priced => {
-  const includes_fees = ratings.get(plan.line)?.line.premium_includes_fees ?? false
+export const priceOf = (plan: RatePlan, risk: Risk, { known = ratings, note }: Pricing = {}): Priced => {
+  const includes_fees = known.get(plan.line)?.line.premium_includes_fees ?? false
   return { kind: "priced", risk, premium: premiumOf(plan, risk, includes_fees, note) }
 }
 
 /** The answer of a plan: a price, or why the carrier declines. A premium above the plan's maximum is declined. */
-export const answerOf = (plan: RatePlan, risk: Risk, today: string, note?: Note): Priced | Decline => {
+export const answerOf = (plan: RatePlan, risk: Risk, today: string, pricing?: Pricing): Priced | Decline => {
   const declined = declineOf(plan, risk, today)
   if (declined !== null) return declined
-  const priced = priceOf(plan, risk, note)
+  const priced = priceOf(plan, risk, pricing)
   const highest = plan.maximum_cents ?? highest_amount - 1
   return priced.premium.cents <= highest ? priced : { kind: "declined", reason: "risk_outside_guidelines" }
 }

@@ -1,8 +1,10 @@
 import { type JsonSchema, Schema } from "effect"
 import { declineReasons } from "../carriers/Carrier.ts"
 import * as Fact from "../lines/Fact.ts"
+import { forLines } from "../lines/HostSchema.ts"
+import { LineName } from "../lines/LineName.ts"
+import { standard } from "../lines/Lines.ts"
 import { stateCodes } from "../lines/State.ts"
-import { LineName } from "../lines/standard.ts"
 import { textUpTo, wholeNumber } from "../wire/Input.ts"
 import { highest_amount, neutral, roundings } from "./Amount.ts"
 
@@ -224,9 +226,9 @@ export const RatePlan = Schema.Struct({
 /** The rates of one carrier for one line. */
 export type RatePlan = typeof RatePlan.Type
 
-const document = Schema.toJsonSchemaDocument(RatePlan, { onExcessProperty: "error" })
+const document = Schema.toJsonSchemaDocument(forLines(RatePlan, standard), { onExcessProperty: "error" })
 
-/** The JSON Schema (2020-12) of a rate plan file, for editors. `RatePlan.check` finds what it cannot say. */
+/** The JSON Schema (2020-12) of a rate plan file of a standard line, for editors. `RatePlan.check` finds what it cannot say. */
 export const ratePlanSchema: JsonSchema.JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   ...document.schema,

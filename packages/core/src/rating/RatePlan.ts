@@ -1,10 +1,13 @@
 import { Result } from "effect"
+import { forLines } from "../lines/HostSchema.ts"
+import { linesOf } from "../lines/Lines.ts"
 import * as Input from "../wire/Input.ts"
 import { checkExamples } from "./checkExamples.ts"
 import { checkPlan } from "./checkPlan.ts"
 import { type Fault, Faults } from "./Faults.ts"
 import { RatePlan } from "./Plan.ts"
-import { ratings } from "./ratings.ts"
+import type { Rating } from "./Rating.ts"
+import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
 export type { Fault } from "./Faults.ts"
 export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Plan.ts"
@@ -13,6 +16,8 @@ export { format, highest_factor, highest_rate, RatePlan, type Table } from "./Pl
 export interface CheckOptions {
   /** The day after which `reviewed_on` is in the future, `YYYY-MM-DD`. Without it, no day is. */
   readonly today?: string
+  /** How rate plans see lines of your own. The standard lines are known. */
+  readonly ratings?: ReadonlyArray<Rating>
 }
 
 /**
@@ -23,15 +28,15 @@ export interface CheckOptions {
  */
 export const read = (input: unknown, options: CheckOptions = {}): Result.Result<RatePlan, ReadonlyArray<Fault>> => {
   const faults = new Faults()
-  const decoded = decode(input)
+  const known = ratingsWith(options.ratings ?? [])
+  const decoded = decoderOf(known)(input)
   if (Result.isFailure(decoded)) {
     for (const field of decoded.failure.found) faults.addField("", field)
     return Result.fail(faults.all())
   }
   const plan = decoded.success
-  const rating = ratings.get(plan.line)
-  if (rating === undefined) faults.add("line", "Has no rating.")
-  else {
+  const rating = known.get(plan.line)
+  if (rating !== undefined) {
     const context = { plan, rating, faults }
     checkPlan(context, options.today)
     // Examples of a plan with holes would only repeat its faults.
@@ -41,7 +46,12 @@ export const read = (input: unknown, options: CheckOptions = {}): Result.Result<
   return all.length === 0 ? Result.succeed(plan) : Result.fail(all)
 }
 
-const decode = Input.decoder(RatePlan)
+const decoderOf = (known: Ratings) =>
+  known === ratings ? decodeStandard : Input.decoder(forLines(RatePlan, ratedLines(known)))
+
+const ratedLines = (known: Ratings) => linesOf(Array.from(known.values(), ({ line }) => line))
+
+const decodeStandard = Input.decoder(forLines(RatePlan, ratedLines(ratings)))
 
 /** The faults of the parsed JSON of a rate plan, by path, at most a hundred; none if `ratePlanCarrier` takes it. */
 export const check = (input: unknown, options: CheckOptions = {}): ReadonlyArray<Fault> =>

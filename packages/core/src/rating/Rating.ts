@@ -1,16 +1,9 @@
-import type { Line } from "../lines/Line.ts"
+import type { Line, RatedApplication } from "../lines/Line.ts"
 import type { Coverage } from "./Plan.ts"
 import type { Risk, Variables } from "./Variable.ts"
 
 /** The members of a plan's `coverage` that only some lines have. */
 export type CoverageSetting = Exclude<keyof Coverage, "offered">
-
-/** What the service knows of an application when it is rated. */
-export interface RatedApplication<Facts = unknown> {
-  readonly line: string
-  /** The complete facts, with the assumed ones. */
-  readonly facts: Facts
-}
 
 /** How applications of a line look to rate plans. */
 export interface Rating {
@@ -24,18 +17,20 @@ export interface Rating {
 }
 
 /** The definition of a rating. `Facts` are the complete facts of the line. */
-export interface Definition<Facts> extends Omit<Rating, "riskOf"> {
+export interface Definition<Facts extends object> extends Omit<Rating, "line" | "riskOf" | "settings"> {
+  readonly line: Line<string, Facts>
+  /** None by default: the settings are about standard lines. */
+  readonly settings?: Rating["settings"]
+  /** How an application looks: its state, its subjects with their covers, and the values of the variables. */
   readonly riskOf: (facts: Facts, coverage: Coverage, today: string) => Risk
 }
 
-/** Makes the rating of a line. */
-export const make = <Facts>(definition: Definition<Facts>): Rating => {
-  // Whoever has an application of this line has read its facts with the line's schema.
-  const isOfLine = (application: RatedApplication): application is RatedApplication<Facts> =>
+/** Makes the rating of a line, which lets rate plans price it. */
+export const make = <Facts extends object>(definition: Definition<Facts>): Rating => ({
+  settings: [],
+  ...definition,
+  riskOf: (application, coverage, today) =>
     application.line === definition.line.name
-  return {
-    ...definition,
-    riskOf: (application, coverage, today) =>
-      isOfLine(application) ? definition.riskOf(application.facts, coverage, today) : null
-  }
-}
+      ? definition.riskOf(definition.line.factsOf(application), coverage, today)
+      : null
+})

@@ -3,6 +3,7 @@ import { answerOf, riskOf } from "./Answer.ts"
 import type { Context } from "./checkTables.ts"
 import type { Example } from "./Plan.ts"
 import type { Step } from "./Premium.ts"
+import type { Risk } from "./Variable.ts"
 
 /** The most steps that a message lists. */
 const max_steps_listed = 40
@@ -23,6 +24,7 @@ const checkExample = (context: Context, example: Example, path: string): void =>
   const { application, declined, on, premium_cents } = example
   const exclusive = (premium_cents === undefined) !== (declined === undefined)
   if (!faults.require(exclusive, path, "Must have either premium_cents or declined.")) return
+  const known = new Map([[rating.line.name, rating]])
   const read = rating.line.read(application, on)
   if (Result.isFailure(read)) {
     const { missing, wrong } = read.failure
@@ -30,10 +32,11 @@ const checkExample = (context: Context, example: Example, path: string): void =>
     return
   }
   const complete = rating.line.complete(read.success.facts, on)
-  const risk = complete === null ? null : riskOf(plan, complete, on)
+  const risk = complete === null ? null : riskOf(plan, complete, on, known)
   if (risk === null) return
+  checkCodes(context, risk, path)
   const steps: Array<Step> = []
-  const answer = answerOf(plan, risk, on, (step, cents) => steps.push({ step, cents }))
+  const answer = answerOf(plan, risk, on, { known, note: (step, cents) => steps.push({ step, cents }) })
   if (answer.kind === "declined") {
     faults.require(answer.reason === declined, path, `The plan declines it: ${answer.reason}.`)
     return
@@ -48,6 +51,16 @@ const checkExample = (context: Context, example: Example, path: string): void =>
     `${path}.premium_cents`,
     `The plan gives ${answer.premium.cents}, by these steps: ${listOf(steps)}.`
   )
+}
+
+/** The covers of an offer must be those that the line lists. */
+const checkCodes = ({ faults, rating }: Context, { subjects }: Risk, path: string): void => {
+  const { coverage_codes } = rating.line.codes
+  const listed = new Set(subjects.flatMap(({ coverages }) => coverages.map(({ code }) => code)))
+  for (const code of listed) {
+    const message = `The rating lists the cover ${code}, which is no coverage code of ${rating.line.name}.`
+    faults.require(coverage_codes.includes(code), path, message)
+  }
 }
 
 /** Names the first step that differs: those after it follow from it. */

@@ -13,6 +13,7 @@ import { answerOf, riskOf } from "./Answer.ts"
 import { dayOf } from "./calendar.ts"
 import { offerOf } from "./offer.ts"
 import { type CheckOptions, type Fault, type RatePlan, read } from "./RatePlan.ts"
+import { type Ratings, ratings, ratingsWith } from "./ratings.ts"
 
 /** A rate plan cannot be served. The message lists all faults, one on each line, as `faults` does. */
 export class InvalidRatePlan extends Data.TaggedError("InvalidRatePlan")<{
@@ -47,7 +48,7 @@ export const ratePlanCarrier = (plan: unknown, options: RatePlanCarrierOptions =
       : [{ path: `${index}.line`, message: "Must differ from the lines of the plans before it." }])
   ])
   if (faults.length > 0) throw invalid(faults)
-  return carrierOf(first.carrier, plans, options.environments ?? ["live"])
+  return carrierOf(first.carrier, plans, options.environments ?? ["live"], ratingsWith(options.ratings ?? []))
 }
 
 const listed = ({ message, path }: Fault): string => (path === "" ? `- ${message}` : `- ${path}: ${message}`)
@@ -67,10 +68,11 @@ const readOrThrow = (plan: unknown, options: CheckOptions, prefix: string): Rate
 export const carrierOf = (
   { id, name }: CarrierName,
   plans: ReadonlyArray<RatePlan>,
-  environments: ReadonlyArray<Environment>
+  environments: ReadonlyArray<Environment>,
+  known: Ratings = ratings
 ): CarrierAdapter => {
   const byLine = new Map<string, RatePlan>(plans.map((plan) => [plan.line, plan]))
-  const reply = (ask: CarrierAsk): CarrierReply => replyOf(byLine.get(ask.line), ask)
+  const reply = (ask: CarrierAsk): CarrierReply => replyOf(byLine.get(ask.line), ask, known)
   return {
     carrier: { id, name, registry_ids: [id] },
     environments,
@@ -101,10 +103,10 @@ const lineOf = ({ states }: RatePlan): CarrierLine => ({
 })
 
 /** The answer of a plan. The day is that of the quote request, so that a refresh gives the same price. */
-const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk): CarrierReply => {
+const replyOf = (plan: RatePlan | undefined, ask: CarrierAsk, known: Ratings): CarrierReply => {
   const today = dayOf(ask.requested_at)
-  const risk = plan === undefined ? null : riskOf(plan, ask, today)
+  const risk = plan === undefined ? null : riskOf(plan, ask, today, known)
   if (plan === undefined || risk === null) return { kind: "unavailable", reason: "unreadable_answer" }
-  const answer = answerOf(plan, risk, today)
+  const answer = answerOf(plan, risk, today, { known })
   return answer.kind === "declined" ? answer : { kind: "offers", offers: [offerOf(plan, answer, ask, ask.now)] }
 }

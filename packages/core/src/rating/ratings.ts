@@ -3,7 +3,14 @@ import { pet } from "./pet/rating.ts"
 import type { Rating } from "./Rating.ts"
 import { renters } from "./renters/rating.ts"
 
-/** The rating of each line, by its name. A line without a rating has no rate plans. */
-export const ratings: ReadonlyMap<string, Rating> = new Map(
-  [personalAuto, renters, pet].map((rating) => [rating.line.name, rating])
-)
+/** Ratings by the names of their lines. A line without a rating has no rate plans. */
+export type Ratings = ReadonlyMap<string, Rating>
+
+const byLine = (all: ReadonlyArray<Rating>): Ratings => new Map(all.map((rating) => [rating.line.name, rating]))
+
+/** The ratings of the standard lines. */
+export const ratings: Ratings = byLine([personalAuto, renters, pet])
+
+/** The ratings of the standard lines, and others beside them. */
+export const ratingsWith = (others: ReadonlyArray<Rating>): Ratings =>
+  others.length === 0 ? ratings : byLine([...ratings.values(), ...others])

@@ -2,7 +2,6 @@ import { Cause, Effect, Exit, Fiber, Logger, References } from "effect"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter, CarrierReply } from "../carriers/Carrier.ts"
 import { CarrierTransport } from "../carriers/CarrierTransport.ts"
-import { LineName } from "../lines/standard.ts"
 import { canonical } from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as Cassette from "./Cassette.ts"
@@ -43,15 +42,16 @@ export const cases = (
 ): ReadonlyArray<Case> => {
   const options = given.cassette === undefined ? given : { ...given, connection: withStandIns(adapter, given) }
   const stage = stageOf(adapter, options)
+  const lines = Subject.linesOf(options)
   return [
     rule(stage, "declares itself correctly", () =>
       expectNone(
         "The adapter's declarations have mistakes. Correct what stands at each path.",
-        AdapterRules.check(adapter)
+        AdapterRules.check(adapter, lines)
       )
     ),
     ...Object.keys(adapter.lines)
-      .filter((name) => LineName.literals.some((known) => known === name))
+      .filter((name) => lines.has(name))
       .flatMap((name) => casesOfLine(stage, adapter, name, facts, options)),
     ...callbacks.cases(stage, adapter, options)
   ]

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { sendFeedback } from "../../src/feedback/FeedbackOperations.ts"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
 import { World } from "../../src/testing/World.ts"
 
 /* A person who can be found wherever a fact of theirs is: applications with words that occur nowhere else. */
 
-const lines: ReadonlyArray<LineName> = ["personal_auto", "renters", "pet"]
+const lines: ReadonlyArray<StandardLineName> = ["personal_auto", "renters", "pet"]
 
 const applicant = {
   first_name: "Adalynda",
@@ -17,7 +17,7 @@ const applicant = {
 }
 const street = { line1: "12 Analytical Way", line2: "Apt Seven" }
 
-const personal: { readonly [L in LineName]: object } = {
+const personal: { readonly [L in StandardLineName]: object } = {
   personal_auto: {
     applicant,
     garaging_address: { ...street, city: "Analyticville", state: "TX", zip: "75201-4321" },

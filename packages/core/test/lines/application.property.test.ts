@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
 import { Pet } from "../../src/lines/pet/facts.ts"
 import { Renters } from "../../src/lines/renters/facts.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { checker } from "../../src/wire/Input.ts"
 import { lineNamed, readBy } from "./applications.ts"
 import personalAuto from "./schemas/personal_auto.json" with { type: "json" }
@@ -36,8 +36,8 @@ interface JsonSchema {
   readonly anyOf?: ReadonlyArray<{ readonly required: ReadonlyArray<string> }>
 }
 
-const first: { readonly [L in LineName]: JsonSchema } = { personal_auto: personalAuto, renters, pet }
-const decoders: { readonly [L in LineName]: Schema.Decoder<unknown> } = {
+const first: { readonly [L in StandardLineName]: JsonSchema } = { personal_auto: personalAuto, renters, pet }
+const decoders: { readonly [L in StandardLineName]: Schema.Decoder<unknown> } = {
   personal_auto: PersonalAuto,
   renters: Renters,
   pet: Pet
@@ -143,9 +143,9 @@ const mutated = (value: unknown): fc.Arbitrary<unknown> => {
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null")
 
-const application = (line: LineName): fc.Arbitrary<unknown> => taken(first[line])
+const application = (line: StandardLineName): fc.Arbitrary<unknown> => taken(first[line])
 
-const candidates = (line: LineName): fc.Arbitrary<unknown> =>
+const candidates = (line: StandardLineName): fc.Arbitrary<unknown> =>
   fc
     .oneof(
       { weight: 2, arbitrary: application(line) },
@@ -162,7 +162,7 @@ const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
 const itemsOf = (value: unknown): ReadonlyArray<Members> => (Array.isArray(value) ? value.map(membersOf) : [])
 
 /** An application of the right structure, with the values that chance cannot fit to each other replaced. */
-const mended = (line: LineName, input: unknown): unknown => {
+const mended = (line: StandardLineName, input: unknown): unknown => {
   const { applicant: _, effective_date: __, ...facts } = membersOf(input)
   switch (line) {
     case "personal_auto":

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { type Application, missingOf } from "../../src/lines/Application.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
 import { subjectsOf as vehiclesOf } from "../../src/lines/personal_auto/line.ts"
-import { type LineName, lineNames, standardLines } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName, standardLines } from "../../src/lines/standard.ts"
 import {
   accepted,
   allowedAt,
@@ -30,7 +30,7 @@ const completed = ({ line, facts }: Application) => {
 const subjectsOf = (application: Application) => completed(application).subjects
 
 describe("the smallest applications", () => {
-  it.each<readonly [LineName, unknown]>([
+  it.each<readonly [StandardLineName, unknown]>([
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pets]

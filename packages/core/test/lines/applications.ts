@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Result } from "effect"
 import { type Application, refusalOf } from "../../src/lines/Application.ts"
 import type { Line } from "../../src/lines/Line.ts"
-import { type LineName, standardLines } from "../../src/lines/standard.ts"
+import { type StandardLineName, standardLines } from "../../src/lines/standard.ts"
 import type { ApiError } from "../../src/wire/ApiError.ts"
 
 /* The smallest applications, ways to change them, and what the answers to them say. */
@@ -28,37 +28,38 @@ export const without = (value: Json, ...names: ReadonlyArray<string>): Json =>
   Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
 
 /** A line that ships, by its name. */
-export const lineNamed = (name: LineName): Line => {
+export const lineNamed = (name: StandardLineName): Line => {
   const line = standardLines.find((line) => line.name === name)
   return line ?? assert.fail(name)
 }
 
 /** What a line makes of facts, with the refusal as a caller reads it. */
-export const readBy = (line: LineName, input: unknown) => Result.mapError(lineNamed(line).read(input, today), refusalOf)
+export const readBy = (line: StandardLineName, input: unknown) =>
+  Result.mapError(lineNamed(line).read(input, today), refusalOf)
 
-export const accepted = (line: LineName, input: unknown): Application => {
+export const accepted = (line: StandardLineName, input: unknown): Application => {
   const result = readBy(line, input)
   if (Result.isFailure(result)) assert.fail(JSON.stringify(result.failure.field_errors))
   return result.success
 }
 
-const refused = (line: LineName, input: unknown): ApiError<"invalid_input"> | ApiError<"needs_information"> => {
+const refused = (line: StandardLineName, input: unknown): ApiError<"invalid_input"> | ApiError<"needs_information"> => {
   const result = readBy(line, input)
   if (Result.isSuccess(result)) assert.fail("The application was accepted.")
   return result.failure
 }
 
-export const errorsOf = (line: LineName, input: unknown, code: string) => {
+export const errorsOf = (line: StandardLineName, input: unknown, code: string) => {
   const error = refused(line, input)
   assert.strictEqual(error._tag, code)
   return error.field_errors ?? []
 }
-export const invalid = (line: LineName, input: unknown) => errorsOf(line, input, "invalid_input")
-export const invalidPaths = (line: LineName, input: unknown) => invalid(line, input).map((error) => error.path)
-export const missingPaths = (line: LineName, input: unknown) =>
+export const invalid = (line: StandardLineName, input: unknown) => errorsOf(line, input, "invalid_input")
+export const invalidPaths = (line: StandardLineName, input: unknown) => invalid(line, input).map((error) => error.path)
+export const missingPaths = (line: StandardLineName, input: unknown) =>
   errorsOf(line, input, "needs_information").map((error) => error.path)
 
-export const allowedAt = (line: LineName, input: unknown, path: string): ReadonlyArray<string> | undefined => {
+export const allowedAt = (line: StandardLineName, input: unknown, path: string): ReadonlyArray<string> | undefined => {
   const error = invalid(line, input).find((one) => one.path === path)
   assert.isDefined(error, path)
   return error?.allowed_values

@@ -3,7 +3,7 @@ import { type JsonSchema, Predicate, Result, Schema } from "effect"
 import { Assumptions } from "../../src/lines/Application.ts"
 import { assume as completeAuto } from "../../src/lines/personal_auto/assume.ts"
 import { PersonalAuto } from "../../src/lines/personal_auto/facts.ts"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "./applications.ts"
 
 const today = "2026-11-20"
@@ -11,13 +11,13 @@ const today = "2026-11-20"
 const driver = { relationship: "self", date_of_birth: "1991-04-12", license_status: "valid" }
 const vehicle = { model_year: 2019, make: "Honda", model: "Civic" }
 const auto = { garaging_address: { state: "TX", zip: "75201" }, drivers: [driver], vehicles: [vehicle] }
-const smallest: { readonly [L in LineName]: unknown } = {
+const smallest: { readonly [L in StandardLineName]: unknown } = {
   personal_auto: auto,
   renters: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } },
   pet: { residence: { state: "TX", zip: "78701" }, pets: [{ species: "cat", breed: "Persian", age_years: 2 }] }
 }
 
-const assume = (name: LineName, input: unknown) => {
+const assume = (name: StandardLineName, input: unknown) => {
   const line = lineNamed(name)
   return line.complete(Result.getOrThrow(line.read(input, today)).facts, today) ?? assert.fail()
 }
@@ -28,7 +28,7 @@ const assumeAuto = (input: unknown) => {
   return { facts, assumptions }
 }
 
-const assumptionAt = (line: LineName, input: unknown, path: string) =>
+const assumptionAt = (line: StandardLineName, input: unknown, path: string) =>
   assume(line, input).assumptions.find((assumption) => assumption.path === `application.${path}`)
 
 /** What a schema lets the service assume, by path with 0 for the first of a list. */
@@ -43,21 +43,24 @@ const assumable = (schema: unknown, path: string): ReadonlyArray<readonly [strin
 const isSchema = (value: unknown): value is JsonSchema.JsonSchema => Predicate.isObject(value)
 
 describe("assume", () => {
-  it.each<LineName>(["personal_auto", "renters", "pet"])("adds every fact that the schema of %s allows", (line) => {
-    const { assumptions } = assume(line, smallest[line])
-    const values = new Map(assumptions.map(({ path, value }) => [path, value]))
-    const rules = assumable(lineNamed(line).facts_schema, "")
-    assert.isNotEmpty(rules)
-    for (const [path, rule] of rules) {
-      const value = values.get(`application.${path}`)
-      const said = isSchema(rule) ? rule : {}
-      if (said.value === "tomorrow") assert.strictEqual(value, "2026-11-21", path)
-      else if (Array.isArray(said.value)) assert.strictEqual(value, "none", path)
-      else if (said.from === "garaging_address.state") assert.strictEqual(value, "TX", path)
-      else if (said.formula === "max(0, age - 16)") assert.strictEqual(value, 19, path)
-      else assert.strictEqual<unknown>(value, said.value, path)
+  it.each<StandardLineName>(["personal_auto", "renters", "pet"])(
+    "adds every fact that the schema of %s allows",
+    (line) => {
+      const { assumptions } = assume(line, smallest[line])
+      const values = new Map(assumptions.map(({ path, value }) => [path, value]))
+      const rules = assumable(lineNamed(line).facts_schema, "")
+      assert.isNotEmpty(rules)
+      for (const [path, rule] of rules) {
+        const value = values.get(`application.${path}`)
+        const said = isSchema(rule) ? rule : {}
+        if (said.value === "tomorrow") assert.strictEqual(value, "2026-11-21", path)
+        else if (Array.isArray(said.value)) assert.strictEqual(value, "none", path)
+        else if (said.from === "garaging_address.state") assert.strictEqual(value, "TX", path)
+        else if (said.formula === "max(0, age - 16)") assert.strictEqual(value, 19, path)
+        else assert.strictEqual<unknown>(value, said.value, path)
+      }
     }
-  })
+  )
 
   it("reports assumptions sorted by path, each with a source and a label", () => {
     const { assumptions } = assume("personal_auto", {

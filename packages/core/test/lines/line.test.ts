@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Applications from "../../src/lines/Application.ts"
 import { subject } from "../../src/lines/Application.ts"
+import { defineLine } from "../../src/lines/defineLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
-import * as Line from "../../src/lines/Line.ts"
+import { disclosed } from "../../src/lines/Line.ts"
 import { address, checkAddress, policyFacts } from "../../src/lines/sharedFacts.ts"
 
 const today = "2026-11-20"
@@ -24,7 +25,7 @@ const Bicycle = Schema.Struct({
   ...policyFacts
 })
 
-const bicycle = Line.make({
+const bicycle = defineLine({
   name: "bicycle",
   insures: "bicycles",
   facts_version: "2026-11-20",
@@ -108,8 +109,8 @@ describe("a custom line", () => {
 
   it("shows a carrier identifying facts only if it has declared that need", () => {
     const assumed = bicycle.complete(mine, today) ?? assert.fail()
-    assert.notInclude(JSON.stringify(Line.disclosed(bicycle, assumed, [])), "F-1")
-    assert.include(JSON.stringify(Line.disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
+    assert.notInclude(JSON.stringify(disclosed(bicycle, assumed, [])), "F-1")
+    assert.include(JSON.stringify(disclosed(bicycle, assumed, ["bicycles.*.frame_number"])), "F-1")
   })
 
   it("lists what a price needs, and serves its schema", () => {

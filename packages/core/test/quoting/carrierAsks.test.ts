@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import { minute_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import { carriers, offer, offers, prompt } from "./carriers.ts"
 import { feed, live, outcomes, pass, read, start, testInWorld, work } from "./support.ts"
@@ -50,7 +50,7 @@ const facts = {
   email: "ada@lovelace.example",
   phone: "+12125550147"
 }
-const identified: { readonly [L in LineName]: object } = {
+const identified: { readonly [L in StandardLineName]: object } = {
   personal_auto: {
     applicant: facts,
     garaging_address: { line1: "12 Analytical Way", line2: "Apt 7", city: "Dallas", state: "TX", zip: "75201" },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { Seal } from "../../src/access/Seal.ts"
 import type { CarrierRefresh } from "../../src/carriers/Carrier.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import * as Quote from "../../src/quoting/Quote.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { Storage } from "../../src/storage/Storage.ts"
@@ -365,7 +365,7 @@ describe("a quote's comparison", () => {
   })
 
   it("says that fees may be extra, except on a renters quote, whose premium includes them", () => {
-    const labelOf = (line: LineName) =>
+    const labelOf = (line: StandardLineName) =>
       Quote.fromOffer(offer(), { ...origin, line: lineNamed(line) }).price.comparison?.label
     assert.strictEqual(labelOf("renters"), "Per month of cover, for comparing offers; not an instalment amount.")
     for (const line of ["personal_auto", "pet"] as const) {

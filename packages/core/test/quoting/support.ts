@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { Access, KeylessWorkspace } from "../../src/access/Access.ts"
 import { type Served, ServedRevisions } from "../../src/calls/Revision.ts"
 import type { Services } from "../../src/layer.ts"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
 import { Runner } from "../../src/runner/Runner.ts"
 import { Storage } from "../../src/storage/Storage.ts"
@@ -59,7 +59,7 @@ export const testInWorld = (name: string, body: InWorld<unknown>, options: TestW
   )
 
 /** The input of a start, with another request_key each time by default. */
-export const startOf = (changes: { readonly line?: LineName; readonly [field: string]: unknown } = {}) => {
+export const startOf = (changes: { readonly line?: StandardLineName; readonly [field: string]: unknown } = {}) => {
   const line = changes.line ?? "renters"
   return {
     line,

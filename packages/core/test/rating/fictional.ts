@@ -1,7 +1,7 @@
+import type { RatedApplication } from "../../src/lines/Line.ts"
 import { answerOf, priceOf, riskOf } from "../../src/rating/Answer.ts"
 import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
 import type { RatePlan } from "../../src/rating/RatePlan.ts"
-import type { RatedApplication } from "../../src/rating/Rating.ts"
 import type { Risk } from "../../src/rating/Variable.ts"
 
 /** The plans of the fictional carriers of a line, by carrier. */

@@ -3,7 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { declineReasons } from "../../src/carriers/Carrier.ts"
 import { check as checkOffer } from "../../src/carriers/Offer.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { answerOf, riskOf } from "../../src/rating/Answer.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratePlanCarrier } from "../../src/rating/ratePlanCarrier.ts"
@@ -12,7 +12,7 @@ import { assumed, requested_at, today } from "../sandbox/support.ts"
 import { applications, exampleIn, plans } from "./plans.ts"
 
 /** A plan with the price that it gives itself as its example; null if it declines. */
-const withExample = (line: LineName, plan: object): unknown => {
+const withExample = (line: StandardLineName, plan: object): unknown => {
   const { states } = Schema.decodeUnknownSync(Schema.Struct({ states: Schema.Array(Schema.String) }))(plan)
   const example = { name: "Made up", on: today, application: exampleIn(line, states[0] ?? "") }
   const whole = { ...plan, examples: [{ ...example, premium_cents: 1 }] }

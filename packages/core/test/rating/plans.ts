@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import zip3File from "../../src/lines/data/zip3.json" with { type: "json" }
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import { ratings } from "../../src/rating/ratings.ts"
 import type { Variable } from "../../src/rating/Variable.ts"
 import { reference, today } from "../sandbox/support.ts"
@@ -77,7 +77,7 @@ const vehicle = fc.oneof(
 )
 
 /** Applications of a line in these states. Some are refused by the rules between facts. */
-export const applications = (line: LineName, states: ReadonlyArray<string>): fc.Arbitrary<object> => {
+export const applications = (line: StandardLineName, states: ReadonlyArray<string>): fc.Arbitrary<object> => {
   const where = place(states)
   if (line === "personal_auto") {
     return some(
@@ -225,7 +225,7 @@ const table = (
 }
 
 /** Plans of a line, without an example. Not all are valid. */
-export const plans = (line: LineName): fc.Arbitrary<object> => {
+export const plans = (line: StandardLineName): fc.Arbitrary<object> => {
   const rating = ratings.get(line)
   if (rating === undefined) throw new Error(`${line} has no rating`)
   const { driver, policy, subject } = rating.variables
@@ -283,7 +283,7 @@ export const plans = (line: LineName): fc.Arbitrary<object> => {
 }
 
 /** An application of each line in a state, for examples. */
-export const exampleIn = (line: LineName, state: string): object => {
+export const exampleIn = (line: StandardLineName, state: string): object => {
   const [from = "000"] = ranges[state]?.[0] ?? []
   const address = { state, zip: `${from}01` }
   if (line === "personal_auto") return { ...reference.personal_auto, garaging_address: address }

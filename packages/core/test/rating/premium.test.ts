@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
 import { ratings } from "../../src/rating/ratings.ts"
 import { assumed, monthsAgo, reference, today } from "../sandbox/support.ts"
 import { priced } from "./fictional.ts"
 
 /** The premium of an application by a plan in which every cover costs 100 dollars, but for the changes. */
-const premium = (line: LineName, changes: object, application: object = reference[line]): number => {
+const premium = (line: StandardLineName, changes: object, application: object = reference[line]): number => {
   const covers = ratings.get(line)?.covers ?? []
   const plan = Schema.decodeUnknownSync(RatePlan.RatePlan)({
     format: "quotewire-rate-plan/1",

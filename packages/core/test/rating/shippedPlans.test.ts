@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import example from "../../../../examples/rate-plan.json" with { type: "json" }
 import { servedStates } from "../../src/lines/State.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { fictionalPlanFiles, fictionalPlans } from "../../src/rating/fictionalPlans.ts"
 import { ratePlanSchema } from "../../src/rating/Plan.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
@@ -48,7 +48,7 @@ describe("the JSON Schema of rate plans", () => {
 })
 
 describe("the variables of a line", () => {
-  const applications: { readonly [L in LineName]: unknown } = reference
+  const applications: { readonly [L in StandardLineName]: unknown } = reference
 
   it.each(lineNames)("%s: are those that an application has", (line) => {
     const rating = ratings.get(line)

@@ -5,7 +5,7 @@ import type { CarrierAdapter, CarrierAsk, CarrierCallback, CarrierOffer } from "
 import { check } from "../../src/carriers/Offer.ts"
 import { signature_header } from "../../src/carriers/SignedCallbacks.ts"
 import { type StateCode, servedStates } from "../../src/lines/State.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { lineNamed } from "../lines/applications.ts"
 import { askFor, carriers, carriersOf, reference, requested_at, servedBy, zipOf } from "./support.ts"
 
@@ -231,7 +231,7 @@ const pet = fc.record({
 type Place = { readonly state: StateCode; readonly zip: string }
 
 /** An application for a place. The first driver is the caller. */
-const inPlace = (line: LineName, application: object, { state, zip }: Place): object => {
+const inPlace = (line: StandardLineName, application: object, { state, zip }: Place): object => {
   const address = { state, zip, line1: `1 ${secret} Road` }
   if (line === "pet") return { ...application, residence: address }
   if (line === "renters") {
@@ -253,11 +253,11 @@ const texas: ReadonlyArray<Place> = [751, 754, 752, 750, 753]
   .toSorted((a, b) => ((7 * a + 3) % 5) - ((7 * b + 3) % 5))
   .map((zip3) => ({ state: "TX", zip: `${zip3}01` }))
 
-const askOf = (line: LineName, application: object, at: Place): CarrierAsk =>
+const askOf = (line: StandardLineName, application: object, at: Place): CarrierAsk =>
   askFor(line, inPlace(line, application, at), { scenario: "quotes_ready" })
 
 describe("every offer, whatever the facts", () => {
-  const cases: ReadonlyArray<readonly [LineName, fc.Arbitrary<object>]> = [
+  const cases: ReadonlyArray<readonly [StandardLineName, fc.Arbitrary<object>]> = [
     ["personal_auto", auto],
     ["renters", renters],
     ["pet", pet]

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CarrierAdapter, CarrierAsk, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { catalogue, parse } from "../../src/carriers/Scenario.ts"
-import { type LineName, lineNames } from "../../src/lines/standard.ts"
+import { lineNames, type StandardLineName } from "../../src/lines/standard.ts"
 import { second_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import timelines from "../scenarios.json" with { type: "json" }
 import { askFor, carriers, carriersOf, reference, requested_at } from "./support.ts"
@@ -64,7 +64,7 @@ const words: { readonly [kind in CarrierReply["kind"]]: string } = {
 const start = (rows: ReadonlyArray<Row>, scenario: string): number =>
   scenario === "waits_in_queue" ? 300 : (rows[1]?.t ?? 1)
 
-const playAll = Effect.fnUntraced(function* (line: LineName, scenario: string, start_s: number) {
+const playAll = Effect.fnUntraced(function* (line: StandardLineName, scenario: string, start_s: number) {
   const ask = askFor(line, reference[line], { scenario: parse(scenario), asked_at: requested_at + start_s * second_ms })
   const all = carriersOf(yield* carriers, line)
   return yield* Effect.forEach(all, (carrier) => Effect.map(play(carrier, ask), (said) => [carrier, said] as const))

@@ -9,7 +9,7 @@ import { assume as assumePet, type PetFacts } from "../../src/lines/pet/assume.t
 import { Pet } from "../../src/lines/pet/facts.ts"
 import { assume as assumeRenters, type RentersFacts } from "../../src/lines/renters/assume.ts"
 import { Renters } from "../../src/lines/renters/facts.ts"
-import type { LineName } from "../../src/lines/standard.ts"
+import type { StandardLineName } from "../../src/lines/standard.ts"
 import { dayOf } from "../../src/rating/calendar.ts"
 import { fictionalPlans } from "../../src/rating/fictionalPlans.ts"
 import { fictionalCarriers } from "../../src/sandbox/fictional.ts"
@@ -21,7 +21,7 @@ export const requested_at = toMillis("2026-11-20T12:00:00.000Z")
 export const today = dayOf(requested_at)
 
 /** Facts as the engine has them: read, checked and completed. */
-export const assumed = (name: LineName, application: unknown): Assumed => {
+export const assumed = (name: StandardLineName, application: unknown): Assumed => {
   const line = lineNamed(name)
   const read = Result.getOrThrowWith(line.read(application, today), (refusal) => new Error(JSON.stringify(refusal)))
   const complete = line.complete(read.facts, today)
@@ -77,7 +77,7 @@ export const zipOf = (state: string): string => {
 }
 
 /** An ask for an application, made one second after its start. */
-export const askFor = (line: LineName, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
+export const askFor = (line: StandardLineName, application: unknown, parts: Partial<CarrierAsk> = {}): CarrierAsk => {
   const asked_at = parts.asked_at ?? requested_at + second_ms
   const { facts, assumptions } = assumed(line, application)
   return {
@@ -98,7 +98,7 @@ export const askFor = (line: LineName, application: unknown, parts: Partial<Carr
 }
 
 /** The states in which a fictional carrier offers a line. */
-export const servedBy = (carrier_id: string, line: LineName): ReadonlyArray<string> =>
+export const servedBy = (carrier_id: string, line: StandardLineName): ReadonlyArray<string> =>
   fictionalPlans.find((plan) => plan.line === line && plan.carrier.id === carrier_id)?.states ?? []
 
 const MacLive = Mac.layerWebCrypto.pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -1,4 +1,4 @@
-import { Revision, Signature } from "@quotewire/core"
+import { Lines, Revision, Signature } from "@quotewire/core"
 import * as Route from "../host/Route.ts"
 import * as Asset from "./Asset.ts"
 import type { Node } from "./JsonNode.ts"
@@ -21,6 +21,8 @@ export interface Options {
   readonly webhook_header_prefix?: string
   /** The served revisions, newest first. The document describes the newest. */
   readonly served?: Revision.Served
+  /** The lines of the host; the standard lines by default. */
+  readonly lines?: Lines.LineSet
   /** Examples by operation name; the recorded ones by default. */
   readonly examples?: OpenApiExamples.Examples
 }
@@ -39,7 +41,8 @@ export const document = (
   const header_prefix = options.webhook_header_prefix ?? Signature.default_header_prefix
   const served = options.served ?? Revision.served
   const examples = options.examples ?? OpenApiExamples.at_address(base_url)
-  const schemas = OpenApiSchemas.of(operations, OpenApiWebhooks.schemas)
+  const lines = options.lines ?? Lines.standard
+  const schemas = OpenApiSchemas.of(operations, lines, OpenApiWebhooks.schemas)
   const byPath = Map.groupBy(operations, (operation) => operation.route.path)
   const refusals = operations.flatMap((operation) => Array.from(OpenApiOperation.refusals(operation).values()))
   return {
@@ -59,7 +62,7 @@ export const document = (
         )
       ])
     ),
-    webhooks: OpenApiWebhooks.webhooks(header_prefix, served[0].date),
+    webhooks: OpenApiWebhooks.webhooks(header_prefix, served[0].date, lines),
     components: {
       schemas: schemas.components,
       responses: Object.fromEntries(

@@ -1,4 +1,4 @@
-import { ApiError, type Operation } from "@quotewire/core"
+import { ApiError, HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { JsonSchema, Predicate, Schema, SchemaRepresentation } from "effect"
 import * as InputShape from "./InputShape.ts"
 
@@ -23,11 +23,16 @@ export type Described = Pick<
 >
 
 /**
- * Derives the JSON Schemas of operations, and adds further schemas with an identifier as components.
+ * Derives the JSON Schemas of operations on a host with these lines, and adds further schemas with an identifier as components.
  *
  * A field with a `jsonSchema` annotation is shown as annotated.
  */
-export const of = (operations: ReadonlyArray<Described>, others: ReadonlyArray<Schema.Constraint> = []): Schemas => {
+export const of = (
+  operations: ReadonlyArray<Described>,
+  lines: Lines.LineSet,
+  others: ReadonlyArray<Schema.Constraint> = []
+): Schemas => {
+  const ast = (schema: Schema.Constraint) => Schema.toCodecJson(HostSchema.forLines(schema, lines)).ast
   const inputs = operations.map(({ input }) => ast(input))
   const outputs = operations.map(({ output }) => ast(output))
   const { schemas, definitions } = JsonSchema.toMultiDocumentOpenApi3_1(
@@ -50,8 +55,6 @@ export const of = (operations: ReadonlyArray<Described>, others: ReadonlyArray<S
     operations: new Map(operations.map(({ name, route }, index) => [name, ofOperation(route, index)]))
   }
 }
-
-const ast = (schema: Schema.Constraint) => Schema.toCodecJson(schema).ast
 
 const bodyOf = (
   route: Operation.Route,

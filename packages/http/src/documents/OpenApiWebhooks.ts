@@ -1,4 +1,4 @@
-import { Event, Resource, standardLines } from "@quotewire/core"
+import { Event, type Lines, Resource } from "@quotewire/core"
 
 /** The tag of the webhooks. */
 export const tag = {
@@ -10,19 +10,31 @@ export const tag = {
 export const schemas = [Event.WebhookEvent, Resource.TestEvent] as const
 
 /** The `webhooks` of the document: what is sent for each event type, and which answers are expected. */
-export const webhooks = (header_prefix: string, revision: string): Readonly<Record<string, object>> =>
-  Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, header_prefix, revision) }]))
+export const webhooks = (
+  header_prefix: string,
+  revision: string,
+  lines: Lines.LineSet
+): Readonly<Record<string, object>> => {
+  const [line = ""] = lines.keys()
+  return Object.fromEntries(Event.types.map((type) => [type, { post: sent(type, header_prefix, { revision, line }) }]))
+}
 
 type Type = (typeof Event.types)[number]
 
-const sent = (type: Type, header_prefix: string, revision: string) => ({
+/** What the examples of events say besides their type. */
+interface Shown {
+  readonly revision: string
+  readonly line: string
+}
+
+const sent = (type: Type, header_prefix: string, example: Shown) => ({
   operationId: `on_${type.replace(".", "_")}`,
   summary: type,
   description: `${Event.meanings[type]} ${type === "webhook.test" ? "" : reading}`.trim(),
   tags: [tag.name],
   security: [],
   parameters: Object.keys(parameters(header_prefix)).map((name) => ({ $ref: `#/components/parameters/${name}` })),
-  requestBody: { required: true, content: { "application/json": bodyOf(type, revision) } },
+  requestBody: { required: true, content: { "application/json": bodyOf(type, example) } },
   responses: answers
 })
 
@@ -68,12 +80,12 @@ const headers = [
   }
 ] as const
 
-const bodyOf = (type: Type, schema_version: string): object => {
+const bodyOf = (type: Type, { line, revision: schema_version }: Shown): object => {
   if (type === "webhook.test")
     return { schema: { $ref: "#/components/schemas/TestEvent" }, ...shown({ ...testEvent, schema_version }) }
   const schema = { $ref: "#/components/schemas/WebhookEvent" }
   // No example for event types that do not fire yet.
-  return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type), schema_version }) }
+  return type.startsWith("purchase.") ? { schema } : { schema, ...shown({ ...eventOf(type, line), schema_version }) }
 }
 
 const shown = (value: object) => ({ examples: { sent: { value } } })
@@ -87,11 +99,11 @@ const testEvent = {
   subscription_id: "sub_01kafzsk000000000000000000"
 }
 
-const eventOf = (type: Type) => ({
+const eventOf = (type: Type, line: string) => ({
   id: "evt_01kafzsk000000000000000000",
   type,
   ...common,
-  line: standardLines[0].name,
+  line,
   resource: type.startsWith("quote.")
     ? { type: "quote", id: "qt_01kafzsk000000000000000000", version: type === "quote.created" ? 1 : 2 }
     : { type: "quote_request", id: "qreq_01kafzsk000000000000000000", version: versions[type] ?? 5 }

@@ -1,4 +1,4 @@
-import type { Ids, Operation, Pipeline, Revision } from "@quotewire/core"
+import type { Ids, Lines, Operation, Pipeline, Revision } from "@quotewire/core"
 import { Effect } from "effect"
 import * as ErrorPages from "../documents/ErrorPages.ts"
 import * as OpenApi from "../documents/OpenApi.ts"
@@ -23,6 +23,8 @@ export interface Settings<R> {
   readonly docs_url?: string
   /** The served revisions, for the OpenAPI document. */
   readonly served?: Revision.Served
+  /** The lines of the host, for the OpenAPI document; the standard lines by default. */
+  readonly lines?: Lines.LineSet
   /** The prefix of the second set of webhook headers, for the OpenAPI document; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
 }

@@ -1,5 +1,5 @@
 import { type Subject, subject } from "../Application.ts"
-import * as Line from "../Line.ts"
+import { defineLine } from "../defineLine.ts"
 import * as State from "../State.ts"
 import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
@@ -17,7 +17,7 @@ export const subjectsOf = (facts: PersonalAuto): ReadonlyArray<Subject> =>
   facts.vehicles.map((vehicle, i) => subject("vehicle", i, vehicleLabel(vehicle)))
 
 /** Car insurance. */
-export const personalAuto = Line.make({
+export const personalAuto = defineLine({
   name: "personal_auto",
   insures: "cars",
   facts_version: "2026-09-26",

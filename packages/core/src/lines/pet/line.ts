@@ -1,5 +1,5 @@
 import { type Subject, subject } from "../Application.ts"
-import * as Line from "../Line.ts"
+import { defineLine } from "../defineLine.ts"
 import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
@@ -19,7 +19,7 @@ export const subjectsOf = (facts: Pet): ReadonlyArray<Subject> =>
   facts.pets.map((pet, i) => subject("pet", i, petLabel(pet)))
 
 /** Pet insurance. */
-export const pet = Line.make({
+export const pet = defineLine({
   name: "pet",
   insures: "dogs and cats",
   facts_version: "2026-09-26",

@@ -1,5 +1,5 @@
 import { type Subject, subject } from "../Application.ts"
-import * as Line from "../Line.ts"
+import { defineLine } from "../defineLine.ts"
 import { billing_cycles } from "../sharedFacts.ts"
 import { assume } from "./assume.ts"
 import { example } from "./example.ts"
@@ -25,7 +25,7 @@ export const subjectsOf = (facts: Renters): ReadonlyArray<Subject> => [
 ]
 
 /** Renters insurance. */
-export const renters = Line.make({
+export const renters = defineLine({
   name: "renters",
   insures: "rented homes",
   facts_version: "2026-09-26",

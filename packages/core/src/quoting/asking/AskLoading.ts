@@ -9,7 +9,6 @@ import * as Recorder from "../../carriers/recorder/Recorder.ts"
 import type { Assumed } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
 import { Lines } from "../../lines/Lines.ts"
-import type { LineName } from "../../lines/standard.ts"
 import { Storage } from "../../storage/Storage.ts"
 import type { QuoteRequestId, WorkspaceId } from "../../wire/Ids.ts"
 import { toMillis } from "../../wire/Timestamp.ts"
@@ -21,7 +20,7 @@ import type { PendingAsk } from "./PendingAsk.ts"
 export interface OpenedRequest {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest.QuoteRequest
-  readonly line: Line<LineName>
+  readonly line: Line
   readonly assumed: Assumed
   readonly credit_disclosed: boolean
 }
@@ -96,7 +95,12 @@ const makeAsks = Effect.gen(function* () {
   /** Opens the facts of a request; null if they cannot be read any more. */
   const open = Effect.fnUntraced(function* (workspace_id: WorkspaceId, request: QuoteRequest.QuoteRequest) {
     const line = lines.get(request.line)
-    if (line === undefined) return null
+    if (line === undefined) {
+      return yield* Effect.logError("A quote request is of a line that this host does not offer").pipe(
+        Effect.annotateLogs({ quote_request_id: request.id, line: request.line }),
+        Effect.as(null)
+      )
+    }
     const stored = yield* storage.get({
       workspace_id,
       kind: Start.applicationKind.name,

@@ -5,7 +5,6 @@ import * as Draft from "../../carriers/recorder/Draft.ts"
 import type { Subject } from "../../carriers/recorder/Recorder.ts"
 import type { Assumed } from "../../lines/Application.ts"
 import type { Line } from "../../lines/Line.ts"
-import type { LineName } from "../../lines/standard.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { JobKind, NewJob } from "../../storage/Job.ts"
 import type { WorkspaceId } from "../../wire/Ids.ts"
@@ -15,7 +14,7 @@ import type { QuoteRequest } from "../QuoteRequest.ts"
 export interface PendingAsk {
   readonly workspace_id: WorkspaceId
   readonly request: QuoteRequest
-  readonly line: Line<LineName>
+  readonly line: Line
   readonly candidate: Candidate
   readonly assumed: Assumed
   readonly ask: CarrierAsk

@@ -13,12 +13,13 @@ import type {
 import * as Offer from "../../carriers/Offer.ts"
 import { type Assumed, missingOf } from "../../lines/Application.ts"
 import { disclosed, type Line } from "../../lines/Line.ts"
-import { type LineName, standardLines } from "../../lines/standard.ts"
+import * as Lines from "../../lines/Lines.ts"
+import type { StandardLineName } from "../../lines/standard.ts"
 import { fromMillis, minute_ms } from "../../wire/Timestamp.ts"
 import { broken, type ContractBroken, called, expectNone } from "./rule.ts"
 
 /** The facts of an application for each line, as a caller sends them. */
-export type FactsByLine = { readonly [Name in LineName]?: unknown }
+export type FactsByLine = { readonly [Name in StandardLineName]?: unknown } & { readonly [name: string]: unknown }
 
 /** How a contract is checked. All of it is optional. */
 export interface Options {
@@ -34,9 +35,15 @@ export interface Options {
   readonly now?: number
   /** The beginning of the idempotency keys; `contract` by default. Another one makes a carrier see new asks. */
   readonly key?: string
+  /** The lines of the host; the standard lines by default. */
+  readonly lines?: ReadonlyArray<Line>
   /** A callback that is genuine, such as one that was received in the carrier's sandbox. */
   readonly callback?: CarrierCallback
 }
+
+/** The lines of the host. */
+export const linesOf = ({ lines }: Options): Lines.LineSet =>
+  lines === undefined ? Lines.standard : Lines.linesOf(lines)
 
 /** What is checked: one line of an adapter, with an application. */
 export interface Subject {
@@ -60,7 +67,7 @@ export const subjectOf = Effect.fnUntraced(function* (
   sent: unknown,
   options: Options
 ): Effect.fn.Return<Subject, ContractBroken> {
-  const line = standardLines.find((line) => line.name === name)
+  const line = linesOf(options).get(name)
   const terms = Object.hasOwn(adapter.lines, name) ? adapter.lines[name] : undefined
   if (line === undefined || terms === undefined) {
     return yield* broken(`The carrier has no such line. Name one of ${Object.keys(adapter.lines).join(", ")}.`)

@@ -1,0 +1,68 @@
+import { Schema, SchemaAST } from "effect"
+import { type LineSet, oncePerLines } from "./Lines.ts"
+
+/*
+ * Schemas that depend on the lines of a host, such as the name of a line. What is stored may be of a line that the host
+ * offers no more, so a schema by itself accepts any line. Inputs and documents narrow it to the lines of their host.
+ */
+
+/** How a schema looks on a host with these lines. */
+type OnHost = (lines: LineSet) => Schema.Top
+
+const key = "on_host"
+
+/** Marks a schema that depends on the lines of a host. As it stands, it accepts what any host accepts. */
+export const dependsOnLines = <S extends Schema.Top>(schema: S, onHost: OnHost): S["Rebuild"] =>
+  schema.annotate({ [key]: onHost })
+
+/** A schema as it is on a host with these lines: every part that depends on them is narrowed. */
+export const forLines = <S extends Schema.Constraint>(schema: S, lines: LineSet): S =>
+  Schema.make<S>(narrowing(lines)(schema.ast))
+
+const onHostAt = SchemaAST.resolveAt<OnHost>(key)
+
+/** Each part is narrowed once, so that what schemas share stays shared, also in documents. */
+const narrowing = oncePerLines((lines) => {
+  const known = new WeakMap<SchemaAST.AST, SchemaAST.AST>()
+  const narrow = (ast: SchemaAST.AST): SchemaAST.AST => {
+    const onHost = onHostAt(ast)
+    const narrowed = known.get(ast) ?? (onHost === undefined ? withParts(ast, narrow) : inPlaceOf(ast, onHost(lines)))
+    known.set(ast, narrowed)
+    return narrowed
+  }
+  return narrow
+})
+
+/** A schema in the place of another one: where that may be absent, so may this. */
+const inPlaceOf = (ast: SchemaAST.AST, schema: Schema.Top): SchemaAST.AST =>
+  SchemaAST.isOptional(ast) ? Schema.optionalKey(schema).ast : schema.ast
+
+/** The same node with other parts; the node itself, if no part is another. */
+const withParts = (ast: SchemaAST.AST, part: (ast: SchemaAST.AST) => SchemaAST.AST): SchemaAST.AST => {
+  switch (ast._tag) {
+    case "Arrays": {
+      const elements = SchemaAST.mapOrSame(ast.elements, part)
+      const rest = SchemaAST.mapOrSame(ast.rest, part)
+      if (elements === ast.elements && rest === ast.rest) return ast
+      return new SchemaAST.Arrays(ast.isMutable, elements, rest, ...restOf(ast))
+    }
+    case "Objects": {
+      const members = SchemaAST.mapOrSame(ast.propertySignatures, (member) => {
+        const type = part(member.type)
+        return type === member.type ? member : new SchemaAST.PropertySignature(member.name, type)
+      })
+      if (members === ast.propertySignatures) return ast
+      return new SchemaAST.Objects(members, ast.indexSignatures, ...restOf(ast))
+    }
+    case "Union": {
+      const types = SchemaAST.mapOrSame(ast.types, part)
+      return types === ast.types ? ast : new SchemaAST.Union(types, ast.options, ...restOf(ast))
+    }
+    default:
+      return ast
+  }
+}
+
+/** What stays as it is in a node with other parts. */
+const restOf = (ast: SchemaAST.Arrays | SchemaAST.Objects | SchemaAST.Union) =>
+  [ast.annotations, ast.checks, ast.encoding, ast.context, ast.encodingChecks] as const

@@ -1,0 +1,127 @@
+import { Result, type Schema, SchemaAST } from "effect"
+import type { FieldError } from "../wire/FieldError.ts"
+import { isCalendarDate } from "../wire/Timestamp.ts"
+import type { Assumption, Problems, Subject } from "./Application.ts"
+import type { Codes, Traits } from "./Line.ts"
+import { stateCodes } from "./State.ts"
+
+/*
+ * The rules for the definition of a line. Faults are at paths of the definition.
+ */
+
+type Faults = ReadonlyArray<FieldError>
+
+const rule = (holds: boolean, path: string, message: string): Faults => (holds ? [] : [{ path, message }])
+
+const is_name = /^[a-z][a-z0-9_]{0,59}$/
+const name_form = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."
+
+/** Checks everything of a definition that can be read without running its functions. */
+export const checkTexts = (
+  definition: Pick<Traits, "codes" | "disclosures" | "insures" | "name"> & {
+    readonly facts: Schema.Top
+    readonly facts_version: string
+  }
+): Faults => {
+  const { codes, disclosures, facts, facts_version, insures, name } = definition
+  return [
+    ...rule(is_name.test(name), "name", name_form),
+    ...rule(insures.trim() !== "", "insures", 'Must be what the line insures, as in "rented homes".'),
+    ...rule(isCalendarDate(facts_version), "facts_version", "Must be a day, YYYY-MM-DD."),
+    ...(SchemaAST.isObjects(facts.ast) ? checkFacts(facts.ast, "facts") : [noStruct]),
+    ...checkNames(disclosures, "disclosures"),
+    ...(["coverage_codes", "subject_kinds", "billing_cycles"] as const).flatMap((list) =>
+      rule(codes[list].length > 0, `codes.${list}`, "Must not be empty.")
+    ),
+    ...(["coverage_codes", "subject_kinds", "billing_cycles", "fee_codes"] as const).flatMap((list) =>
+      checkNames(codes[list], `codes.${list}`)
+    )
+  ]
+}
+
+const noStruct = { path: "facts", message: "Must be a Schema.Struct." }
+
+const checkNames = (names: ReadonlyArray<string>, path: string): Faults =>
+  names.flatMap((name, index) => [
+    ...rule(is_name.test(name), `${path}.${index}`, name_form),
+    ...rule(names.indexOf(name) === index, `${path}.${index}`, "Must stand in the list once.")
+  ])
+
+const json_values: ReadonlySet<SchemaAST.AST["_tag"]> = new Set([
+  "Arrays",
+  "Boolean",
+  "Enum",
+  "Literal",
+  "Null",
+  "Number",
+  "Objects",
+  "String",
+  "TemplateLiteral",
+  "Union"
+])
+
+/** Finds what JSON Schema cannot serve as it is checked. */
+const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
+  if (ast.encoding !== undefined) {
+    return [{ path, message: "Must not transform what is sent: check it here, and convert it in assume." }]
+  }
+  if (!json_values.has(ast._tag)) {
+    return [
+      {
+        path,
+        message:
+          "Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey."
+      }
+    ]
+  }
+  if (SchemaAST.resolveIdentifier(ast) !== undefined) {
+    return [{ path, message: "Must have no identifier: the served JSON Schema says everything in its place." }]
+  }
+  if (SchemaAST.isArrays(ast)) return [...ast.elements, ...ast.rest].flatMap((item) => checkFacts(item, `${path}.*`))
+  if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => checkFacts(type, path)).slice(0, 1)
+  if (!SchemaAST.isObjects(ast)) return []
+  return [
+    ...ast.propertySignatures.flatMap(({ name, type }) => checkFacts(type, `${path}.${String(name)}`)),
+    ...ast.indexSignatures.flatMap(({ type }) => checkFacts(type, `${path}.*`))
+  ]
+}
+
+/** Runs a function of a definition with the example. If it throws, that is the fault. */
+export const tried = <A>(path: string, run: () => A): Result.Result<A, Faults> =>
+  Result.try({
+    try: run,
+    catch: (thrown): Faults => [{ path, message: `Throws with the example: ${String(thrown)}` }]
+  })
+
+/** Runs a function of a definition with the example, and checks what it returns. */
+export const checked = <A>(path: string, run: () => A, check: (value: A) => Faults): Faults =>
+  Result.match(tried(path, run), { onSuccess: check, onFailure: (faults) => faults })
+
+/** Why the example is refused, by its paths. */
+export const ofExample = ({ wrong, missing }: Problems): Faults =>
+  [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
+
+/** Every assumption must be of a fact. */
+export const checkAssumptions = (made: ReadonlyArray<Assumption>, fact_paths: ReadonlyArray<string>): Faults =>
+  made.flatMap(({ path }) => {
+    const fact = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
+    // A list can be assumed to be empty, and its own path is that of no single fact.
+    const is_known = fact_paths.some((known) => known === fact || known.startsWith(`${fact}.*`))
+    return rule(is_known, `assume.${fact}`, "Is assumed, but the facts have no such path.")
+  })
+
+/** The state must be one of the country's. */
+export const checkState = (state: string): Faults =>
+  rule(
+    stateCodes.some((code) => code === state),
+    "stateOf",
+    "Must return the USPS code of a state or of DC, such as NY."
+  )
+
+/** The subjects must have kinds of the line. */
+export const checkSubjects = (subjects: ReadonlyArray<Subject>, { subject_kinds }: Codes): Faults => [
+  ...rule(subjects.length > 0, "subjectsOf", "Must return at least one subject."),
+  ...subjects.flatMap(({ kind }, index) =>
+    rule(subject_kinds.includes(kind), `subjectsOf.${index}.kind`, `Must be one of ${subject_kinds.join(", ")}.`)
+  )
+]

@@ -1,0 +1,125 @@
+import { Option, Result, Schema } from "effect"
+import type { FieldError } from "../wire/FieldError.ts"
+import { Assumptions, type Draft, type Rules, reader, type Subject } from "./Application.ts"
+import { asRequired, factsOf, firstOf, jsonSchemaOf } from "./FactSchema.ts"
+import type { Line, RatedApplication, Traits } from "./Line.ts"
+import * as LineRules from "./LineRules.ts"
+import type { StateCode } from "./State.ts"
+
+/** The properties of a line that most lines have alike. */
+const usual = {
+  disclosures: [],
+  stateLaw: () => ({}),
+  has_credit_disclosure: false,
+  premium_includes_fees: false,
+  has_quote_events: true
+} satisfies Partial<Traits>
+
+/** The definition of a line. `Sent` are its facts as a caller sends them, `Complete` with the assumed ones added. */
+export interface LineDefinition<Name extends string, Sent extends object, Complete extends object>
+  extends Omit<Traits<Name>, keyof typeof usual>,
+    Partial<Pick<Traits<Name>, keyof typeof usual>> {
+  /** The day on which the facts last changed, `YYYY-MM-DD`: the version of their schema. */
+  readonly facts_version: string
+  /** A struct of JSON values without transformations: it checks what callers send, and is served as JSON Schema. */
+  readonly facts: Schema.Decoder<Sent & Draft<Sent>> & Schema.Top
+  /** The smallest application that can be priced. */
+  readonly example: NoInfer<Sent>
+  /** What JSON Schema cannot say; nothing by default. */
+  readonly rules?: Rules<Sent>
+  /** Completes facts, and records each assumption in `assumptions`. */
+  readonly assume: (facts: Sent, today: string, assumptions: Assumptions) => Complete
+  /** The state whose carriers are asked. */
+  readonly stateOf: (facts: Sent) => StateCode
+  readonly subjectsOf: (facts: Complete) => ReadonlyArray<Subject>
+}
+
+/**
+ * Defines an insurance line: what is asked, what may be assumed, and which codes its quotes use.
+ *
+ * By default it has no disclosures of its own, no law of a state and no credit disclosure, it is unknown whether premiums
+ * include fees, and the feed has events of its quotes. A host that offers the line checks the definition at its start, and
+ * tells every fault by its path.
+ *
+ * @example
+ * const bicycle = defineLine({
+ *   name: "bicycle",
+ *   insures: "bicycles",
+ *   facts_version: "2026-11-20",
+ *   facts: Schema.Struct({ address: SharedFacts.address(labels), value_usd: Fact.wholeNumber(100, 20_000) }),
+ *   …
+ * })
+ */
+export const defineLine = <const Name extends string, Sent extends object, Complete extends object>(
+  definition: LineDefinition<Name, Sent, Complete>
+): Line<Name, Complete> => {
+  const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = definition
+  const line = definition.name
+  const all = factsOf(facts)
+  const read = reader(facts, rules)
+  const decode = Schema.decodeUnknownOption(facts)
+  // Whoever has an application of this line has read its facts with the line's schema.
+  const isOwn = (application: RatedApplication): application is RatedApplication<Complete> => application.line === line
+  return {
+    ...usual,
+    ...own,
+    example,
+    facts_schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: `application.${line}.${facts_version}`,
+      ...jsonSchemaOf(facts)
+    },
+    required_facts: all
+      .filter(({ required, tier }) => required && (tier === null || tier === "price"))
+      .map((fact) => asRequired(fact, "price")),
+    price_paths: all.filter(({ tier }) => tier === "price").map(({ path }) => `application.${firstOf(path)}`),
+    fact_paths: all.map(({ path }) => path),
+    identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
+    neededFact: (need) => {
+      const fact = all.find(({ path }) => path === need)
+      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null, required: false }, "offer")
+    },
+    read: (input, today) => Result.map(read(input, today), (facts) => ({ line, facts })),
+    complete: (sent, today) =>
+      Option.getOrNull(
+        Option.map(decode(sent), (facts) => {
+          const made = new Assumptions()
+          const complete = assume(facts, today, made)
+          const assumptions = made.sorted()
+          return { line, facts: complete, assumptions, state: stateOf(facts), subjects: subjectsOf(complete) }
+        })
+      ),
+    factsOf: (application) => {
+      if (isOwn(application)) return application.facts
+      throw new Error(`The facts are those of ${application.line}, not of ${line}`)
+    },
+    faults: () => mistakesIn({ ...usual, ...definition, rules }, read)
+  }
+}
+
+/** What is wrong with a definition. Its functions are tried with its example, as of the day of its facts. */
+const mistakesIn = <Sent extends object, Complete extends object>(
+  definition: Required<LineDefinition<string, Sent, Complete>>,
+  read: ReturnType<typeof reader<Sent>>
+): ReadonlyArray<FieldError> => {
+  const faults = LineRules.checkTexts(definition)
+  if (faults.length > 0) return faults
+  const { assume, codes, example, facts, facts_version: today, stateOf, subjectsOf } = definition
+  const sent = LineRules.tried("rules", () => read(example, today))
+  if (Result.isFailure(sent)) return sent.failure
+  if (Result.isFailure(sent.success)) return LineRules.ofExample(sent.success.failure)
+  const checked = sent.success.success
+  const made = new Assumptions()
+  const complete = LineRules.tried("assume", () => assume(checked, today, made))
+  if (Result.isFailure(complete)) return complete.failure
+  const fact_paths = factsOf(facts).map(({ path }) => path)
+  return [
+    ...LineRules.checkAssumptions(made.sorted(), fact_paths),
+    ...LineRules.checked("stateOf", () => stateOf(checked), LineRules.checkState),
+    ...LineRules.checked(
+      "subjectsOf",
+      () => subjectsOf(complete.success),
+      (subjects) => LineRules.checkSubjects(subjects, codes)
+    )
+  ]
+}

@@ -1,0 +1,350 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Effect, Layer, Result, Schema } from "effect"
+import { bicycle, config, plan, rating } from "../../../../examples/line.ts"
+import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
+import { readConfig } from "../../src/config/ConfigRules.ts"
+import { embed } from "../../src/embed.ts"
+import { lines } from "../../src/layer.ts"
+import { defineLine } from "../../src/lines/defineLine.ts"
+import * as Fact from "../../src/lines/Fact.ts"
+import { Lines, standard } from "../../src/lines/Lines.ts"
+import { address, policyFacts } from "../../src/lines/sharedFacts.ts"
+import { standardLines } from "../../src/lines/standard.ts"
+import * as operations from "../../src/operations.ts"
+import * as RatePlan from "../../src/rating/RatePlan.ts"
+import { World } from "../../src/testing/World.ts"
+import { prompt } from "../quoting/carriers.ts"
+import { eraseRequest } from "../quoting/erasing.ts"
+import { logOf, only } from "../quoting/log.ts"
+import {
+  advance,
+  anotherHost,
+  feed,
+  forceExpiry,
+  getQuote,
+  list,
+  live,
+  outcomes,
+  pathsOf,
+  read,
+  refusal,
+  runDue,
+  startOf,
+  startWith,
+  testInWorld
+} from "../quoting/support.ts"
+
+const offered = [...standardLines, bicycle]
+
+/** What is said about a configuration that cannot be used, a fault in each line. */
+const faultsOf = (given: unknown): ReadonlyArray<string> =>
+  Result.match(readConfig(given), {
+    onSuccess: () => [],
+    onFailure: ({ message }) => message.replace("The configuration is not valid:", "").trim().split(/\n\s*/)
+  })
+
+const home = address({ state: "State of the boat", zip: "ZIP code of the boat" })
+
+const Boat = Schema.Struct({ home, length_ft: Fact.wholeNumber(1, 100, { label: "Length" }), ...policyFacts })
+
+/** The definition of a line without faults. */
+const boat = {
+  name: "boat",
+  insures: "boats",
+  facts_version: "2026-11-20",
+  facts: Boat,
+  example: { home: { state: "TX", zip: "75201" }, length_ft: 20 } as const,
+  assume: (facts: typeof Boat.Type) => facts,
+  stateOf: () => "TX" as const,
+  subjectsOf: () => [{ subject_id: "boat-1", kind: "boat", label: null }],
+  codes: { coverage_codes: ["hull"], subject_kinds: ["boat"], billing_cycles: ["annual"], fee_codes: [] }
+}
+
+describe("the lines of a configuration", () => {
+  it("are taken if nothing is wrong with them", () => {
+    assert.deepStrictEqual(faultsOf({ lines: [...offered, defineLine(boat)] }), [])
+    assert.deepStrictEqual(faultsOf(config), [])
+  })
+
+  it.each([
+    { what: "no list", given: bicycle, says: ["lines: Must be a list of lines."] },
+    { what: "an empty list", given: [], says: ["lines: Must have at least one line."] },
+    {
+      what: "something else than a line",
+      given: [bicycle, { name: "boat" }],
+      says: ["lines.1: Must be a line, as defineLine returns."]
+    },
+    {
+      what: "two lines of one name",
+      given: [bicycle, ...standardLines, bicycle],
+      says: ["lines.4.name: Must be another name than that of lines.0."]
+    },
+    {
+      what: "texts that cannot be served",
+      given: [
+        defineLine({
+          ...boat,
+          name: "Boats!",
+          insures: " ",
+          facts_version: "today",
+          disclosures: ["boat_not_racing", ""],
+          codes: { ...boat.codes, coverage_codes: [], fee_codes: ["fee", "fee"] }
+        })
+      ],
+      says: [
+        "lines.0.name: Must begin with a small letter, and have only small letters, digits and underscores, at most 60.",
+        'lines.0.insures: Must be what the line insures, as in "rented homes".',
+        "lines.0.facts_version: Must be a day, YYYY-MM-DD.",
+        "lines.0.disclosures.1: Must begin with a small letter, and have only small letters, digits and underscores, at most 60.",
+        "lines.0.codes.coverage_codes: Must not be empty.",
+        "lines.0.codes.fee_codes.1: Must stand in the list once."
+      ]
+    },
+    {
+      what: "facts that JSON Schema cannot serve",
+      given: [
+        defineLine({
+          ...boat,
+          facts: Schema.Struct({
+            ...boat.facts.fields,
+            built: Schema.optionalKey(Schema.NumberFromString),
+            registered: Schema.optional(Schema.String),
+            owner: Schema.optionalKey(Schema.Struct({ born: Schema.BigInt, name: Schema.Unknown })),
+            motors: Schema.optionalKey(
+              Schema.Array(Schema.Struct({ kw: Schema.Finite }).annotate({ identifier: "Motor" }))
+            )
+          })
+        })
+      ],
+      says: [
+        "lines.0.facts.built: Must not transform what is sent: check it here, and convert it in assume.",
+        "lines.0.facts.registered: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
+        "lines.0.facts.owner.born: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
+        "lines.0.facts.owner.name: Must be text, a number, true or false, null, a choice, a list or a struct. A fact that may be absent is a Schema.optionalKey.",
+        "lines.0.facts.motors.*: Must have no identifier: the served JSON Schema says everything in its place."
+      ]
+    },
+    {
+      what: "an example that is refused",
+      given: [
+        defineLine({
+          ...boat,
+          rules: (draft, _, problems) => {
+            if (draft.length_ft === 20) problems.refuse("application.length_ft", "Must not be 20.")
+          }
+        })
+      ],
+      says: ["lines.0.example.length_ft: Must not be 20."]
+    },
+    {
+      what: "functions that do not fit the facts",
+      given: [
+        defineLine({
+          ...boat,
+          assume: (facts, _, assumptions) => {
+            assumptions.record("motors.0.kw", 10, "A small motor")
+            return facts
+          },
+          subjectsOf: () => [{ subject_id: "ship-1", kind: "ship", label: null }]
+        })
+      ],
+      says: [
+        "lines.0.assume.motors.*.kw: Is assumed, but the facts have no such path.",
+        "lines.0.subjectsOf.0.kind: Must be one of boat."
+      ]
+    },
+    {
+      what: "functions that throw",
+      given: [
+        defineLine({
+          ...boat,
+          stateOf: () => {
+            throw new TypeError("no state")
+          },
+          subjectsOf: () => []
+        })
+      ],
+      says: [
+        "lines.0.stateOf: Throws with the example: TypeError: no state",
+        "lines.0.subjectsOf: Must return at least one subject."
+      ]
+    }
+  ])("are refused in one message: $what", ({ given, says }) => {
+    assert.deepStrictEqual(faultsOf({ lines: given }), says)
+  })
+
+  it("are those that its carriers are checked by", () => {
+    const acme = prompt("naic:12345").adapter
+    const [terms] = Object.values(acme.lines)
+    if (terms === undefined) return assert.fail("has no line")
+    const wrong = { ...acme, lines: { bicycle: { ...terms, needs: ["bicycle.brand"] }, boat: terms } }
+    assert.deepStrictEqual(faultsOf({ lines: offered, carriers: [wrong] }), [
+      "carriers.0.lines.bicycle.needs.0: Must be the path of a fact of this line, with * for every item of a list, such as applicant.email.",
+      "carriers.0.lines.boat: Must be one of personal_auto, renters, pet, bicycle."
+    ])
+    assert.deepStrictEqual(faultsOf({ carriers: [{ ...acme, lines: { bicycle: terms } }] }), [
+      "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet."
+    ])
+  })
+})
+
+describe("the rates of a line of one's own", () => {
+  it("are checked by its rating and its codes", () => {
+    assert.deepStrictEqual(RatePlan.check(plan, { ratings: [rating] }), [])
+    const line = { ...bicycle, codes: { ...bicycle.codes, coverage_codes: ["deductible"] } }
+    const faults = RatePlan.check(
+      { ...plan, fees: [{ code: "rental_fee", cents: 100 }] },
+      { ratings: [{ ...rating, line }] }
+    )
+    assert.deepStrictEqual(faults, [{ path: "fees.0.code", message: "Must be one of policy_fee." }])
+    assert.deepStrictEqual(RatePlan.check(plan, { ratings: [{ ...rating, line }] }), [
+      { path: "examples.0", message: "The rating lists the cover theft, which is no coverage code of bicycle." }
+    ])
+  })
+
+  it("are unknown without its rating", () => {
+    assert.deepStrictEqual(RatePlan.check(plan), [
+      { path: "line", message: "Must be one of personal_auto, renters, pet." }
+    ])
+  })
+})
+
+describe("an embedded service", () => {
+  const storage = MemoryStorage.layer
+
+  it.live("offers its own lines, also if its carriers are a layer", () =>
+    Effect.promise(async () => {
+      const carriers = Layer.succeed(CarrierAdapters, config.carriers ?? [])
+      const quotewire = embed({ storage, carriers, lines: [bicycle] })
+      const { id: organization_id } = await quotewire.createOrganization("Acme")
+      const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
+      const { capabilities } = await quotewire.client(key).get_capabilities({ line: "bicycle" })
+      assert.deepInclude(capabilities.states, { code: "NY", available: true, carriers: 1 })
+      await quotewire.close()
+    })
+  )
+
+  it.live("does not start with a line that has faults", () =>
+    Effect.promise(async () => {
+      const quotewire = embed({ storage, lines: [defineLine({ ...boat, insures: "" })] })
+      const reason = await quotewire.ready.catch(String)
+      assert.include(String(reason), "The configuration is not valid: lines.0.insures: Must be what the line insures")
+      await quotewire.close()
+    })
+  )
+})
+
+const own = { carriers: config.carriers ?? [], surroundings: Layer.orDie(lines(config)) }
+
+/** The start of a request for a bicycle, with another request_key each time. */
+const startOfBicycle = (changes: object = {}) => ({
+  ...startOf(),
+  line: "bicycle",
+  application: { home: { state: "NY", zip: "10001" }, bicycle: { value_usd: 1_200 } },
+  ...changes
+})
+
+const startBicycle = (changes: object = {}, options?: Parameters<typeof startWith>[1]) =>
+  startWith(startOfBicycle(changes), options)
+
+describe("a line of the host's own", () => {
+  testInWorld(
+    "is asked by a carrier that declares it, which gets its facts with their type",
+    Effect.gen(function* () {
+      const { id } = yield* startBicycle({}, live)
+      yield* runDue
+      yield* runDue
+      assert.deepStrictEqual(yield* outcomes(id), ["mga:wheelhouse quoted"])
+      const { quotes } = yield* read(id, live)
+      assert.deepStrictEqual(
+        quotes.map(({ price }) => price.premium),
+        [{ amount_minor: 12_000, currency: "USD" }]
+      )
+    }),
+    own
+  )
+
+  testInWorld(
+    "is refused a wrong fact at its path, and a scenario that only fictional carriers play",
+    Effect.gen(function* () {
+      const wrong = yield* refusal(
+        startBicycle({ scenario: "price_update", application: { bicycle: { value_usd: 1 } } })
+      )
+      assert.deepStrictEqual(pathsOf(wrong), ["scenario", "application.bicycle.value_usd"])
+      const { id } = yield* startBicycle({ scenario: "cannot_start" })
+      yield* advance(10)
+      assert.strictEqual((yield* read(id)).quote_request.status_details.reason, "could_not_start")
+    }),
+    own
+  )
+
+  testInWorld(
+    "is in the list of the scenarios that it can play",
+    Effect.gen(function* () {
+      const { call } = yield* World
+      const { scenarios } = yield* call(operations.listSandboxScenarios, {})
+      const playing = scenarios.filter(({ lines }) => lines.includes("bicycle")).map(({ name }) => name)
+      const { capabilities } = yield* call(operations.getCapabilities, { line: "bicycle" })
+      assert.sameMembers(playing, [...(capabilities.scenarios ?? [])])
+    }),
+    own
+  )
+
+  testInWorld(
+    "that the host offers no more can be read, listed, expired and erased",
+    Effect.gen(function* () {
+      const { id } = yield* startBicycle()
+      yield* advance(1)
+      yield* runDue
+      const { quotes } = yield* read(id)
+      const quote_id = quotes[0]?.id ?? assert.fail("has no quote")
+      const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
+      assert.strictEqual((yield* there(read(id))).quote_request.line, "bicycle")
+      assert.strictEqual((yield* there(getQuote(quote_id))).id, quote_id)
+      assert.lengthOf((yield* there(list())).quote_requests, 1)
+      const allowed_values = ["personal_auto", "renters", "pet"]
+      const refusals = [yield* refusal(there(list({ line: "bicycle" }))), yield* refusal(there(startBicycle()))]
+      for (const { field_errors } of refusals) {
+        const message = "Must be one of the allowed values."
+        assert.deepStrictEqual(field_errors, [{ path: "line", message, allowed_values }])
+      }
+      yield* there(forceExpiry())
+      assert.strictEqual((yield* there(getQuote(quote_id))).status, "inactive")
+      assert.include(
+        (yield* there(feed())).map(({ type, line }) => `${line} ${type}`),
+        "bicycle quote.expired"
+      )
+      assert.strictEqual((yield* there(eraseRequest(id))).erased, 1)
+    }),
+    own
+  )
+
+  testInWorld(
+    "that the host offers no more is not asked: the request fails, and the log says why",
+    Effect.gen(function* () {
+      const { id } = yield* startBicycle({}, live)
+      const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, standard)
+      const { annotations } = only(
+        yield* logOf(there(runDue)),
+        "A quote request is of a line that this host does not offer"
+      )
+      assert.deepInclude(annotations, { quote_request_id: id, line: "bicycle" })
+      const { status, status_details } = (yield* read(id, live)).quote_request
+      assert.deepStrictEqual([status, status_details.reason], ["failed", "could_not_start"])
+    }),
+    own
+  )
+
+  testInWorld(
+    "that a carrier has terms for, but the host does not offer, is told in the log",
+    Effect.gen(function* () {
+      const log = yield* logOf(Effect.provideService(anotherHost({ carriers: own.carriers }), Lines, standard))
+      const told = log.filter(({ text }) => text === "A carrier is not asked for lines that this host does not offer")
+      assert.deepStrictEqual(
+        told.map(({ annotations }) => annotations),
+        ["mga:spoke", "mga:wheelhouse"].map((carrier_id) => ({ carrier_id, lines: "bicycle" }))
+      )
+    })
+  )
+})
