@@ -101,7 +101,7 @@ export const run = async (levels: ReadonlyArray<number>): Promise<ReadonlyArray<
 
 /** The levels that are measured: all of them are whole batches. */
 export const levelsOf = ({ quick }: Flags.Flags): ReadonlyArray<number> =>
-  quick ? [500, 1_500, 3_000] : [10_000, 50_000, 100_000]
+  quick ? [500, 1_000, 2_000] : [10_000, 50_000, 100_000]
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(2)} MB`
 

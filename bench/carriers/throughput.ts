@@ -186,7 +186,7 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
     for (let round = 0; round < flags.rounds; round++) {
       // Whoever comes first in one round comes last in the next.
       for (const running of round % 2 === 0 ? all : all.toReversed()) {
-        running.rounds.push(await measure(running, api, { url, asks: flags.quick ? 300 : 6_000 }))
+        running.rounds.push(await measure(running, api, { url, asks: flags.quick ? 200 : 6_000 }))
       }
       process.stderr.write(`carriers: round ${round + 1} of ${flags.rounds}\n`)
     }
