@@ -11,6 +11,7 @@ import * as Flags from "../flags.ts"
 import { newId } from "../peers/Peer.ts"
 import { print, type Table } from "../report.ts"
 import { median } from "../statistics.ts"
+import { sideBySide, type Took, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
 import * as postel from "./postel.ts"
 import type { Got, Listening } from "./receiver.ts"
@@ -20,12 +21,6 @@ import { at_once, body, core, eventOf, settings, subscribe, subscribed } from ".
 interface Work {
   readonly url: string
   readonly deliveries: number
-}
-
-/** What they took. */
-interface Took {
-  readonly seconds: number
-  readonly cpu_us: number
 }
 
 /** What one round of one contender came to. */
@@ -46,25 +41,6 @@ export interface Row extends Round {
 
 /** How many deliveries wait at the most, so that a queue is always there and never long. */
 const max_open = 1_200
-/** Times some work in this process. */
-const timed = async (work: () => Promise<unknown>): Promise<Took> => {
-  globalThis.gc?.()
-  const cpu = process.cpuUsage()
-  const began = performance.now()
-  await work()
-  const seconds = (performance.now() - began) / 1e3
-  const { user, system } = process.cpuUsage(cpu)
-  return { seconds, cpu_us: user + system }
-}
-
-/** Does something so often, as many times at once as POSTs may be under way. */
-const sideBySide = async (times: number, once: () => Promise<void>): Promise<void> => {
-  let left = times
-  const lane = async () => {
-    while (left-- > 0) await once()
-  }
-  await Promise.all(Array.from({ length: at_once }, lane))
-}
 
 /** The base: signs and posts with undici, and nothing else. */
 const bare = async ({ url, deliveries }: Work): Promise<Took> => {
@@ -83,7 +59,7 @@ const bare = async ({ url, deliveries }: Work): Promise<Took> => {
     await answer.body.dump()
     if (answer.statusCode !== 204) throw new Error(`The receiver has answered ${answer.statusCode}`)
   }
-  const took = await timed(() => sideBySide(deliveries, post))
+  const took = await timed(() => sideBySide(deliveries, at_once, post))
   await agent.close()
   return took
 }

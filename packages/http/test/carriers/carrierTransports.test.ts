@@ -80,6 +80,18 @@ for (const [name, settings] of transports) {
       })
     )
 
+    it.live("that tells the length of its answer is not trusted with what it decompresses to", () =>
+      Effect.gen(function* () {
+        const bomb = gzipSync(Buffer.alloc(4 * 1_024 * 1_024))
+        const server = yield* serve((_request, response) => {
+          response.writeHead(200, { "content-encoding": "gzip", "content-length": bomb.length })
+          response.end(bomb)
+        })
+        const http = yield* client(server.origin, settings)
+        assert.deepStrictEqual(yield* outcome(http.get("/bomb")), ["unreadable_answer", "TOO_LARGE"])
+      })
+    )
+
     it.live("that says gzip and sends something else is unreadable", () =>
       Effect.gen(function* () {
         const server = yield* serve((_request, response) => {

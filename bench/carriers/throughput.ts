@@ -1,0 +1,250 @@
+import { type CarrierExchange, Change, type Job, Storage } from "@quotewire/core"
+import { CarrierHttp, Runner } from "@quotewire/core/testing"
+import { CarrierTransports } from "@quotewire/http"
+import { Effect, ManagedRuntime } from "effect"
+import { Agent } from "undici"
+import * as Child from "../Child.ts"
+import * as Flags from "../flags.ts"
+import { print, type Table } from "../report.ts"
+import { median } from "../statistics.ts"
+import { sideBySide, type Took, timed } from "../timed.ts"
+import { Answer, askedAlone, carrier_id, connection, httpOf, make } from "./carrier.ts"
+import * as carrierApi from "./carrierApi.ts"
+import * as service from "./service.ts"
+
+/** Asks for so many asks of the carrier at this address. */
+interface Work {
+  readonly url: string
+  readonly asks: number
+}
+
+/** What one round of one contender came to. */
+interface Round {
+  readonly per_second: number
+  /** CPU time of the asking process per ask. */
+  readonly cpu_us: number
+  /** Bytes of the body of one request. */
+  readonly request_bytes: number
+  /** How much of its core the carrier was using: near 1, the carrier would be what was measured. */
+  readonly carrier_cpu: number
+}
+
+/** A contender over all rounds: medians, and the medians of its ratios to the base in the same round. */
+export interface Row extends Round {
+  readonly name: string
+  readonly throughput_ratio: number
+  readonly cpu_ratio: number
+}
+
+/** Connections to the carrier: so many asks are under way there at once. */
+const at_once = 64
+
+const headers = {
+  "content-type": "application/json",
+  accept: "application/json",
+  "accept-encoding": "gzip",
+  "user-agent": "Quotewire-Carriers/0.1.0",
+  "x-api-key": connection.api_key
+}
+
+/** The base: posts the same JSON with undici, parses the answer, and nothing else. */
+const bare = async ({ url, asks }: Work): Promise<Took> => {
+  const agent = new Agent({ connections: at_once, pipelining: 1 })
+  const ask = async () => {
+    const body = JSON.stringify(askedAlone())
+    const answer = await agent.request({ origin: url, path: "/quotes", method: "POST", headers, body })
+    const { status } = JSON.parse(await answer.body.text())
+    if (status !== "quoted") throw new Error(`The carrier has answered ${answer.statusCode}`)
+  }
+  const took = await timed(() => sideBySide(asks, at_once, ask))
+  await agent.close()
+  return took
+}
+
+/** Posts the same JSON with the client that adapters are given, without a core around it. */
+const clientAlone = async ({ url, asks }: Work): Promise<Took> => {
+  const transport = CarrierTransports.layer({ connections_per_origin: at_once })
+  const runtime = ManagedRuntime.make(transport)
+  const client = await runtime.runPromise(
+    CarrierHttp.make(httpOf(url), { environment: "live", connection, timeout_ms: 15_000, idempotent: true })
+  )
+  const ask = async () => {
+    const { status } = (await client.post("/quotes", { json: askedAlone() })).json(Answer)
+    if (status !== "quoted") throw new Error("The carrier has not quoted")
+  }
+  const took = await timed(() => sideBySide(asks, at_once, ask))
+  await runtime.dispose()
+  return took
+}
+
+/** What becomes of a service's asks. */
+interface Asks {
+  /** The jobs that are kept back from the storage; null if none are. */
+  kept_back: Array<Job.NewJob> | null
+  /** How many quotes are committed. */
+  quotes: number
+  /** Is called after every commit. */
+  committed: () => void
+}
+
+/** Memory that can keep the jobs of asks back, and that counts quotes once they are committed. */
+const memory = (asks: Asks) =>
+  service.memoryWith((storage) => ({
+    commit: (change) => {
+      const isKeptBack = ({ kind }: Job.NewJob) => asks.kept_back !== null && kind === "ask_carrier"
+      asks.kept_back?.push(...change.jobs.filter(isKeptBack))
+      const committed = storage.commit({ ...change, jobs: change.jobs.filter((job) => !isKeptBack(job)) })
+      return Effect.map(committed, () => {
+        asks.quotes += service.quotesIn(change)
+        asks.committed()
+      })
+    }
+  }))
+
+/** Starts requests, and decides which carriers are asked; then all asks are due, and none is claimed. */
+const prepare = Effect.fnUntraced(function* (asks: Asks, count: number) {
+  const { key, workspace_id } = yield* service.makeWorkspace([carrier_id])
+  for (let i = 0; i < count; i++) yield* service.start(key)
+  yield* (yield* Runner.Runner).runDue()
+  const jobs = asks.kept_back ?? []
+  if (jobs.length !== count) return yield* Effect.die(new Error(`${jobs.length} of ${count} asks are due`))
+  asks.kept_back = null
+  yield* (yield* Storage.Storage).commit(Change.make(workspace_id, { jobs }))
+})
+
+/** Runs the worker until so many quotes are committed. */
+const askAll = (asks: Asks, count: number) =>
+  Effect.gen(function* () {
+    yield* (yield* Runner.Runner).forever
+    yield* Effect.callback<void>((resume) => {
+      asks.committed = () => {
+        if (asks.quotes === count) resume(Effect.void)
+      }
+    })
+  }).pipe(Effect.scoped)
+
+/** From the claims of the asks to the commits of their quotes. */
+const throughService =
+  (recorded: CarrierExchange.RecordedExchanges) =>
+  async ({ url, asks: count }: Work): Promise<Took> => {
+    const asks: Asks = { kept_back: [], quotes: 0, committed: () => {} }
+    const settings = { carriers: [make(carrier_id, url)], recorded, connections: at_once }
+    const runtime = ManagedRuntime.make(service.core(memory(asks), settings))
+    await runtime.runPromise(prepare(asks, count))
+    const took = await timed(() => runtime.runPromise(askAll(asks, count)))
+    await runtime.dispose()
+    return took
+  }
+
+const base = "undici, the same JSON"
+
+const contenders: ReadonlyMap<string, (work: Work) => Promise<Took>> = new Map([
+  ["Quotewire, nothing recorded", throughService("none")],
+  ["Quotewire, failures recorded", throughService("failures")],
+  ["Quotewire, everything recorded", throughService("all")],
+  ["Quotewire's HTTP client alone", clientAlone],
+  [base, bare]
+])
+
+interface Running {
+  readonly name: string
+  readonly process: Child.Child
+  readonly rounds: Array<Round>
+}
+
+const begin = (name: string, { profile }: Flags.Flags): Running => {
+  const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
+  const node = ["--expose-gc", "--max-old-space-size=4096", ...profiling]
+  return {
+    name,
+    process: Child.start("carriers/throughput.ts", Child.cores.server, { node, args: [name] }),
+    rounds: []
+  }
+}
+
+const measure = async ({ process }: Running, api: carrierApi.CarrierApi, work: Work): Promise<Round> => {
+  await process.ask<Took>({ ...work, asks: work.asks / 4 })
+  const before = await api.got()
+  const took = await process.ask<Took>(work)
+  const after = await api.got()
+  const asked = after.asks - before.asks
+  if (asked !== work.asks) throw new Error(`The carrier has got ${asked} of ${work.asks} asks`)
+  return {
+    per_second: work.asks / took.seconds,
+    cpu_us: took.cpu_us / work.asks,
+    request_bytes: (after.bytes - before.bytes) / work.asks,
+    carrier_cpu: (after.cpu_us - before.cpu_us) / 1e6 / took.seconds
+  }
+}
+
+/** Measures asks per second, the contenders in turn, so that whatever else the machine does strikes all. */
+export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
+  const api = carrierApi.start()
+  const all = [...contenders.keys()].map((name) => begin(name, flags))
+  try {
+    const { url } = await api.listen(null)
+    for (let round = 0; round < flags.rounds; round++) {
+      // Whoever comes first in one round comes last in the next.
+      for (const running of round % 2 === 0 ? all : all.toReversed()) {
+        running.rounds.push(await measure(running, api, { url, asks: flags.quick ? 200 : 6_000 }))
+      }
+      process.stderr.write(`carriers: round ${round + 1} of ${flags.rounds}\n`)
+    }
+  } finally {
+    await Promise.all([api.stop(), ...all.map(({ process }) => process.stop())])
+  }
+  const rounds = all.find(({ name }) => name === base)?.rounds ?? []
+  return all.map((running) => rowOf(running, rounds))
+}
+
+const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const ratio = (pick: (round: Round, other: Round) => number) =>
+    median(rounds.flatMap((round, i) => (others[i] === undefined ? [] : [pick(round, others[i])])))
+  return {
+    name,
+    per_second: middle(({ per_second }) => per_second),
+    throughput_ratio: ratio((round, other) => round.per_second / other.per_second),
+    cpu_us: middle(({ cpu_us }) => cpu_us),
+    cpu_ratio: ratio((round, other) => other.cpu_us / round.cpu_us),
+    request_bytes: middle(({ request_bytes }) => request_bytes),
+    carrier_cpu: middle(({ carrier_cpu }) => carrier_cpu)
+  }
+}
+
+/** The rows as they are printed. */
+export const tableOf = (rows: ReadonlyArray<Row>): Table => ({
+  name: "carriers",
+  title: `Asks of a carrier over HTTP, from the claim to the committed quote (${at_once} connections)`,
+  columns: [
+    "asked by",
+    "asks/s",
+    "throughput, undici = 1",
+    "CPU per ask",
+    "per CPU second, undici = 1",
+    "request",
+    "carrier's core"
+  ],
+  rows: rows.map((row) => [
+    row.name,
+    Math.round(row.per_second).toLocaleString("en-US"),
+    row.throughput_ratio.toFixed(2),
+    `${row.cpu_us.toFixed(1)} µs`,
+    row.cpu_ratio.toFixed(2),
+    `${Math.round(row.request_bytes)} bytes`,
+    `${Math.round(row.carrier_cpu * 100)} %`
+  ]),
+  how: "rounds of 6,000 asks after 1,500",
+  numbers: rows
+})
+
+/** Started by `run`, this script is one contender. */
+const contend = (work: Work): Promise<Took> => {
+  const contender = contenders.get(process.argv[2] ?? "")
+  return contender === undefined ? Promise.reject(new Error("No such contender")) : contender(work)
+}
+
+if (import.meta.main) {
+  if (process.send === undefined) print(tableOf(await run(Flags.read())))
+  else Child.answer(contend)
+}

@@ -1,0 +1,26 @@
+/** What some work took. */
+export interface Took {
+  readonly seconds: number
+  /** CPU time of this process, with all its threads. */
+  readonly cpu_us: number
+}
+
+/** Times some work in this process, after everything that can go has gone. */
+export const timed = async (work: () => Promise<unknown>): Promise<Took> => {
+  globalThis.gc?.()
+  const cpu = process.cpuUsage()
+  const began = performance.now()
+  await work()
+  const seconds = (performance.now() - began) / 1e3
+  const { user, system } = process.cpuUsage(cpu)
+  return { seconds, cpu_us: user + system }
+}
+
+/** Does something so often, with so many under way at once. */
+export const sideBySide = async (times: number, at_once: number, once: () => Promise<void>): Promise<void> => {
+  let left = times
+  const lane = async () => {
+    while (left-- > 0) await once()
+  }
+  await Promise.all(Array.from({ length: at_once }, lane))
+}
