@@ -1,23 +1,23 @@
 import { randomUUID } from "node:crypto"
-import { standardLines } from "@quotewire/core"
 import { CarrierContract } from "@quotewire/core/testing"
 import { Console, Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
 import * as CarrierFile from "../carriers/CarrierFile.ts"
 import * as CarrierText from "../carriers/CarrierText.ts"
-import { json, word } from "../Settings.ts"
+import { json } from "../Settings.ts"
 import * as Trial from "./Trial.ts"
 
-const names = standardLines.map(({ name }) => name)
-
-const line = word("line", names, "Insurance line; by default the carrier's only one").pipe(Flag.optional)
+const line = Flag.String("line").pipe(
+  Flag.withDescription("Insurance line; by default the carrier's only one"),
+  Flag.optional
+)
 
 const lineOf = (setting: Option.Option<string>, served: ReadonlyArray<string>) => {
   const [only, ...others] = served
-  if (Option.isSome(setting)) return Effect.succeed(setting.value)
-  if (only !== undefined && others.length === 0) return Effect.succeed(only)
-  return Effect.fail(new WrongUsage({ message: `--line is required: one of ${served.join(", ")}.` }))
+  const name = Option.getOrElse(setting, () => (others.length === 0 ? only : undefined))
+  if (name !== undefined && served.includes(name)) return Effect.succeed(name)
+  return Effect.fail(new WrongUsage({ message: `--line must be one of ${served.join(", ")}.` }))
 }
 
 const linesOf = ({ answer, duration_ms, http, http_left_out }: CarrierContract.Asked): ReadonlyArray<string> => {
