@@ -16,7 +16,6 @@ import * as ApiError from "../wire/ApiError.ts"
 import { Ids, type WorkspaceId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as AskLoading from "./asking/AskLoading.ts"
-import { logged, subjectOf } from "./asking/PendingAsk.ts"
 import * as Quote from "./Quote.ts"
 import { deactivationChange, lineOf } from "./QuoteChange.ts"
 import * as QuoteRequest from "./QuoteRequest.ts"
@@ -96,8 +95,8 @@ export class Quotes extends Context.Service<
           exchange: "link"
         })
         if (pending === null || AskLoading.lacksConnection(pending)) return null
-        const fresh = yield* logged(pending, client.handoff(pending, offer_ref))
-        yield* recorder.endAlone(pending.draft, subjectOf(pending), factsStored(request.application_id))
+        const fresh = yield* AskLoading.logged(pending, client.handoff(pending, offer_ref))
+        yield* recorder.endAlone(pending.draft, AskLoading.subjectOf(pending), factsStored(request.application_id))
         return fresh
       })
 

@@ -11,7 +11,6 @@ import { isFinal, type QuoteRequest } from "../QuoteRequest.ts"
 import * as Start from "../Start.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
-import { logged, logLate, type PendingAsk, subjectOf } from "./PendingAsk.ts"
 import * as ReplyRules from "./ReplyRules.ts"
 
 /** What the jobs of asks have in common: loading a pending ask, and committing the changes from its answer. */
@@ -42,7 +41,7 @@ export const make = Effect.gen(function* () {
       })
       if (pending !== null) return pending
     }
-    yield* logLate(carrier_id, quote_request_id)
+    yield* AskLoading.logLate(carrier_id, quote_request_id)
     yield* finish(job)
     return null
   })
@@ -53,15 +52,15 @@ export const make = Effect.gen(function* () {
    * After a conflict it decides again here, because running the job again would ask the carrier again.
    */
   const applyAndCommit = Effect.fnUntraced(function* (
-    pending: PendingAsk,
+    pending: AskLoading.PendingAsk,
     reply: CarrierReply,
     at: number,
     job: ClaimedJob | null,
     again_after_ms: number | null = null
   ) {
-    const accepted = refs.accept(pending, yield* logged(pending, ReplyRules.checkReply(pending, reply, at)))
-    const checked = yield* logged(pending, accepted)
-    const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
+    const accepted = refs.accept(pending, yield* AskLoading.logged(pending, ReplyRules.checkReply(pending, reply, at)))
+    const checked = yield* AskLoading.logged(pending, accepted)
+    const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
     let known: QuoteRequest | null = pending.request
     const attempt = Effect.gen(function* () {
       const request = known ?? (yield* loading.request(pending.workspace_id, pending.request.id))

@@ -8,7 +8,6 @@ import { commit, directoryWorkspace, retryOnConflict, Storage } from "../../stor
 import { minute_ms } from "../../wire/Timestamp.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRef from "./AskRef.ts"
-import type { PendingAsk } from "./PendingAsk.ts"
 
 /** A genuine callback names an ask that is not known yet. The carrier must send it again. */
 export class CallbackTooEarly extends Data.TaggedError("CallbackTooEarly")<{ readonly retry_after_seconds: number }> {}
@@ -50,7 +49,10 @@ export const make = Effect.gen(function* () {
     )
 
   /** Remembers a number for an ask; false if it belongs to another ask that is still pending. */
-  const remember = Effect.fnUntraced(function* ({ candidate, workspace_id, request }: PendingAsk, ref: string) {
+  const remember = Effect.fnUntraced(function* (
+    { candidate, workspace_id, request }: AskLoading.PendingAsk,
+    ref: string
+  ) {
     const carrier_id = candidate.adapter.carrier.id
     const stored = yield* load(carrier_id, ref)
     const known = stored === null ? null : AskRef.kind.value(stored).ask
@@ -66,7 +68,7 @@ export const make = Effect.gen(function* () {
    * A number that is not valid, or that belongs to another pending ask, makes the reply unreadable: a callback could reach
    * the wrong person.
    */
-  const accept = Effect.fnUntraced(function* (pending: PendingAsk, reply: CarrierReply) {
+  const accept = Effect.fnUntraced(function* (pending: AskLoading.PendingAsk, reply: CarrierReply) {
     const { adapter } = pending.candidate
     const callsBack = reply.kind === "pending" && reply.poll_after_ms === null && adapter.callback !== undefined
     if (!callsBack || reply.ref === "" || reply.ref === pending.ask.idempotency_key) return reply

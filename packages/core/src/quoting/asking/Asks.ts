@@ -7,9 +7,8 @@ import * as Change from "../../storage/Change.ts"
 import type { ClaimedJob } from "../../storage/Job.ts"
 import { commit, Storage } from "../../storage/Storage.ts"
 import * as AskJobs from "./AskJobs.ts"
-import { lacksConnection } from "./AskLoading.ts"
+import { lacksConnection, logged, type PendingAsk } from "./AskLoading.ts"
 import * as BegunAsk from "./BegunAsk.ts"
-import { logged, type PendingAsk } from "./PendingAsk.ts"
 
 /** Asks carriers, and polls those that have accepted an ask. */
 export const make = Effect.gen(function* () {

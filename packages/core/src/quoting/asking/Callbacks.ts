@@ -18,7 +18,6 @@ import { factsStored } from "../Start.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
 import * as AskRefs from "./AskRefs.ts"
-import { logged, logLate } from "./PendingAsk.ts"
 
 /** Applies carriers' callbacks, and plays the callbacks of simulated carriers. */
 export const make = Effect.gen(function* () {
@@ -40,7 +39,7 @@ export const make = Effect.gen(function* () {
         : null
     if (pending !== null) yield* applyAndCommit({ ...pending, draft }, found.reply, now, null)
     else {
-      yield* logLate(carrier_id, found.id)
+      yield* AskLoading.logLate(carrier_id, found.id)
       if (request !== null)
         yield* recorder.endAlone(
           draft,
@@ -58,7 +57,7 @@ export const make = Effect.gen(function* () {
     if (pending === null) return
     const { adapter } = pending.candidate
     const played = Effect.suspend(() => adapter.simulation?.callback(pending.ask, ref) ?? Effect.succeed(null))
-    const sent = yield* logged(pending, orIfThrown(null)(played))
+    const sent = yield* AskLoading.logged(pending, orIfThrown(null)(played))
     // The carrier and its callback are in this process, so its number cannot be early.
     const found =
       sent === null

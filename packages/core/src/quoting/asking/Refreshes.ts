@@ -10,7 +10,6 @@ import { deactivationChange, type Part, quoteVersionChange } from "../QuoteChang
 import * as Start from "../Start.ts"
 import * as AskJobs from "./AskJobs.ts"
 import * as AskLoading from "./AskLoading.ts"
-import { logged, subjectOf } from "./PendingAsk.ts"
 import { checkRefreshed, makeOriginLoader } from "./ReplyRules.ts"
 
 /** Asks carriers whether their offers are still valid, and stores a new version of each quote that has changed. */
@@ -42,15 +41,16 @@ export const make = Effect.gen(function* () {
             exchange: "refresh"
           })
     if (pending === null || AskLoading.lacksConnection(pending)) return yield* finish(job)
-    const asked = yield* logged(pending, client.refresh(pending, offer_ref))
+    const asked = yield* AskLoading.logged(pending, client.refresh(pending, offer_ref))
     if (asked._tag === "no_room") {
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
       return yield* finish(job, { jobs: [JobPayload.make("refresh_quote", { quote_id }, due)] })
     }
     const found = asked.value
     const refreshed = found.kind === "offer" ? { ...found.offer, reason: found.reason } : null
-    const checked = refreshed === null ? null : yield* logged(pending, checkRefreshed(pending, refreshed, at))
-    const recorded = yield* logged(pending, recorder.end(pending.draft, subjectOf(pending)))
+    const checked =
+      refreshed === null ? null : yield* AskLoading.logged(pending, checkRefreshed(pending, refreshed, at))
+    const recorded = yield* AskLoading.logged(pending, recorder.end(pending.draft, AskLoading.subjectOf(pending)))
     const expects = recorded.length === 0 ? [] : [Start.factsStored(pending.request.application_id)]
     const end = (part: Part) => finish(job, { ...part, writes: [...part.writes, ...recorded], expects })
     if (found.kind === "withdrawn") {

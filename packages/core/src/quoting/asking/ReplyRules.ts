@@ -11,7 +11,7 @@ import { day_ms, second_ms } from "../../wire/Timestamp.ts"
 import * as Quote from "../Quote.ts"
 import { type Part, quoteVersionChange } from "../QuoteChange.ts"
 import * as QuoteRequest from "../QuoteRequest.ts"
-import { job, type PendingAsk, payloadOf } from "./PendingAsk.ts"
+import { job, type PendingAsk, payloadOf } from "./AskLoading.ts"
 
 /** The shortest and the longest wait between two polls. */
 const poll_between_ms = { least: 2 * second_ms, most: 10 * second_ms } as const
