@@ -5,7 +5,7 @@ import * as Batcher from "../storage/Batcher.ts"
 import * as Change from "../storage/Change.ts"
 import { commit, directoryWorkspace, retryOnConflict, Storage, StorageUnavailable } from "../storage/Storage.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
-import type { CarrierAsk } from "./Carrier.ts"
+import type { CarrierAsk, CarrierLine } from "./Carrier.ts"
 import * as CarrierHealth from "./CarrierHealth.ts"
 import type { Candidate } from "./Eligibility.ts"
 
@@ -57,8 +57,11 @@ export interface CarrierLimits {
   readonly counted: <A, E>(of: CallToCarrier, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
-/** The shortest wait before a call without room is tried again. */
-const no_room_ms = 250
+/**
+ * How long a call waits while others fill a carrier's `max_concurrent`: a share of what an answer typically takes. Every
+ * try loads the request again, so slow carriers are tried less often.
+ */
+const waitForRoom = (typical_ms: number): number => Math.min(2_000, Math.max(250, Math.round(typical_ms / 4)))
 /** How many steps share a change, and how many may wait for theirs. */
 const max_batch = 1_000
 const max_waiting = 10_000
@@ -105,10 +108,10 @@ export const make = Effect.gen(function* () {
   return limits
 })
 
-const noRoom = (health: CarrierHealth.CarrierHealth, limits: CarrierHealth.RateAndConcurrency): Effect.Effect<NoRoom> =>
+const noRoom = (health: CarrierHealth.CarrierHealth, line: CarrierLine): Effect.Effect<NoRoom> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
     _tag: "no_room",
-    again_after_ms: Math.max(no_room_ms, CarrierHealth.retryAfter(health, limits, now))
+    again_after_ms: Math.max(waitForRoom(line.typical_ms), CarrierHealth.retryAfter(health, line, now))
   }))
 
 /** Reads and writes the stored health of carriers. */
