@@ -232,6 +232,9 @@ const readThen = (
   ended: Effect.Effect<void>
 ): HttpClientResponse.HttpClientResponse =>
   new Proxy(response, {
-    get: (target, name) =>
-      name === "stream" ? Stream.ensuring(target.stream, ended) : Reflect.get(target, name, target)
+    get: (target, name) => {
+      if (name === "stream") return Stream.ensuring(target.stream, ended)
+      if (name === "arrayBuffer") return Effect.ensuring(target.arrayBuffer, ended)
+      return Reflect.get(target, name, target)
+    }
   })
