@@ -307,7 +307,7 @@ describe("hosts", () => {
   const allowed = {
     http: [...speaking, ...sending, ...telling],
     mcp: speaking,
-    cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "ratePlanCarrier"]
+    cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "Fault", "ratePlanCarrier"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
 

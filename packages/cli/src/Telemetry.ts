@@ -4,12 +4,13 @@ import { Effect, Layer, Logger, Option, type Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import type { HostSettings } from "./HostSettings.ts"
+import * as StrayFaults from "./StrayFaults.ts"
 import { version } from "./version.ts"
 
-/** How a process reports what it does: logs on standard error, and traces if they are configured. */
+/** How a process reports what it does: logs on standard error, also of stray faults, and traces if they are configured. */
 export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" | "otlp_url">): Layer.Layer<never> => {
   const format = log_format === "json" ? Logger.formatJson : Logger.formatLogFmt
-  const logs = Logger.layer([Logger.withConsoleError(format)])
+  const logs = Layer.provideMerge(StrayFaults.layer, Logger.layer([Logger.withConsoleError(format)]))
   if (Option.isNone(otlp_url)) return logs
   const traces = OtlpTracer.layer({
     url: `${otlp_url.value}/v1/traces`,

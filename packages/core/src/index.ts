@@ -34,6 +34,7 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
+export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
 export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"

@@ -19,7 +19,8 @@ export const candidates = (
 ): ReadonlyArray<Candidate> =>
   adapters
     .flatMap((adapter) => {
-      const carrierLine = adapter.lines[line]
+      // A line of a host's own can be called `constructor`, which every object inherits.
+      const carrierLine = Object.hasOwn(adapter.lines, line) ? adapter.lines[line] : undefined
       return carrierLine !== undefined && adapter.environments.includes(environment)
         ? [{ adapter, line: carrierLine }]
         : []

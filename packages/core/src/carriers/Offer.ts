@@ -22,6 +22,8 @@ export interface OfferContext {
 export const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
+const max_ref = 2_000
+const max_url = 8_000
 const max_list = 100
 
 /**
@@ -38,7 +40,8 @@ export const check = (
     ...brokenPrice(offer),
     ...brokenEnd(offer, context.now),
     ...brokenSubjects(offer.subjects, context),
-    ...brokenHandoff(offer.handoff_url, context.handoff_hosts)
+    ...brokenHandoff(offer.handoff_url, context.handoff_hosts),
+    ...rule(offer.offer_ref.length <= max_ref, "offer_ref", `Must have at most ${max_ref} characters.`)
   ]
   return broken.length === 0 ? Result.succeed(cleaned(offer)) : Result.fail(broken)
 }
@@ -110,8 +113,9 @@ const brokenSubjects = (subjects: ReadonlyArray<CoveredSubject>, context: OfferC
 }
 
 /** The rule that a link to a carrier breaks, if any. Null means that there is no page. */
-export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> =>
-  rule(
+export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): ReadonlyArray<BrokenRule> => [
+  ...rule(typeof url !== "string" || url.length <= max_url, "handoff_url", `Must have at most ${max_url} characters.`),
+  ...rule(
     url === null ||
       (typeof url === "string" &&
         Result.match(HttpAddress.read(url), {
@@ -121,14 +125,20 @@ export const brokenHandoff = (url: unknown, hosts: ReadonlyArray<string>): Reado
     "handoff_url",
     "Must be an https URL of one of the adapter's handoff_hosts, without a user name or password."
   )
+]
 
 /** Cuts a carrier's text to length, and removes markup and control characters. */
 export const clean = (text: string): string =>
-  text
-    .replaceAll(/<[^>]*>/g, "")
+  withoutMarkup(text)
     .replaceAll(/\p{Cc}/gu, " ")
     .slice(0, max_text)
     .toWellFormed()
+
+/** After the last `>` no markup ends. Looking for it there would take a time that grows with the square of the length. */
+const withoutMarkup = (text: string): string => {
+  const end = text.lastIndexOf(">") + 1
+  return text.slice(0, end).replaceAll(/<[^>]*>/g, "") + text.slice(end)
+}
 
 const cleanOrNull = (text: string | null): string | null => (text === null ? null : clean(text))
 

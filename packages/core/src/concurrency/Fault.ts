@@ -12,13 +12,30 @@ class Fault extends Error {}
 const max_causes = 5
 const max_frames = 10
 
-/** The error without its messages. Of a thrown value that is not an error, only the type is kept. */
-export const redacted = (thrown: unknown): Error => faultOf(thrown, max_causes)
+/** The error without its messages. Of a thrown value that is not an error, only the type is kept. Never throws. */
+export const redacted = (thrown: unknown): Error =>
+  readable(
+    () => faultOf(thrown, max_causes),
+    () => new Fault("it cannot be read")
+  )
 
-/** The name of an error and the first code among its causes, such as `TypeError ECONNREFUSED`. */
-export const classOf = (thrown: unknown): string => {
-  const codes = causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? [])
-  return [nameOf(thrown), ...codes.slice(0, 1)].join(" ")
+/** The name of an error and the first code among its causes, such as `TypeError ECONNREFUSED`. Never throws. */
+export const classOf = (thrown: unknown): string =>
+  readable(
+    () => {
+      const codes = causesOf(thrown, max_causes).flatMap((cause) => codeOf(cause) ?? [])
+      return [nameOf(thrown), ...codes.slice(0, 1)].join(" ")
+    },
+    () => "Error"
+  )
+
+/** Reads a thrown value, which is foreign: a getter of it can throw in its turn. */
+const readable = <A>(read: () => A, otherwise: () => A): A => {
+  try {
+    return read()
+  } catch {
+    return otherwise()
+  }
 }
 
 const causesOf = (thrown: unknown, causes: number): ReadonlyArray<unknown> =>
@@ -81,7 +98,9 @@ const frame = /^\s*at (?:.*\()?([^()]+:\d+:\d+)\)?$/
  * The frames of the stack, `file:line:column`, except those inside Effect. The stack begins with the message, which may
  * have several lines.
  */
-const framesOf = ({ message, stack = "" }: Error): ReadonlyArray<string> => {
+const framesOf = ({ message, stack }: Error): ReadonlyArray<string> => {
+  // Some programs set it to something else.
+  if (typeof stack !== "string") return []
   const start = stack.indexOf(message)
   const lines = (start < 0 ? stack : stack.slice(start + message.length)).split("\n")
   return lines

@@ -16,6 +16,11 @@ const rule = (holds: boolean, path: string, message: string): Faults => (holds ?
 const is_name = /^[a-z][a-z0-9_]{0,59}$/
 const name_form = "Must begin with a small letter, and have only small letters, digits and underscores, at most 60."
 
+// A fact is named by its path, in which dots part the names and `*` stands for every item.
+const is_fact_name = /^[A-Za-z][A-Za-z0-9_]{0,59}$/
+const fact_name_form =
+  "Must have a name that begins with a letter and has only letters, digits and underscores, at most 60."
+
 /** Checks everything of a definition that can be read without running its functions. */
 export const checkTexts = (
   definition: Pick<Traits, "codes" | "disclosures" | "insures" | "name"> & {
@@ -81,7 +86,10 @@ const checkFacts = (ast: SchemaAST.AST, path: string): Faults => {
   if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => checkFacts(type, path)).slice(0, 1)
   if (!SchemaAST.isObjects(ast)) return []
   return [
-    ...ast.propertySignatures.flatMap(({ name, type }) => checkFacts(type, `${path}.${String(name)}`)),
+    ...ast.propertySignatures.flatMap(({ name, type }) => [
+      ...rule(is_fact_name.test(String(name)), `${path}.${String(name)}`, fact_name_form),
+      ...checkFacts(type, `${path}.${String(name)}`)
+    ]),
     ...ast.indexSignatures.flatMap(({ type }) => checkFacts(type, `${path}.*`))
   ]
 }

@@ -11,6 +11,12 @@ const OfCarrier = Schema.Struct({
   attempt: Schema.Int
 })
 
+const OfAsk = Schema.Struct({
+  ...OfCarrier.fields,
+  /** Whether it waits because the carrier's limits left no room; not by default. */
+  had_no_room: Schema.optionalKey(Schema.Boolean)
+})
+
 const OfAcceptedAsk = Schema.Struct({
   ...OfCarrier.fields,
   /** The carrier's reference for the ask that it has accepted. */
@@ -34,7 +40,7 @@ const OfDelivery = Schema.Struct({
 /** The payload of each kind of job: ids and counts, never facts about a person. */
 const payloads = {
   collect: OfRequest,
-  ask_carrier: OfCarrier,
+  ask_carrier: OfAsk,
   poll_carrier: OfAcceptedAsk,
   carrier_callback: OfAcceptedAsk,
   close_request: OfRequest,

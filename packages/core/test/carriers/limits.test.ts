@@ -3,7 +3,7 @@ import { Clock, Effect, Fiber } from "effect"
 import type { CarrierRefresh, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { Quotes } from "../../src/quoting/Quotes.ts"
 import { type Character, carrier, carriers, offer, offers, prompt } from "../quoting/carriers.ts"
-import { beginning, live, outcomes, pass, read, start, testInWorld, work } from "../quoting/support.ts"
+import { beginning, live, outcomes, pass, read, runDue, start, testInWorld, work } from "../quoting/support.ts"
 
 const seconds = Effect.map(Clock.currentTimeMillis, (now) => (now - beginning) / 1_000)
 
@@ -29,6 +29,20 @@ const accepting = (character: Character) => {
 }
 
 describe("a call within a carrier's limits", () => {
+  testInWorld(
+    "that is an ask ends as rate_limited, also if no host comes to it before too little time is left",
+    Effect.gen(function* () {
+      const started = yield* Effect.forEach(["first", "second"], () => start({}, live))
+      yield* runDue
+      yield* runDue
+      yield* pass(89_900)
+      yield* runDue
+      const found = yield* Effect.forEach(started, ({ id }) => outcomes(id))
+      assert.sameMembers(found.flat(), ["rationed quoted", "rationed no_answer rate_limited"])
+    }),
+    carriers(prompt("rationed", offers(), { rate_per_minute: 1 }))
+  )
+
   {
     const rationed = accepting({ rate_per_minute: 3 })
     testInWorld(

@@ -200,6 +200,24 @@ describe("an exchange with a carrier", () => {
     appointed
   )
 
+  const encoded = appointing(
+    {
+      ask: ({ connection }) =>
+        send(HttpClientRequest.get(`https://api.acme.example/${encodeURIComponent(connection?.api_key ?? "")}/quotes`))
+    },
+    { idempotent: false }
+  )
+  testRecorded(
+    "has no secret of the connection in an address that writes it otherwise",
+    Effect.gen(function* () {
+      yield* set({ ...given, api_key: "Zq7x/Zq+7x==" })
+      yield* ask()
+      const [exchange] = yield* onRecord()
+      assert.strictEqual(exchange?.http[0]?.path, "/[redacted]/quotes")
+    }),
+    encoded
+  )
+
   const thrown = prompt("acme", offers(), {
     idempotent: false,
     rest: { ask: () => Effect.die(Object.assign(new TypeError("hidden"), { code: "ECONNRESET" })) }

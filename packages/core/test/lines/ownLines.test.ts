@@ -126,6 +126,23 @@ describe("the lines of a configuration", () => {
       ]
     },
     {
+      what: "facts whose names could not stand in a path",
+      given: [
+        defineLine({
+          ...boat,
+          facts: Schema.Struct({
+            ...boat.facts.fields,
+            "owner.name": Schema.optionalKey(Schema.String),
+            ["__proto__"]: Schema.optionalKey(Schema.String)
+          })
+        })
+      ],
+      says: ["owner.name", "__proto__"].map(
+        (name) =>
+          `lines.0.facts.${name}: Must have a name that begins with a letter and has only letters, digits and underscores, at most 60.`
+      )
+    },
+    {
       what: "an example that is refused",
       given: [
         defineLine({
@@ -346,5 +363,18 @@ describe("a line of the host's own", () => {
         ["mga:spoke", "mga:wheelhouse"].map((carrier_id) => ({ carrier_id, lines: "bicycle" }))
       )
     })
+  )
+})
+
+describe("a line that is called like a part of every object", () => {
+  const line = defineLine({ ...boat, name: "constructor" })
+  testInWorld(
+    "has only the carriers that offer it",
+    Effect.gen(function* () {
+      const { id } = yield* startWith({ ...startOf(), line: line.name, application: boat.example }, live)
+      yield* runDue
+      assert.deepStrictEqual((yield* read(id, live)).quote_request.carriers, [])
+    }),
+    { carriers: [prompt("renters_only").adapter], surroundings: Layer.orDie(lines({ lines: [line] })) }
   )
 })

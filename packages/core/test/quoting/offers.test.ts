@@ -44,6 +44,8 @@ const bad: ReadonlyArray<readonly [string, Partial<CarrierOffer>]> = [
   ["a hand-off that is no address", { handoff_url: "carrier.example" }],
   ["a hand-off with a line break", { handoff_url: "https://carrier.example/\r\nset-cookie: a" }],
   ["a hand-off with a quote", { handoff_url: 'https://carrier.example/"><script>' }],
+  ["a hand-off without an end", { handoff_url: `https://carrier.example/${"a".repeat(8_000)}` }],
+  ["a reference without an end", { offer_ref: "a".repeat(2_001) }],
   ["a hand-off to a script", { handoff_url: "javascript:alert(1)" }]
 ]
 
@@ -61,6 +63,22 @@ describe("an offer is checked before it is saved", () => {
         assert.isFalse((yield* feed(live)).some(({ type }) => type === "quote.created"))
       }),
       carriers(broken)
+    )
+  }
+
+  // Where the time grows with the square of the length, this takes many seconds.
+  {
+    const opening = prompt("opening", offers(offer({ product: `<b>Best</b> ${"<".repeat(100_000)}` })))
+    testInWorld(
+      "a text of a hundred thousand opening brackets is cut like any other",
+      Effect.gen(function* () {
+        yield* work
+        const { id } = yield* start({ line: "personal_auto" }, live)
+        yield* pass(10)
+        const [quote] = (yield* read(id, live)).quotes
+        assert.strictEqual(quote?.source.product, `Best ${"<".repeat(495)}`)
+      }),
+      carriers(opening)
     )
   }
 

@@ -66,7 +66,12 @@ export const make = (options: CarrierHttpOptions, context: CarrierHttpContext): 
     const call = caller(options, context)
     const run = Effect.runPromiseWith(services)
     return {
-      ...methodsOf((...args) => run(call(...args)).then((received) => new ThrowingAnswer(received))),
+      ...methodsOf((...args) => {
+        const answer = run(call(...args)).then((received) => new ThrowingAnswer(received))
+        // An adapter may have stopped waiting for it. A rejection that nobody handles would end the whole process.
+        answer.catch(() => {})
+        return answer
+      }),
       effect: methodsOf((...args) => Effect.map(call(...args), (received) => new FailingAnswer(received)))
     }
   })

@@ -132,11 +132,11 @@ const redactAt = (item: unknown, name: string, paths: ReadonlyArray<ReadonlyArra
 /** Shorter texts are too common to be removed everywhere. */
 const min_secret_characters = 4
 
-/** The text without these secrets, as they are or as JSON writes them. */
+/** The text without these secrets, as they are, or as JSON or a URL writes them. */
 const withoutSecrets = (text: string, secrets: ReadonlyArray<string>): string =>
   secrets
     .filter((secret) => secret.length >= min_secret_characters)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())])
     .reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
 
 /** A URL as it is recorded: its host, and its path with the names of the query's parameters but not their values. */

@@ -25,7 +25,9 @@ export const make = Effect.gen(function* () {
     const payload = JobPayload.read(job, "ask_carrier")
     const pending = yield* load(job, payload, at)
     if (pending === null) return
-    if (isTooLate(pending)) return yield* applyAndCommit(pending, silence, at, job)
+    if (isTooLate(pending)) {
+      return yield* applyAndCommit(pending, payload.had_no_room === true ? notNow.no_room : silence, at, job)
+    }
     if (lacksConnection(pending)) {
       yield* logged(pending, logWithout)
       return yield* applyAndCommit(pending, silence, at, job)
@@ -36,7 +38,8 @@ export const make = Effect.gen(function* () {
       if (!hasTimeAfter(pending, asked.again_after_ms))
         return yield* applyAndCommit(pending, notNow[asked._tag], at, job)
       const due = { due_at: at + asked.again_after_ms, ordered: job.ordered }
-      return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", payload, due)] })
+      const again = { ...payload, had_no_room: asked._tag === "no_room" }
+      return yield* finish(job, { jobs: [JobPayload.make("ask_carrier", again, due)] })
     }
     const now = yield* answeredAt(pending, at)
     yield* applyAndCommit(pending, asked.reply, now, job, yield* pauseBeforeRepeat(pending, asked.reply, now))

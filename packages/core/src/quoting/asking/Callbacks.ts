@@ -5,7 +5,8 @@ import {
   type CarrierAdapter,
   CarrierAdapters,
   type CarrierCallback,
-  type CarrierReply
+  type CarrierReply,
+  max_attempt_ms
 } from "../../carriers/Carrier.ts"
 import { checkedReply, logUnavailable, orIfThrown } from "../../carriers/CarrierClient.ts"
 import * as Draft from "../../carriers/recorder/Draft.ts"
@@ -76,7 +77,14 @@ const makeRead = Effect.gen(function* () {
   const recorder = yield* Recorder.make
 
   const readBy = Effect.fnUntraced(function* (adapter: CarrierAdapter, sent: CarrierCallback) {
-    const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(orIfThrown(null))
+    const read = yield* Effect.suspend(() => adapter.callback?.(sent) ?? Effect.succeed(null)).pipe(
+      // Anybody can send a callback, so one that is never read must not be held forever.
+      Effect.timeoutOrElse({
+        duration: max_attempt_ms,
+        orElse: () => Effect.as(Effect.logWarning("A carrier's callback was not read in time"), null)
+      }),
+      orIfThrown(null)
+    )
     if (!Predicate.isObject(read)) return null
     const { ref, reply: answer } = read
     const isAnswer = answer?.kind !== "pending" || (answer.poll_after_ms !== null && adapter.poll !== undefined)

@@ -1,0 +1,60 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import type { CarrierAsk } from "../../src/carriers/Carrier.ts"
+import { Carriers } from "../../src/quoting/asking/Carriers.ts"
+import { callbackOf, callingBack, carriers, offers, prompt } from "./carriers.ts"
+import { logOf, only } from "./log.ts"
+import { live, outcomes, pass, start, testInWorld, work } from "./support.ts"
+
+/** An error whose message repeats every fact. */
+const telling = (ask: CarrierAsk) => new TypeError(`cannot price ${JSON.stringify(ask.facts)}`)
+
+const throwingGetter = (ask: CarrierAsk) =>
+  Object.defineProperty(telling(ask), "_tag", {
+    get: () => {
+      throw telling(ask)
+    }
+  })
+
+const odd: ReadonlyArray<readonly [string, (ask: CarrierAsk) => Error]> = [
+  ["without a stack", (ask) => Object.assign(telling(ask), { stack: null })],
+  ["whose getter throws", throwingGetter]
+]
+
+describe("an adapter fails oddly", () => {
+  for (const [what, error] of odd) {
+    testInWorld(
+      `by an error ${what}: it has one line in the log without facts, and the carrier has failed`,
+      Effect.gen(function* () {
+        let id = ""
+        const lines = yield* logOf(
+          Effect.gen(function* () {
+            yield* work
+            id = (yield* start({}, live)).id
+            yield* pass(10)
+          })
+        )
+        assert.include(only(lines, "A carrier's adapter has failed").cause, "Error")
+        assert.notInclude(JSON.stringify(lines), "10001")
+        assert.deepStrictEqual(yield* outcomes(id), ["broken no_answer carrier_error"])
+      }),
+      carriers(prompt("broken", offers(), { idempotent: false, rest: { ask: (ask) => Effect.die(error(ask)) } }))
+    )
+  }
+
+  testInWorld(
+    "by reading a callback without an end: the log says so after fifteen seconds, and the callback is refused",
+    Effect.gen(function* () {
+      const service = yield* Carriers
+      const lines = yield* logOf(
+        Effect.gen(function* () {
+          const reading = yield* Effect.forkChild(service.callback("broken", callbackOf("r", offers())))
+          yield* pass(15_000)
+          assert.isFalse(yield* Fiber.join(reading))
+        })
+      )
+      assert.deepInclude(only(lines, "A carrier's callback was not read in time").annotations, { carrier_id: "broken" })
+    }),
+    carriers(callingBack("broken", { rest: { callback: () => Effect.never } }))
+  )
+})
