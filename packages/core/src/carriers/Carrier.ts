@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import { Assumption, Scalar } from "../lines/Application.ts"
+import * as Input from "../wire/Input.ts"
 import { Money } from "../wire/Money.ts"
 import { Timestamp } from "../wire/Timestamp.ts"
 import type { ScenarioName } from "./Scenario.ts"
@@ -118,6 +119,9 @@ export const Declined = Schema.Struct({
   message: Schema.optionalKey(Schema.String)
 })
 
+/** The longest number that a carrier gives an ask or an offer, in characters. */
+export const max_ref = 2_000
+
 /**
  * A carrier's answer to an ask or a poll, also in messages such as callbacks. Failures are values. If an adapter throws,
  * that counts as `carrier_error`, and the log says where it happened.
@@ -133,7 +137,7 @@ export const CarrierReply = Schema.Union([
    */
   Schema.Struct({
     kind: Schema.Literal("pending"),
-    ref: Schema.String,
+    ref: Input.textUpTo(max_ref),
     poll_after_ms: Schema.NullOr(Schema.Int),
     callback_after_ms: Schema.optionalKey(Schema.Int)
   }),

@@ -5,7 +5,7 @@ import * as HttpAddress from "../wire/HttpAddress.ts"
 import type { Money } from "../wire/Money.ts"
 import { fromMillis } from "../wire/Timestamp.ts"
 import type { BrokenRule } from "./BrokenRule.ts"
-import type { CarrierOffer, CoveredSubject } from "./Carrier.ts"
+import { type CarrierOffer, type CoveredSubject, max_ref } from "./Carrier.ts"
 
 /** The context in which an offer is checked. */
 export interface OfferContext {
@@ -22,7 +22,6 @@ export interface OfferContext {
 export const premium_cap = 100_000_000
 const terms_months: ReadonlyArray<number> = [1, 6, 12]
 const max_text = 500
-const max_ref = 2_000
 const max_url = 8_000
 const max_list = 100
 

@@ -29,6 +29,7 @@ const garbage: ReadonlyArray<readonly [string, unknown]> = [
   ["a decline without a reason", { kind: "declined" }],
   ["a decline for a reason of its own", { kind: "declined", reason: "full moon" }],
   ["pending without a reference", { kind: "pending", poll_after_ms: 2_000 }],
+  ["pending with a reference without an end", { kind: "pending", ref: "r".repeat(2_001), poll_after_ms: 2_000 }],
   ["pending with a wait that is no number", { kind: "pending", ref: "r", poll_after_ms: Number.NaN }],
   ["questions that are none", { kind: "question", questions: [{}] }],
   ["unavailable for no reason", { kind: "unavailable" }],
