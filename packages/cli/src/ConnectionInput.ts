@@ -21,7 +21,7 @@ export const fromVariables = Effect.fnUntraced(function* (names: ReadonlyArray<s
 })
 
 /** The variable of a field: `api_key` is `QUOTEWIRE_CONNECTION_API_KEY`. */
-const variable = (name: string): string => variableOf(`connection-${name}`)
+export const variable = (name: string): string => variableOf(`connection-${name}`)
 
 const fromVariable = (name: string) =>
   Config.option(Config.Redacted(variable(name))).pipe(

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,7 +16,7 @@ const plan = pathOf("../../../examples/rate-plan.json")
 const module = pathOf("support/trial.carriers.ts")
 const cassette = join(folder, "acme.cassette.json")
 const secret = "Zq7xSecretZq7x"
-const env = { QUOTEWIRE_CONNECTION_API_KEY: secret }
+const env = { QUOTEWIRE_CONNECTION_API_KEY: secret, QUOTEWIRE_CONNECTION_PRODUCER_CODE: "4711" }
 
 const file = (name: string, value: unknown): string => {
   const path = join(folder, name)
@@ -94,10 +94,45 @@ describe("carriers test", () => {
     })
   )
 
+  it.live("fails with the cause if the carrier is down, and leaves the recorded cassette as it is", () =>
+    Effect.gen(function* () {
+      const kept = file("kept.cassette.json", "a good cassette")
+      const fresh = join(folder, "fresh.cassette.json")
+      for (const name of [kept, fresh]) {
+        const args = ["carriers", "test", module, ...acme, "--cassette", name, "--record"]
+        const { code, stderr, stdout } = yield* run(args, { ...env, TRIAL_URL: "http://127.0.0.1:1" })
+        assert.strictEqual(code, 1)
+        assert.match(stderr, /^quotewire: \d of \d cases failed\. No cassette is written\.$/m)
+        assert.match(stdout, /^ {2}FAIL {2}renters: answers an ask.*\n.*127\.0\.0\.1:1 .*ECONNREFUSED/m)
+        assert.notMatch(stdout, /idempotency_key|Zq7x/)
+      }
+      assert.strictEqual(readFileSync(kept, "utf8"), '"a good cassette"')
+      assert.isFalse(existsSync(fresh))
+    })
+  )
+
+  it.live("records no cassette of a carrier with which nothing is exchanged", () =>
+    Effect.gen(function* () {
+      const none = join(folder, "none.cassette.json")
+      const { code, stderr } = yield* run(["carriers", "test", plan, "--cassette", none, "--record"])
+      assert.deepStrictEqual(
+        [code, stderr],
+        [1, "quotewire: Nothing was exchanged with the carrier, so no cassette is written.\n"]
+      )
+      assert.isFalse(existsSync(none))
+    })
+  )
+
   const wrong: ReadonlyArray<readonly [string, ReadonlyArray<string>, number, RegExp]> = [
     ["record without a file", [plan, "--record"], 2, /^quotewire: --record needs --cassette, the file to write\.\n$/],
     ["no file", [join(folder, "none.ts")], 2, /^quotewire: <file> must be a file that exists\.\n$/],
     ["no carrier", [pathOf("support/program.ts")], 2, /must export a carrier/],
+    [
+      "a line that is not listed",
+      [pathOf("support/ownLine.carriers.ts")],
+      2,
+      /lines\.violin: .* list it in the option lines\.\n$/
+    ],
     ["an unknown carrier", [module, "--carrier", secret], 2, /--carrier must be one of naic:12345, naic:99999\.\n$/],
     ["several carriers with a connection", [module], 2, /Choose one with --carrier\.\n$/],
     ["a faulty plan", [file("plan.json", { carrier: secret })], 1, /The rate plan has faults\./],
@@ -125,8 +160,22 @@ describe("carriers ask", () => {
         stdout,
         /^1 offer in \d+ ms\noffer {2}189\.00 USD {2}for 12 months {2}Q-.*\nPOST 127\.0\.0\.1:\d+\/quotes {2}200 in/
       )
-      assert.match(stdout, /^> \{"key":"[\w-]+","email":"\[redacted\]"\}\n< \{"number":/m)
+      assert.match(stdout, /^> \{"key":"[\w-]+","producer":"4711","email":"\[redacted\]"\}\n< \{"number":/m)
       assert.notMatch(stdout, /ada@|Zq7x/)
+    })
+  )
+
+  it.live("names the variables of what the connection lacks", () =>
+    Effect.gen(function* () {
+      const { QUOTEWIRE_CONNECTION_PRODUCER_CODE: _, ...some } = env
+      const { code, stderr } = yield* run(["carriers", "ask", module, ...acme], some)
+      assert.deepStrictEqual(
+        [code, stderr],
+        [
+          1,
+          "quotewire: The connection lacks producer_code. Set QUOTEWIRE_CONNECTION_PRODUCER_CODE, or give all of its values on standard input.\n"
+        ]
+      )
     })
   )
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
+import { plan } from "../../../examples/line.ts"
 import example from "../../../examples/rate-plan.json" with { type: "json" }
 import { run } from "./support/program.ts"
 
@@ -54,10 +55,34 @@ describe("carriers check", () => {
     })
   )
 
+  it.live("checks a rate plan of an own line with the ratings of a configuration", () =>
+    Effect.gen(function* () {
+      const bicycles = file("bicycles.json", JSON.stringify(plan))
+      const config = fileURLToPath(new URL("support/ratings.config.ts", import.meta.url))
+      const checked = yield* run(["carriers", "check", bicycles, "--config", config])
+      assert.deepStrictEqual([checked.code, checked.stderr], [0, ""])
+      assert.match(checked.stdout, /^line +bicycle$/m)
+      const dear = file("dear.json", JSON.stringify({ ...plan, minimum_cents: 9_000 }))
+      assert.match(
+        (yield* run(["carriers", "check", dear, "--config", config])).stdout,
+        /^examples\.0\.premium_cents: /
+      )
+      assert.match(
+        (yield* run(["carriers", "check", bicycles])).stdout,
+        /^line: Must be one of personal_auto, renters, pet\.$/m
+      )
+    })
+  )
+
   const unusable: ReadonlyArray<readonly [string, string, RegExp]> = [
     ["is not there", join(folder, "none.json"), /^quotewire: <file> must be a file that can be read\.\n$/],
     ["is a folder", folder, /^quotewire: <file> must be a file that can be read\.\n$/],
-    ["is not JSON", file("text.json", '{"secret":\n  oops'), /^quotewire: <file> must be JSON[^\n]*\.\n$/]
+    [
+      "is not JSON",
+      file("text.json", '{"secret":\n  oops'),
+      /^quotewire: <file> must be JSON: [^\n]*text\.json has a mistake\.\n$/
+    ],
+    ["has a comma too many", file("comma.json", '{"a": 1,\n}'), /comma\.json has a mistake at line 2, column 1\.\n$/]
   ]
   it.live.each(unusable)("says in one sentence that a file %s", ([, path, sentence]) =>
     Effect.gen(function* () {

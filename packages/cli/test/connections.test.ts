@@ -90,6 +90,8 @@ describe("quotewire connections", () => {
         environment: "live"
       })
       assert.deepStrictEqual(json(yield* connections("list", [...organization, "--json"])), { connections: [] })
+      const none = yield* connections("list", organization)
+      assert.deepStrictEqual([done(none), none.err], ["", "The organization has no connections."])
       for (const command of ["test", "remove"]) {
         assert.strictEqual((yield* connections(command, place)).err, "quotewire: There is no such connection.")
       }

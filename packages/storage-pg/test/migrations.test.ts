@@ -169,7 +169,10 @@ describe("a host", () => {
       const error = yield* refusal(open(database.options))
       assert.deepStrictEqual(
         [error.reason, error.message],
-        ["older_schema", `The database schema is at migration 0, and this program needs ${known}: migrate it first.`]
+        [
+          "older_schema",
+          `The database schema is at migration 0, and this program needs ${known}: run quotewire migrate, or PgStorage.migrate, first.`
+        ]
       )
     })
   )

@@ -11,11 +11,9 @@ export const file = Argument.String("file").pipe(
   Argument.withDescription("A configuration file, a module that exports carriers, or a rate plan (JSON)")
 )
 
-/** Which carrier of the file is meant. */
-export const carrier = Flag.String("carrier").pipe(
-  Flag.optional,
-  Flag.withDescription("Id of the carrier, such as naic:12345; by default every carrier of the file")
-)
+/** Which carrier of the file is meant, and what holds without the flag. */
+export const carrier = (without: string) =>
+  Flag.String("carrier").pipe(Flag.optional, Flag.withDescription(`Id of the carrier, such as naic:12345; ${without}`))
 
 /** Loads the configuration of a file, with at least one carrier: a module's own, or one made of its carriers. */
 export const load = (name: string) => (name.endsWith(".json") ? fromRatePlan(name) : fromModule(name))

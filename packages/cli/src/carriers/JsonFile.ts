@@ -1,5 +1,6 @@
-import { Effect, FileSystem } from "effect"
+import { Effect, FileSystem, Path } from "effect"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 
 /** The largest file that is read. */
 const max_bytes = 10_000_000
@@ -11,14 +12,16 @@ export const read = Effect.fnUntraced(function* (path: string, what: string) {
   const { size } = yield* Effect.mapError(files.stat(path), unreadable)
   if (size > max_bytes) return yield* new CommandFailed({ message: `${what} must not be larger than 10 MB.` })
   const text = yield* Effect.mapError(files.readFileString(path), unreadable)
+  const paths = yield* Path.Path
+  const shown = ConfigFile.shownFrom(paths)(paths.resolve(path))
   return yield* Effect.try({
     try: (): unknown => JSON.parse(text),
-    catch: (error) => new CommandFailed({ message: `${what} must be JSON${placeOf(error)}.` })
+    catch: (error) => new CommandFailed({ message: `${what} must be JSON: ${shown} has a mistake${placeOf(error)}.` })
   })
 })
 
 /** Where a parser stopped. The rest of its message may repeat the file. */
 const placeOf = (error: unknown): string => {
   const [, line, column] = (error instanceof Error && /line (\d+) column (\d+)/.exec(error.message)) || []
-  return line === undefined ? "" : `: it has a mistake at line ${line}, column ${column}`
+  return line === undefined ? "" : ` at line ${line}, column ${column}`
 }

@@ -1,7 +1,8 @@
 import { RatePlan, Timestamp } from "@quotewire/core"
 import { Clock, Console, Effect, Option, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
+import * as ConfigFile from "../ConfigFile.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
 import { json } from "../Settings.ts"
 import { ask } from "../trials/ask.ts"
@@ -9,11 +10,21 @@ import { test } from "../trials/test.ts"
 
 const file = Argument.String("file").pipe(Argument.withDescription("Rate plan, a JSON file"))
 
-const check = Command.make("check", { file, json }, (settings) =>
+// Without the flag no configuration is loaded: one that makes a carrier of the plan fails before the check can tell its faults.
+const config = Flag.String("config").pipe(
+  Flag.optional,
+  Flag.withDescription("Configuration file with the ratings of your own lines; none by default")
+)
+
+const ratingsOf = (file: Option.Option<string>) =>
+  Option.isNone(file) ? Effect.succeed([]) : Effect.map(ConfigFile.load(file), ({ ratings = [] }) => ratings)
+
+const check = Command.make("check", { file, config, json }, (settings) =>
   Effect.gen(function* () {
+    const ratings = yield* ratingsOf(settings.config)
     const plan = yield* JsonFile.read(settings.file, "<file>")
     const today = Timestamp.fromMillis(yield* Clock.currentTimeMillis).slice(0, 10)
-    const faults = RatePlan.check(plan, { today })
+    const faults = RatePlan.check(plan, { today, ratings })
     if (settings.json) yield* Console.log(JSON.stringify({ faults }))
     else yield* Effect.forEach([...faults.map(lineOf), ...summaryOf(plan).map(rowOf)], (line) => Console.log(line))
     if (faults.length > 0) return yield* new CommandFailed({ message: "The rate plan has faults." })

@@ -107,6 +107,7 @@ const list = Command.make("list", settings, (settings) =>
     const { list } = yield* Connections.Connections
     const connections = (yield* list(settings.organization)).map(printed)
     if (settings.json) return yield* Console.log(JSON.stringify({ connections }))
+    if (connections.length === 0) yield* Console.error("The organization has no connections.")
     for (const connection of connections) yield* Console.log(lineOf(connection))
   }).pipe(Effect.catchTag("not_found", noOrganization), Database.withConnections(settings))
 ).pipe(Command.withDescription("List the connections of an organization, without their secrets"))

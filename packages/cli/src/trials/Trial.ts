@@ -35,7 +35,10 @@ export const factsOf = (file: Option.Option<string>) =>
 
 const ByLine = Schema.Record(Schema.String, Schema.Unknown)
 
-/** Reads the connection of a carrier, if it asks for one: all of it, or with a cassette what is set. */
+/**
+ * Reads the connection of a carrier, if it asks for one. A cassette stands in for what is not set, and standard input is not
+ * read then: a test that needs nothing must not wait for its end.
+ */
 export const connectionOf = Effect.fnUntraced(function* (
   { connection }: Carrier.CarrierAdapter,
   hasCassette: boolean
@@ -47,6 +50,13 @@ export const connectionOf = Effect.fnUntraced(function* (
     Schema.decodeUnknownEffect(Values)(values),
     () => new CommandFailed({ message: `The connection must give a text for each of ${names.join(", ")}.` })
   )
+  const missing = names.filter((name) => read[name] === undefined)
+  if (missing.length > 0 && !hasCassette) {
+    const variables = missing.map(ConnectionInput.variable).join(", ")
+    return yield* new CommandFailed({
+      message: `The connection lacks ${missing.join(", ")}. Set ${variables}, or give all of its values on standard input.`
+    })
+  }
   return { connection: read }
 })
 

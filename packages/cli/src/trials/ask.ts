@@ -38,7 +38,7 @@ export const ask = Command.make(
   "ask",
   {
     file: CarrierFile.file,
-    carrier: CarrierFile.carrier,
+    carrier: CarrierFile.carrier("required if the file has several carriers"),
     line,
     facts: Trial.facts,
     environment: Trial.environment,

@@ -16,7 +16,9 @@ const cassette = Flag.String("cassette").pipe(
 
 const record = Flag.Boolean("record").pipe(
   Flag.withDefault(false),
-  Flag.withDescription("Ask the carrier, and write what it says to --cassette, without secrets and redacted values")
+  Flag.withDescription(
+    "Ask the carrier, and write what it says to --cassette if all cases pass, without secrets and redacted values"
+  )
 )
 
 interface Settings {
@@ -38,20 +40,24 @@ const run = (adapter: Carrier.CarrierAdapter, cases: ReadonlyArray<CarrierContra
     })
   ).pipe(Effect.map((cases): Tested => ({ carrier_id: adapter.carrier.id, cases })))
 
-/** Runs the cases against the carrier, and writes what it said. */
+/** Runs the cases against the carrier, and writes what it said if all of them pass: a worse recording would replace a good one. */
 const recorded = Effect.fnUntraced(function* (
   adapter: Carrier.CarrierAdapter,
   facts: CarrierContract.FactsByLine,
   options: CarrierContract.Options,
   file: string
-) {
+): Effect.fn.Return<Tested, CommandFailed, FileSystem.FileSystem> {
   const recording = yield* Cassette.record(yield* CarrierTransport, adapter, options.connection)
   const tested = yield* Effect.provideService(
     run(adapter, CarrierContract.cases(adapter, facts, options)),
     CarrierTransport,
     recording.transport
   )
+  if (tested.cases.some(({ message }) => message !== null)) return tested
   const cassette = yield* Effect.mapError(recording.cassette, ({ message }) => new CommandFailed({ message }))
+  if (cassette.exchanges.length === 0) {
+    return yield* new CommandFailed({ message: "Nothing was exchanged with the carrier, so no cassette is written." })
+  }
   const files = yield* FileSystem.FileSystem
   yield* Effect.mapError(
     files.writeFileString(file, Cassette.text(cassette)),
@@ -94,7 +100,7 @@ export const test = Command.make(
   "test",
   {
     file: CarrierFile.file,
-    carrier: CarrierFile.carrier,
+    carrier: CarrierFile.carrier("by default every carrier of the file"),
     facts: Trial.facts,
     environment: Trial.environment,
     cassette,
@@ -124,6 +130,9 @@ export const test = Command.make(
       else for (const line of results.flatMap(linesOf)) yield* Console.log(printable(line))
       const cases = results.flatMap(({ cases }) => cases)
       const failed = cases.filter(({ message }) => message !== null).length
-      if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${cases.length} cases failed.` })
+      if (failed > 0) {
+        const unwritten = settings.record ? " No cassette is written." : ""
+        return yield* new CommandFailed({ message: `${failed} of ${cases.length} cases failed.${unwritten}` })
+      }
     })
 ).pipe(Command.withDescription("Test carriers by the contract of adapters, at their sandbox or with a cassette"))

@@ -8,14 +8,14 @@ export const acme = defineCarrier({
   id: "naic:12345",
   name: "Acme Mutual",
   lines: { renters: { states: ["NY"], wants: ["applicant.email"], idempotent: true } },
-  connection: { api_key: "secret" },
+  connection: { producer_code: "string", api_key: "secret" },
   http: {
     base_url: process.env.TRIAL_URL ?? "http://127.0.0.1:1",
     auth: apiKey({ header: "x-api-key", field: "api_key" }),
     redact: ["email"]
   },
-  ask: async ({ facts, http, idempotency_key }) => {
-    const json = { key: idempotency_key, email: facts.applicant?.email }
+  ask: async ({ connection, facts, http, idempotency_key }) => {
+    const json = { key: idempotency_key, producer: connection.producer_code, email: facts.applicant?.email }
     const { number, premium_cents } = (await http.post("/quotes", { json })).json(Quote)
     return Reply.offers([{ offer_ref: number, premium: Money.cents(premium_cents), term_months: 12 }])
   }

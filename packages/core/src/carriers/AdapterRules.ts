@@ -140,7 +140,8 @@ const relationsOfLine = (
   const path = `lines.${name}`
   const line = (lines ?? standard).get(name)
   if (line === undefined && lines !== null) {
-    return [{ reads: [], find: () => [{ path, message: `Must be one of ${[...lines.keys()].join(", ")}.` }] }]
+    const message = `Must be one of ${[...lines.keys()].join(", ")}. If the line is your own, list it in the option lines.`
+    return [{ reads: [], find: () => [{ path, message }] }]
   }
   const facts = (field: "needs" | "wants"): Relation => ({
     reads: [`${path}.${field}`],

@@ -3,11 +3,14 @@ import type { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import type { CarrierExchange, RecordedExchanges } from "../carriers/recorder/CarrierExchange.ts"
 import type { Line } from "../lines/Line.ts"
+import type { Rating } from "../rating/Rating.ts"
 
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
 export interface Config {
   /** The lines that are offered, in the order in which they are listed: `[...standardLines, bicycle]`. By default the standard lines. */
   readonly lines?: ReadonlyArray<Line>
+  /** How rate plans see your own lines. `quotewire carriers check` needs them; a carrier of a rate plan has its own. */
+  readonly ratings?: ReadonlyArray<Rating>
   /** Your own carriers. They are asked beside the fictional ones. */
   readonly carriers?: ReadonlyArray<CarrierAdapter>
   /** Whether the fictional carriers play in the sandbox; true by default. They never play in live. */

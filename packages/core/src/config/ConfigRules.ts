@@ -88,6 +88,34 @@ const nameFaults = (names: ReadonlyArray<string | null>, position: number): Read
 /** The lines of a configuration, as far as they are lines: the standard lines by default. */
 const linesIn = ({ lines }: Given): LineSet => (Array.isArray(lines) ? linesOf(lines.filter(isLine)) : standard)
 
+const isRating = Schema.is(
+  Schema.Struct({
+    line: Schema.Struct({ name: Schema.String }),
+    covers: Schema.Array(Schema.String),
+    variables: Schema.Struct({
+      policy: Schema.ObjectKeyword,
+      subject: Schema.ObjectKeyword,
+      driver: Schema.ObjectKeyword
+    }),
+    settings: Schema.Array(Schema.String),
+    riskOf: Call
+  })
+)
+
+const ratingsRule: OptionRule = (value, config) => {
+  if (!Array.isArray(value)) return [{ path: "", message: "Must be a list of ratings." }]
+  const list: ReadonlyArray<unknown> = value
+  const lines = linesIn(config)
+  const names = list.map((rating) => (isRating(rating) ? rating.line.name : null))
+  return names.flatMap((name, position) => {
+    if (name === null) return [{ path: `${position}`, message: "Must be a rating, as Rating.make returns." }]
+    const first = names.indexOf(name)
+    if (first !== position)
+      return [{ path: `${position}.line`, message: `Must be another line than that of ratings.${first}.` }]
+    return lines.has(name) ? [] : [{ path: `${position}.line`, message: "Must be listed in lines." }]
+  })
+}
+
 const carriersRule: OptionRule = (value, config) => {
   if (!Array.isArray(value)) return [{ path: "", message: "Must be a list of carriers." }]
   const list: ReadonlyArray<unknown> = value
@@ -117,6 +145,7 @@ const recorded = Schema.optionalKey(Schema.Literals(["all", "failures", "none"])
 /** The rule of each option. An option without a rule does not compile. */
 const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
   lines: linesRule,
+  ratings: ratingsRule,
   carriers: carriersRule,
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
   carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),

@@ -1,12 +1,13 @@
 import { Cause, Effect, Exit, Fiber, Logger, References } from "effect"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
-import type { CarrierAdapter, CarrierReply } from "../carriers/Carrier.ts"
+import type { CarrierAdapter, CarrierReply, ConnectionValues } from "../carriers/Carrier.ts"
 import { CarrierTransport } from "../carriers/CarrierTransport.ts"
 import { canonical } from "../wire/Json.ts"
 import { toMillis } from "../wire/Timestamp.ts"
 import * as Cassette from "./Cassette.ts"
 import * as callbacks from "./carrier/callbacks.ts"
 import { givesLink, refreshesOffer } from "./carrier/offers.ts"
+import { reached } from "./carrier/reached.ts"
 import { answersRepeat } from "./carrier/repeats.ts"
 import { beside, broken, type Case, type ContractBroken, called, expectNone, rule, type Stage } from "./carrier/rule.ts"
 import * as Subject from "./carrier/subject.ts"
@@ -40,8 +41,10 @@ export const cases = (
   facts: Subject.FactsByLine = {},
   given: Subject.Options = {}
 ): ReadonlyArray<Case> => {
-  const options = given.cassette === undefined ? given : { ...given, connection: withStandIns(adapter, given) }
-  const stage = stageOf(adapter, options)
+  const cassette = given.cassette === undefined ? null : Cassette.parse(given.cassette)
+  const options =
+    cassette === null ? given : { ...given, connection: connectionOf(adapter, cassette, given.connection) }
+  const stage = stageOf(adapter, cassette, options)
   const lines = Subject.linesOf(options)
   return [
     rule(stage, "declares itself correctly", () =>
@@ -57,19 +60,24 @@ export const cases = (
   ]
 }
 
-/** The values of a connection, with stand-ins for the secrets that are not given: no cassette has secrets. */
-const withStandIns = ({ connection = {} }: CarrierAdapter, given: Subject.Options) => ({
-  ...Object.fromEntries(
-    Object.keys(connection).flatMap((field) => (connection[field] === "secret" ? [[field, "stand-in"]] : []))
-  ),
-  ...given.connection
+/** The values of a connection for a replay: those that are given, or else recorded, and stand-ins for all others. */
+const connectionOf = (
+  { connection: declared = {} }: CarrierAdapter,
+  { connection: recorded = {} }: Cassette.Cassette,
+  given: Subject.Options["connection"]
+): ConnectionValues => ({
+  ...Object.fromEntries(Object.keys(declared).map((field) => [field, recorded[field] ?? "stand-in"])),
+  ...given
 })
 
-const stageOf = (adapter: CarrierAdapter, { cassette, connection, now, transport }: Subject.Options): Stage => {
-  if (cassette === undefined) return { now: now ?? null, standIn: transport ?? null, missing: [] }
-  const parsed = Cassette.parse(cassette)
-  const replay = Cassette.replay(parsed, adapter, connection)
-  return { now: now ?? toMillis(parsed.recorded_at), standIn: replay.transport, missing: replay.missing }
+const stageOf = (
+  adapter: CarrierAdapter,
+  cassette: Cassette.Cassette | null,
+  { connection, now, transport }: Subject.Options
+): Stage => {
+  if (cassette === null) return { now: now ?? null, standIn: transport ?? null, missing: [] }
+  const replay = Cassette.replay(cassette, adapter, connection)
+  return { now: now ?? toMillis(cassette.recorded_at), standIn: replay.transport, missing: replay.missing }
 }
 
 const casesOfLine = (
@@ -97,10 +105,10 @@ const casesOfLine = (
 }
 
 const answersAsk = (subject: Subject.Subject) =>
-  passing(Effect.asVoid(Subject.reply(subject, Subject.askOf(subject, "answer"))))
+  passing(Effect.asVoid(reached(Subject.reply(subject, Subject.askOf(subject, "answer")))))
 
 const answersPolls = (subject: Subject.Subject) =>
-  passing(Effect.asVoid(Subject.polled(subject, Subject.askOf(subject, "poll"))))
+  passing(Effect.asVoid(reached(Subject.polled(subject, Subject.askOf(subject, "poll")))))
 
 /** Aborts an ask to a carrier that never answers. */
 const ends = Effect.fnUntraced(function* (subject: Subject.Subject) {

@@ -44,6 +44,8 @@ export const Cassette = Schema.Struct({
   version: Schema.Literal(1),
   /** When it was recorded, in real time. Offers in it may have expired since, so replays ask as of this time. */
   recorded_at: OffsetDateTime,
+  /** The values of the connection that are no secrets, so that a replay asks as the recording did. */
+  connection: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   exchanges: Schema.Array(Exchange).check(Schema.isMaxLength(max_exchanges))
 }).annotate({ identifier: "Cassette" })
 export type Cassette = typeof Cassette.Type
@@ -90,7 +92,8 @@ export interface Recording {
  * adapter declares in `redact`, and without secrets.
  *
  * Requests for tokens and headers of requests are not recorded. An answer is recorded when the adapter has read it. Above
- * `max_exchanges`, requests are sent but not recorded.
+ * `max_exchanges`, requests are sent but not recorded. Of the connection, those values are recorded that the adapter declares
+ * as `string`.
  *
  * @example
  * const recording = yield* Cassette.record(yield* CarrierTransport, acme, connection)
@@ -100,10 +103,11 @@ export interface Recording {
 export const record = (
   transport: HttpClient.HttpClient,
   adapter: Redaction.Declared,
-  connection?: ConnectionValues
+  connection: ConnectionValues = {}
 ): Effect.Effect<Recording> =>
   Effect.map(Clock.currentTimeMillis, (recorded_at) => {
     const redaction = Redaction.redactionOf(adapter, connection)
+    const shown = Object.entries(connection).filter(([field]) => adapter.connection?.[field] === "string")
     const list = new RecordedTransport.HttpList(max_exchanges)
     const credentials = new Set<string>()
     const recorder = RecordedTransport.make(transport, list.add)
@@ -119,10 +123,16 @@ export const record = (
       cassette: Effect.suspend(() => {
         const recorded = list.exchanges.flatMap((http) => exchangeOf(http, redaction))
         const secrets = [...redaction.secrets, ...credentials]
-        const index = recorded.findIndex((exchange) => isSecretIn(exchange, secrets))
-        return index < 0
-          ? Effect.succeed({ version: 1, recorded_at: fromMillis(recorded_at), exchanges: recorded })
-          : Effect.fail(secretIn(recorded, index))
+        const [told] = shown.find(([, value]) => isSecretIn([value], secrets)) ?? []
+        if (told !== undefined) return Effect.fail(secretInConnection(told))
+        const index = recorded.findIndex((exchange) => isSecretIn(textsOf(exchange), secrets))
+        if (index >= 0) return Effect.fail(secretIn(recorded, index))
+        return Effect.succeed({
+          version: 1,
+          recorded_at: fromMillis(recorded_at),
+          ...(shown.length > 0 && { connection: Object.fromEntries(shown) }),
+          exchanges: recorded
+        })
       })
     }
   })
@@ -133,13 +143,25 @@ const secretIn = (exchanges: ReadonlyArray<Exchange>, index: number): SecretOnCa
     message: `A secret is in exchange ${index + 1}, ${exchanges[index]?.method} at ${exchanges[index]?.host}. Add its path in the body to redact, or keep it out of the URL, and record again.`
   })
 
+const secretInConnection = (field: string): SecretOnCassette =>
+  new SecretOnCassette({
+    message: `A secret is in the value of ${field}, which the connection declares as a string. Declare it as a secret, and record again.`
+  })
+
 /** Shorter texts stand in others by chance. */
 const min_secret_characters = 4
 
-/** Whether a secret is in an exchange: as it is, in a URL, in JSON, or in base64. */
-const isSecretIn = (exchange: Exchange, secrets: ReadonlyArray<string>): boolean => {
-  const told = [JSON.stringify(exchange), exchange.path, textOf(exchange.request.body), textOf(exchange.response.body)]
-  return secrets
+/** The texts of an exchange in which a secret could be. */
+const textsOf = (exchange: Exchange): ReadonlyArray<string> => [
+  JSON.stringify(exchange),
+  exchange.path,
+  textOf(exchange.request.body),
+  textOf(exchange.response.body)
+]
+
+/** Whether a secret is in one of these texts: as it is, in a URL, in JSON, or in base64. */
+const isSecretIn = (told: ReadonlyArray<string>, secrets: ReadonlyArray<string>): boolean =>
+  secrets
     .filter((secret) => secret.length >= min_secret_characters)
     .flatMap((secret) => [
       secret,
@@ -148,7 +170,6 @@ const isSecretIn = (exchange: Exchange, secrets: ReadonlyArray<string>): boolean
       Base64.encode(secret)
     ])
     .some((form) => told.some((text) => text.includes(form)))
-}
 
 const textOf = (body: Body): string => {
   if (body === null) return ""

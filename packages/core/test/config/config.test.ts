@@ -3,6 +3,7 @@ import { Result } from "effect"
 import type { CarrierAdapter } from "../../src/carriers/Carrier.ts"
 import { type Config, defineConfig } from "../../src/config/Config.ts"
 import { readConfig } from "../../src/config/ConfigRules.ts"
+import { renters as rating } from "../../src/rating/renters/rating.ts"
 import { prompt } from "../quoting/carriers.ts"
 
 const acme = prompt("naic:12345").adapter
@@ -20,7 +21,8 @@ describe("a configuration", () => {
     {},
     { carriers: [] },
     { carriers: [acme, borealis] },
-    { carriers: [acme], fictional_carriers: false }
+    { carriers: [acme], fictional_carriers: false },
+    { ratings: [rating] }
   ]
   it.each(valid)("is returned as it was given, if it is right", (config) => {
     assert.deepStrictEqual(readConfig(defineConfig(config)), Result.succeed(config))
@@ -51,6 +53,13 @@ describe("a configuration", () => {
 
   it.each([
     { given: { carrierz: [] }, says: "carrierz: There is no such option. The options are " },
+    { given: { ratings: [rating, {}] }, says: "ratings.1: Must be a rating, as Rating.make returns." },
+    { given: { ratings: [rating, rating] }, says: "ratings.1.line: Must be another line than that of ratings.0." },
+    { given: { ratings: [{ ...rating, line: { name: "violin" } }] }, says: "ratings.0.line: Must be listed in lines." },
+    {
+      given: { carriers: [{ ...acme, lines: { violin: acme.lines.renters } }] },
+      says: "carriers.0.lines.violin: Must be one of personal_auto, renters, pet. If the line is your own, list it in the option lines."
+    },
     { given: { carriers: acme }, says: "carriers: Must be a list of carriers." },
     { given: { fictional_carriers: "no" }, says: "fictional_carriers: Must be true or false." },
     {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { HttpClientRequest } from "effect/http"
+import { HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import example from "../../../../examples/rate-plan.json" with { type: "json" }
 import type { CarrierAdapter, CarrierCallback, CarrierReply } from "../../src/carriers/Carrier.ts"
 import { CarrierTransport } from "../../src/carriers/CarrierTransport.ts"
@@ -301,6 +301,35 @@ describe("the contract of carriers", () => {
     const one = cases.find(({ name }) => name === rule) ?? assert.fail(rule)
     assert.match((await brokenBy(one)) ?? "kept", message)
   })
+
+  const refusing = HttpClient.make((request) => {
+    const cause = Object.assign(new Error("ada@example.com"), { code: "ECONNREFUSED" })
+    return Effect.fail(
+      new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+    )
+  })
+  const dead: ReadonlyArray<readonly [string, HttpClient.HttpClient, RegExp]> = [
+    [
+      "refuses connections",
+      refusing,
+      /POST at api\.acme\.example ended without an answer: TransportError ECONNREFUSED\./
+    ],
+    [
+      "never answers",
+      HttpClient.make(() => Effect.never),
+      /POST at api\.acme\.example ended without an answer: aborted\./
+    ]
+  ]
+  it.each(dead)(
+    "does not pass the rules about answers with a carrier that %s, and says why",
+    async (_, transport, cause) => {
+      const cases = CarrierContract.cases(acme, { renters: facts }, { ...options, transport })
+      for (const name of [answer, polls, repeats, refresh, link]) {
+        const one = cases.find((one) => one.name === name) ?? assert.fail(name)
+        assert.match((await brokenBy(one)) ?? "kept", cause)
+      }
+    }
+  )
 
   it("says which facts do not suit the carrier", async () => {
     const said = (facts: unknown, adapter = acme) =>

@@ -66,7 +66,8 @@ const acme = (base_url: string, more: object = {}) =>
     },
     ask: async ({ connection, facts, http, idempotency_key }) => {
       const { email } = facts.applicant ?? {}
-      const json = { key: idempotency_key, producer: connection.producer, applicant: { email }, ...more }
+      const { client_id: broker, producer } = connection
+      const json = { key: idempotency_key, broker, producer, applicant: { email }, ...more }
       return replyOf((await http.post("/quotes", { json })).json(Quote))
     },
     poll: async ({ http, ref }) => replyOf((await http.get("/quotes/{ref}", { params: { ref } })).json(Quote))
@@ -85,15 +86,17 @@ const recorded = Effect.scoped(
 )
 
 const replayed = (base_url: string, cassette: unknown, more: object = {}) =>
-  CarrierContract.cases(acme(base_url, more), { renters: facts }, { cassette, connection: { client_id: "broker-7" } })
+  CarrierContract.cases(acme(base_url, more), { renters: facts }, { cassette })
 
 describe("a cassette", () => {
-  it.live("answers every case of the contract as the sandbox did, without a network", () =>
-    Effect.gen(function* () {
-      const { base_url, cassette } = yield* recorded
-      assert.isAtLeast(cassette.exchanges.length, 5)
-      for (const { effect } of replayed(base_url, JSON.parse(Cassette.text(cassette)))) yield* effect
-    })
+  it.live(
+    "answers every case of the contract as the sandbox did, without a network and the values of the connection",
+    () =>
+      Effect.gen(function* () {
+        const { base_url, cassette } = yield* recorded
+        assert.isAtLeast(cassette.exchanges.length, 5)
+        for (const { effect } of replayed(base_url, JSON.parse(Cassette.text(cassette)))) yield* effect
+      })
   )
 
   it.live("is JSON for a review, without facts, tokens, cookies and secrets", () =>
@@ -102,11 +105,12 @@ describe("a cassette", () => {
       const text = Cassette.text(cassette)
       assert.match(text, /^\{\n {2}"version": 1,\n {2}"recorded_at": "\d{4}-/)
       assert.deepStrictEqual(cassette.exchanges[0]?.request.body, {
-        json: { key: "contract-renters-answer", producer: "[redacted]", applicant: "[redacted]" }
+        json: { key: "contract-renters-answer", broker: "broker-7", producer: "[redacted]", applicant: "[redacted]" }
       })
       assert.deepStrictEqual(cassette.exchanges[0]?.response.body, {
         json: { number: "Q-contract-renters-answer", applicant: "[redacted]", session_token: "[redacted]" }
       })
+      assert.deepStrictEqual(cassette.connection, { client_id: "broker-7" })
       assert.notMatch(text, /ada@|hidden|Zq7x|4711|\/token/)
     })
   )
@@ -124,6 +128,26 @@ describe("a cassette", () => {
         const { message } = yield* Effect.flip(recording.cassette)
         assert.match(message, /^A secret is in exchange 1, GET at api\.acme\.example\./)
       }
+    })
+  )
+
+  it.live("is refused if a value of the connection that is no secret contains one", () =>
+    Effect.gen(function* () {
+      const { client } = fakeCarrier.make(() => fakeCarrier.json({}))
+      const values = { client_id: `broker-7:${secret}`, client_secret: secret, producer: "4711" }
+      const recording = yield* Cassette.record(client, acme("https://api.acme.example"), values)
+      const { message } = yield* Effect.flip(recording.cassette)
+      assert.match(message, /^A secret is in the value of client_id,/)
+      assert.notInclude(message, secret)
+    })
+  )
+
+  it.live("may lack values of the connection: stand-ins take their place", () =>
+    Effect.gen(function* () {
+      const { base_url, cassette } = yield* recorded
+      const [, answers] = replayed(base_url, { ...cassette, connection: {} })
+      const error = yield* Effect.flip(answers?.effect ?? Effect.void)
+      assert.match(error.message, /The cassette expects another body, which differs at broker\./)
     })
   )
 

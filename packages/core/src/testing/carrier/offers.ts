@@ -2,13 +2,14 @@ import { Effect } from "effect"
 import * as BrokenRule from "../../carriers/BrokenRule.ts"
 import type { CarrierAdapter, CarrierAsk } from "../../carriers/Carrier.ts"
 import { brokenHandoff } from "../../carriers/Offer.ts"
+import { reached } from "./reached.ts"
 import { called, expectNone } from "./rule.ts"
 import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
 
 /** The reference of the first offer in the final answer to an ask; null if there is none. */
 const offered = (subject: Subject.Subject, ask: CarrierAsk) =>
-  Effect.map(Subject.polled(subject, ask), (answer) =>
+  Effect.map(reached(Subject.polled(subject, ask)), (answer) =>
     answer.kind === "offers" ? (answer.offers[0]?.offer_ref ?? null) : null
   )
 

@@ -3,6 +3,7 @@ import type { HttpClient } from "effect/http"
 import type { CarrierAsk, CarrierReply } from "../../carriers/Carrier.ts"
 import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 import { canonical } from "../../wire/Json.ts"
+import { reached } from "./reached.ts"
 import { broken, called } from "./rule.ts"
 import * as Subject from "./subject.ts"
 import { passing } from "./time.ts"
@@ -13,7 +14,7 @@ export const answersRepeat = Effect.fnUntraced(function* (subject: Subject.Subje
   const carrier = overheard(yield* CarrierTransport)
   const asked = (attempt: number) => {
     const ask = Subject.askOf(subject, "repeat", attempt)
-    return Effect.provideService(passing(Subject.reply(subject, ask)), CarrierTransport, carrier.transport)
+    return Effect.provideService(passing(reached(Subject.reply(subject, ask))), CarrierTransport, carrier.transport)
   }
   const first = yield* asked(1)
   const sent_once = carrier.requests.length

@@ -29,7 +29,7 @@ export interface Options {
   readonly transport?: HttpClient.HttpClient
   /** Where the carrier is asked; its sandbox by default, if the adapter serves that. */
   readonly environment?: Environment
-  /** The values of the connection, if the adapter declares one. With a cassette you can leave out each `secret`. */
+  /** The values of the connection, if the adapter declares one. With a cassette you can leave it out. */
   readonly connection?: ConnectionValues
   /** When the asks are made, in milliseconds; by default when the cassette was recorded, or else now. */
   readonly now?: number

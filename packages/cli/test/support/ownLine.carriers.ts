@@ -1,0 +1,9 @@
+import { defineCarrier, Reply } from "@quotewire/core"
+
+/** A carrier of a line that no configuration lists. */
+export const fiddle = defineCarrier({
+  id: "mga:fiddle",
+  name: "Fiddle",
+  lines: { violin: { states: ["NY"] } },
+  ask: () => Reply.decline("property_not_eligible")
+})

@@ -1,0 +1,41 @@
+import { Effect } from "effect"
+import type { CarrierReply } from "../../carriers/Carrier.ts"
+import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
+import * as RecordedTransport from "../../carriers/recorder/RecordedTransport.ts"
+import { broken, ContractBroken } from "./rule.ts"
+
+/** Further requests of one ask are not looked at. */
+const max_requests = 100
+
+/**
+ * The answer to an ask. Fails if the carrier was not there to give one, because then a rule about its answers is not tested: no
+ * request got an answer, or one got none and the ask ended as unavailable.
+ *
+ * If the ask breaks a rule and no request got an answer, the message says so, too.
+ */
+export const reached = Effect.fnUntraced(function* (
+  asked: Effect.Effect<CarrierReply, ContractBroken>
+): Effect.fn.Return<CarrierReply, ContractBroken> {
+  const list = new RecordedTransport.HttpList(max_requests)
+  const transport = RecordedTransport.make(yield* CarrierTransport, list.add)
+  const isAnswered = () => list.exchanges.some(({ status }) => status !== null)
+  const reply = yield* asked.pipe(
+    Effect.provideService(CarrierTransport, transport),
+    Effect.mapError((error) => {
+      const lost = isAnswered() ? null : lostIn(list)
+      if (lost === null) return error
+      return new ContractBroken({ broken_rules: error.broken_rules, message: `${error.message} ${lost}` })
+    })
+  )
+  const lost = lostIn(list)
+  if (lost === null || (isAnswered() && reply.kind !== "unavailable")) return reply
+  return yield* broken(
+    `Nothing has reached the carrier, or it did not answer, so this rule is not tested. ${lost} Check the carrier's address, and whether its sandbox is up.`
+  )
+})
+
+/** Says which request got no answer, and why; null if none is without. The path is left out, because a fact may be in it. */
+const lostIn = ({ exchanges }: RecordedTransport.HttpList): string | null => {
+  const lost = exchanges.findLast(({ status }) => status === null)
+  return lost === undefined ? null : `${lost.method} at ${lost.url.host} ended without an answer: ${lost.error}.`
+}
