@@ -54,10 +54,10 @@ export const jsonApi = (isLate: () => boolean) => {
   return ({ method, path, headers, body }: Asked): Answer => {
     if (method === "POST" && path === "/json/quotes") {
       const { risk } = readQuote(body)
-      const found = numberOf(String(headers["idempotency-key"]))
-      if (found === null) return noRoom
-      if (found.isNew) quotes.set(found.number, risk)
-      return { status: 201, body: { quote_number: found.number, status: "open" } }
+      const numbered = numberOf(String(headers["idempotency-key"]))
+      if (numbered === null) return noRoom
+      if (numbered.isNew) quotes.set(numbered.number, risk)
+      return { status: 201, body: { quote_number: numbered.number, status: "open" } }
     }
     const [, quote_number = "", step] = /^\/json\/quotes\/([\w-]+)(\/rate)?$/.exec(path) ?? []
     const risk = quotes.get(quote_number)
@@ -77,15 +77,15 @@ export const xmlApi = () => {
   return ({ method, body }: Asked): Answer => {
     if (method !== "POST" || !body.includes("<RentersPolicyQuoteInqRq>")) return { status: 400 }
     const key = textOf(body, "RqUID")
-    const found = numberOf(key)
-    if (found === null) return noRoom
+    const numbered = numberOf(key)
+    if (numbered === null) return noRoom
     const claims = Number(textOf(body, "NumLosses"))
     const amount = (160 + Number(textOf(body, "FormatInteger")) / 1_000 + claims * 12.5).toFixed(2)
     const said =
       claims > 2
         ? "<MsgStatus><MsgStatusCd>Rejected</MsgStatusCd><MsgErrorCd>LOSSES</MsgErrorCd></MsgStatus>"
         : `<MsgStatus><MsgStatusCd>Success</MsgStatusCd></MsgStatus>
-      <PolicySummaryInfo><QuoteNumber>${found.number}</QuoteNumber><FullTermAmt><Amt>${amount}</Amt></FullTermAmt></PolicySummaryInfo>`
+      <PolicySummaryInfo><QuoteNumber>${numbered.number}</QuoteNumber><FullTermAmt><Amt>${amount}</Amt></FullTermAmt></PolicySummaryInfo>`
     return {
       status: 200,
       headers: { "content-type": "application/xml; charset=utf-8" },
@@ -115,13 +115,13 @@ export const applicationsApi = () => {
   return ({ method, body }: Asked): Answer => {
     if (method !== "POST") return { status: 405 }
     const { key, contents_usd, lets_to_guests } = readApplication(body)
-    const found = numberOf(key)
-    if (found === null) return noRoom
-    const application_number = found.number
+    const numbered = numberOf(key)
+    if (numbered === null) return noRoom
+    const application_number = numbered.number
     const decision =
       lets_to_guests === true
         ? { application_number, decision: "refused" }
         : { application_number, decision: "accepted", annual_premium_cents: 14_500 + Math.round(contents_usd / 10) }
-    return { status: 202, body: { application_number }, ...(found.isNew && { later: decision }) }
+    return { status: 202, body: { application_number }, ...(numbered.isNew && { later: decision }) }
   }
 }

@@ -1,6 +1,5 @@
 import { defineConfig } from "@quotewire/core"
 import { callbacks } from "./callbacks.ts"
-import { connected } from "./connected.ts"
 import { jsonPolls } from "./json-polls.ts"
 import { xml } from "./xml.ts"
 
@@ -10,8 +9,7 @@ const base_url = "http://localhost:8799"
 const values = { client_id: "practice", client_secret: "practice" }
 
 export default defineConfig({
-  carriers: [jsonPolls(base_url), xml(base_url), callbacks(base_url, "practice")].map((carrier) =>
-    connected(carrier, values)
-  ),
+  carriers: [jsonPolls(base_url), xml(base_url), callbacks(base_url, "practice")],
+  sandbox_connections: { "naic:10001": values, "naic:10002": values, "naic:10003": values },
   fictional_carriers: false
 })

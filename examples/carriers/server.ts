@@ -159,8 +159,8 @@ export const startCarrier = async (options: PracticeOptions): Promise<PracticeCa
     if (method === "PUT" && path.startsWith("/weather/")) return turnTo(path.slice("/weather/".length))
     if (path === "/token") return tokens.grant(asked, weather.is("token_ends") ? 1 : Number.POSITIVE_INFINITY)
     if (!tokens.use(asked)) return { status: 401, body: { error: "invalid_token" } }
-    const instead = weather.instead(asked)
-    if (instead !== null) return instead
+    const spoiled = weather.spoiledAnswer(asked)
+    if (spoiled !== null) return spoiled
     if (weather.is("slow") || (weather.is("late") && path === "/xml")) await wait(weather.answerMs(), callerIsGone)
     if (path.startsWith("/json/")) return json(asked)
     if (path === "/xml") return xml(asked)

@@ -52,7 +52,9 @@ for (const entry of entries) {
   if (entry.what !== "exchange") console.log(entry.at, entry.what)
   else {
     const { carrier_id, exchange, http, outcome } = entry.details
-    const calls = http.map(({ method, path, status }) => `${method} ${path} ${status}`)
+    const calls = http.map(({ direction, method, path, status }) =>
+      direction === "received" ? "received from the carrier" : `${method} ${path} ${status ?? "without an answer"}`
+    )
     console.log(entry.at, exchange, carrier_id, outcome, calls.join(", "))
   }
 }

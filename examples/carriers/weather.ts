@@ -43,7 +43,7 @@ export const makeWeather = () => {
   }
 
   /** What a request is answered instead of what it asks for; null if it is answered as usual. */
-  const instead = ({ headers }: Asked): Answer | null => {
+  const spoiledAnswer = ({ headers }: Asked): Answer | null => {
     switch (weather) {
       case "busy":
         return spoilNext({ status: 429, headers: { "retry-after": `${retry_after_seconds}` } })
@@ -69,7 +69,7 @@ export const makeWeather = () => {
   return {
     turn,
     is: (...some: ReadonlyArray<Weather>) => some.includes(weather),
-    instead,
+    spoiledAnswer,
     /** How long an answer takes. */
     answerMs: () => (weather === "slow" ? slow_ms : weather === "late" ? late_ms : 0)
   }

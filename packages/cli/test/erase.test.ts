@@ -82,7 +82,7 @@ const world = Effect.gen(function* () {
     runWith(["erase", "--by", "ticket 4711", ...args], env, input)
   const place = ["--organization", organization.id, "--environment", "sandbox"]
   const advance = Effect.promise(() => client.advance_time({ seconds: 120 }, { idempotency_key: "advance" }))
-  return { url, quotewire, client, start, erase, place, advance }
+  return { url, env, quotewire, client, start, erase, place, advance }
 })
 
 const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boolean } => {
@@ -93,7 +93,7 @@ const report = ({ err, how, out }: Ran): ErasureReport & { readonly dry_run: boo
 describe("quotewire erase", () => {
   it.live("erases one request, and says what went and what remains", () =>
     Effect.gen(function* () {
-      const { advance, client, erase, quotewire, start, url } = yield* world
+      const { advance, client, env, erase, quotewire, start, url } = yield* world
       const id = yield* start(receipt)
       yield* advance
       const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id, wait_seconds: 0 }))
@@ -116,6 +116,8 @@ describe("quotewire erase", () => {
       assert.deepStrictEqual(after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price, price)
       const again = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { by: "another" }))
       assert.deepInclude(again.requests[0], { outcome: "already_erased", by: "ticket 4711" })
+      const shown = yield* runWith(["requests", "show", id], env)
+      assert.match(shown.out, /Z {2}erased {5}the person's data, by "ticket 4711": prices of \d+ quotes? remain\n/)
     })
   )
 

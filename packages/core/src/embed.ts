@@ -40,7 +40,7 @@ import * as Json from "./wire/Json.ts"
 import * as PublicUrl from "./wire/PublicUrl.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
-export interface EmbedOptions extends Omit<Config, "carriers"> {
+export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connections"> {
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /**

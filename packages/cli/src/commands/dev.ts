@@ -6,6 +6,7 @@ import * as ConfigFile from "../ConfigFile.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as MemoryService from "../MemoryService.ts"
+import * as SandboxConnections from "../SandboxConnections.ts"
 import * as StartPage from "../StartPage.ts"
 import * as Telemetry from "../Telemetry.ts"
 
@@ -19,6 +20,7 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
   const address = yield* Deferred.make<string>()
   const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
   const { organization, keys } = yield* makeSandbox.pipe(Effect.provideContext(core), Effect.orDie)
+  yield* Effect.provideContext(SandboxConnections.set(config, organization.id), core)
   const keyless = {
     organization_id: organization.id,
     workspace_id: organization.workspaces.sandbox,

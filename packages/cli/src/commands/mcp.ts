@@ -9,6 +9,7 @@ import * as ConfigFile from "../ConfigFile.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
 import * as MemoryService from "../MemoryService.ts"
+import * as SandboxConnections from "../SandboxConnections.ts"
 import * as Settings from "../Settings.ts"
 import * as Telemetry from "../Telemetry.ts"
 import { version } from "../version.ts"
@@ -52,7 +53,9 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
   const config = yield* ConfigFile.load(settings.config)
   const address = yield* Deferred.make<string>()
   const core = yield* Layer.build(MemoryService.layer(settings, config, Deferred.await(address)))
-  const context = Context.add(core, Access.KeylessWorkspace, yield* Effect.provideContext(makeSandbox(key), core))
+  const keyless = yield* Effect.provideContext(makeSandbox(key), core)
+  yield* Effect.provideContext(SandboxConnections.set(config, keyless.organization_id), core)
+  const context = Context.add(core, Access.KeylessWorkspace, keyless)
   // Needed even on standard input and output: the links in quotes and errors must lead somewhere.
   const host = yield* Effect.provideContext(Host.serve(settings, "no_rest"), context)
   yield* Deferred.succeed(address, host.base_url)

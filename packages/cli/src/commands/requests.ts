@@ -89,6 +89,14 @@ const wordsOf = (entry: Timeline.Entry): ReadonlyArray<string> => {
       return [entry.details.carrier_id]
     case "exchange":
       return exchange(entry.details)
+    case "erased": {
+      const { by, ended, quotes, state } = entry.details
+      const remains = quotes === 0 ? "no quotes" : `prices of ${quotes} ${quotes === 1 ? "quote" : "quotes"} remain`
+      return [
+        `the person's data, by "${by}": ${remains}${ended ? "; the request was in progress" : ""}`,
+        ...(state === "begun" ? ["It was stopped, so some data may still be there: run quotewire erase again."] : [])
+      ]
+    }
     case "outcome": {
       const { carrier_id, outcome, quote_ids, reason } = entry.details
       return [`${carrier_id}: ${outcome}${because(reason)} ${quote_ids.join(", ")}`.trimEnd()]

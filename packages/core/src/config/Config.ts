@@ -5,6 +5,9 @@ import type { CarrierExchange, RecordedExchanges } from "../carriers/recorder/Ca
 import type { Line } from "../lines/Line.ts"
 import type { Rating } from "../rating/Rating.ts"
 
+/** Connections by the ids of their carriers, and their values by the names that the carrier's `connection` declares. */
+export type SandboxConnections = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
+
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
 export interface Config {
   /** The lines that are offered, in the order in which they are listed: `[...standardLines, bicycle]`. By default the standard lines. */
@@ -17,6 +20,14 @@ export interface Config {
   readonly fictional_carriers?: boolean
   /** How carriers are reached, such as `CarrierTransports.layer({ public_addresses_only: true })` of `@quotewire/http`. */
   readonly carrier_transport?: Layer.Layer<never>
+  /**
+   * What the sandbox of `quotewire dev` and `quotewire mcp` gives for carriers that have a `connection`, by the carrier's id:
+   * `{ "naic:12345": { api_key: process.env.ACME_API_KEY } }`.
+   *
+   * Nothing else uses it: on a server, each organization has its own connections. A value that is undefined is not known here,
+   * and its carrier is then not asked.
+   */
+  readonly sandbox_connections?: SandboxConnections
   /** Which exchanges with carriers are recorded; by default all in the sandbox, and failures in live. */
   readonly exchange_recording?: Partial<{ readonly [E in Environment]: RecordedExchanges }>
   /** How many days recorded exchanges are kept; 7 by default, and at most as long as the facts. */

@@ -2,6 +2,7 @@ import { Data, Layer, Predicate, Result, Schema } from "effect"
 import { Environment } from "../access/Caller.ts"
 import * as AdapterRules from "../carriers/AdapterRules.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
+import * as Connection from "../carriers/Connection.ts"
 import type { Line } from "../lines/Line.ts"
 import { type LineSet, linesOf, standard } from "../lines/Lines.ts"
 import { fictionalCarrierList } from "../sandbox/Lineup.ts"
@@ -135,6 +136,31 @@ const idFaults = (ids: ReadonlyArray<string | null>, position: number): Readonly
   return [{ path: "carrier.id", message: `Must be another id than that of carriers.${first}.` }]
 }
 
+const Connections = Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))
+const areConnections = Schema.is(Connections)
+const findWrongConnections = Input.findings(Connections)
+
+const sandboxConnectionsRule: OptionRule = (value, { carriers }) => {
+  if (!areConnections(value)) return findWrongConnections(value)
+  const adapters = Array.isArray(carriers) ? carriers.filter(isAdapter) : []
+  return Object.entries(value).flatMap(([carrier_id, values]) =>
+    Result.match(Connection.check(adapters, { carrier_id, environment: "sandbox", values }), {
+      onSuccess: () => [],
+      onFailure: (faults) => faults.filter((fault) => !isUnset(values, fault)).map(inConnection(carrier_id))
+    })
+  )
+}
+
+/** Whether a fault is that of a value that is undefined, as a variable is that is not set. */
+const isUnset = (values: Readonly<Record<string, unknown>>, { path }: FieldError): boolean =>
+  Object.entries(values).some(([name, value]) => value === undefined && path === `values.${name}`)
+
+/** A fault of a connection at its path in the option. One that is not of a value is at the carrier. */
+const inConnection =
+  (carrier_id: string) =>
+  (fault: FieldError): FieldError =>
+    below(carrier_id)({ ...fault, path: fault.path.replace(/^(carrier_id|environment|values)(\.|$)/, "") })
+
 const must =
   (message: string, holds: (value: unknown) => boolean): OptionRule =>
   (value) =>
@@ -149,6 +175,7 @@ const rules: { readonly [Option in keyof Config]-?: OptionRule } = {
   carriers: carriersRule,
   fictional_carriers: must("Must be true or false.", Predicate.isBoolean),
   carrier_transport: must("Must be a layer, as CarrierTransports.layer() returns.", Layer.isLayer),
+  sandbox_connections: sandboxConnectionsRule,
   exchange_recording: Input.findings(Schema.Struct({ sandbox: recorded, live: recorded })),
   exchanges_days: Input.findings(Input.wholeNumber(1, 366)),
   on_carrier_exchange: must("Must be a function.", Predicate.isFunction)

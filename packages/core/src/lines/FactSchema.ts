@@ -22,6 +22,8 @@ export interface Fact {
   readonly label: string | null
   readonly tier: string | null
   readonly pii: string | null
+  /** The value that the schema says is assumed for it; undefined if it names none. */
+  readonly assumed: unknown
   /** Whether there is no price without it. A fact that is required only inside an optional object is not. */
   readonly required: boolean
 }
@@ -39,7 +41,8 @@ const factsAt = (ast: SchemaAST.AST, path: ReadonlyArray<string>, required: bool
   }
   const about = SchemaAST.resolve(ast)
   const [label, tier, pii] = [about?.label, about?.["x-tier"], about?.["x-pii"]].map(textOrNull)
-  return [{ path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, required }]
+  const assumed = Predicate.hasProperty(about?.["x-assume"], "value") ? about["x-assume"].value : undefined
+  return [{ path: path.join("."), label: label ?? null, tier: tier ?? null, pii: pii ?? null, assumed, required }]
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
@@ -48,7 +51,10 @@ const textOrNull = (value: unknown): string | null => (typeof value === "string"
 export const firstOf = (path: string): string => path.replaceAll("*", "0")
 
 /** A fact as capabilities list it; `otherwise` is used if the fact has no tier. */
-export const asRequired = ({ path, label, tier, pii }: Fact, otherwise: "price" | "offer"): RequiredFact => ({
+export const asRequired = (
+  { path, label, tier, pii }: Pick<Fact, "path" | "label" | "tier" | "pii">,
+  otherwise: "price" | "offer"
+): RequiredFact => ({
   path: firstOf(path),
   label: label ?? firstOf(path),
   tier: tier ?? otherwise,

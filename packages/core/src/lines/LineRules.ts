@@ -2,6 +2,7 @@ import { Result, type Schema, SchemaAST } from "effect"
 import type { FieldError } from "../wire/FieldError.ts"
 import { isCalendarDate } from "../wire/Timestamp.ts"
 import type { Assumption, Problems, Subject } from "./Application.ts"
+import type { Fact } from "./FactSchema.ts"
 import type { Codes, Traits } from "./Line.ts"
 import { stateCodes } from "./State.ts"
 
@@ -109,14 +110,22 @@ export const checked = <A>(path: string, run: () => A, check: (value: A) => Faul
 export const ofExample = ({ wrong, missing }: Problems): Faults =>
   [...wrong, ...missing].map((error) => ({ ...error, path: error.path.replace(/^application/, "example") }))
 
-/** Every assumption must be of a fact. */
-export const checkAssumptions = (made: ReadonlyArray<Assumption>, fact_paths: ReadonlyArray<string>): Faults =>
-  made.flatMap(({ path }) => {
-    const fact = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
+/** Every assumption must be of a fact, with the value that the schema of the fact names, if it names one. */
+export const checkAssumptions = (made: ReadonlyArray<Assumption>, facts: ReadonlyArray<Fact>): Faults =>
+  made.flatMap(({ path, value }) => {
+    const name = path.replace(/^application\./, "").replaceAll(/\.\d+(?=\.|$)/g, ".*")
+    const fact = facts.find((known) => known.path === name)
     // A list can be assumed to be empty, and its own path is that of no single fact.
-    const is_known = fact_paths.some((known) => known === fact || known.startsWith(`${fact}.*`))
-    return rule(is_known, `assume.${fact}`, "Is assumed, but the facts have no such path.")
+    const is_known = fact !== undefined || facts.some((known) => known.path.startsWith(`${name}.*`))
+    const is_same = fact?.assumed === undefined || fact.assumed === tomorrow || fact.assumed === value
+    return [
+      ...rule(is_known, `assume.${name}`, "Is assumed, but the facts have no such path."),
+      ...rule(is_same, `assume.${name}`, "Must assume the value that x-assume of this fact names.")
+    ]
   })
+
+/** The one assumed value that depends on the day. `assume` records the day itself. */
+const tomorrow = "tomorrow"
 
 /** The state must be one of the country's. */
 export const checkState = (state: string): Faults =>

@@ -50,7 +50,7 @@ export interface LineDefinition<Name extends string, Sent extends object, Comple
  *   …
  * })
  */
-export const defineLine = <const Name extends string, Sent extends object, Complete extends object>(
+export const defineLine = <const Name extends string, Sent extends object, Complete extends object = Sent>(
   definition: LineDefinition<Name, Sent, Complete>
 ): Line<Name, Complete> => {
   const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = definition
@@ -77,7 +77,7 @@ export const defineLine = <const Name extends string, Sent extends object, Compl
     identifying_paths: all.filter(({ pii, tier }) => pii === "direct" && tier === "offer").map(({ path }) => path),
     neededFact: (need) => {
       const fact = all.find(({ path }) => path === need)
-      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null, required: false }, "offer")
+      return asRequired(fact ?? { path: need, label: null, tier: null, pii: null }, "offer")
     },
     read: (input, today) => Result.map(read(input, today), (facts) => ({ line, facts })),
     complete: (sent, today) =>
@@ -112,9 +112,8 @@ const mistakesIn = <Sent extends object, Complete extends object>(
   const made = new Assumptions()
   const complete = LineRules.tried("assume", () => assume(checked, today, made))
   if (Result.isFailure(complete)) return complete.failure
-  const fact_paths = factsOf(facts).map(({ path }) => path)
   return [
-    ...LineRules.checkAssumptions(made.sorted(), fact_paths),
+    ...LineRules.checkAssumptions(made.sorted(), factsOf(facts)),
     ...LineRules.checked("stateOf", () => stateOf(checked), LineRules.checkState),
     ...LineRules.checked(
       "subjectsOf",

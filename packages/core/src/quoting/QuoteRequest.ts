@@ -39,7 +39,7 @@ export const reasons = {
   no_offers_action_not_taken: "No carrier made an offer; a carrier's question was not answered in time.",
   could_not_start: "The request could not be started.",
   no_carrier_available: "No carrier is available for this request.",
-  no_carrier_answered: "No carrier answered in time.",
+  no_carrier_answered: "No carrier gave a usable answer.",
   cancelled_by_caller: "The request was cancelled before it started.",
   consent_withdrawn: "The person has withdrawn consent.",
   internal_error: "The request failed because of a fault of the service."

@@ -2,6 +2,7 @@ import type { Environment } from "../access/Caller.ts"
 import type { RequestLogEntry } from "../calls/FinishedCall.ts"
 import type { Exchange } from "../carriers/recorder/Exchange.ts"
 import type { Event } from "../events/Event.ts"
+import type { ErasureRecord } from "../quoting/erasing/Erasure.ts"
 import type { CarrierResult, QuoteRequest } from "../quoting/QuoteRequest.ts"
 import type { Attempt, KeptDelivery } from "../webhooks/deliveries/Delivery.ts"
 import type { QuoteId, QuoteRequestId, SubscriptionId, WorkspaceId } from "../wire/Ids.ts"
@@ -18,8 +19,19 @@ export type Entry =
   | At<"not_asked", Pick<CarrierResult, "reason" | "missing_facts"> & OfCarrier>
   /** A carrier was selected to be asked. Whether it was, its exchanges and its outcome say. */
   | At<"asked", OfCarrier>
-  /** An exchange with a carrier's adapter, if it is on record. Without `bodies`, all bodies are null. */
+  /**
+   * An exchange with a carrier's adapter, if it is on record. Without `bodies`, all bodies are null.
+   *
+   * Like that of every entry, `at` is workspace time: when the work began that the exchange belongs to. `started_at` is real
+   * time: when the adapter was called. So the two differ by some milliseconds, and in a sandbox by as much as its clock was
+   * moved.
+   */
   | At<"exchange", Exchange>
+  /**
+   * The person's data was erased: by whom, how many quotes there were, and whether that `ended` a request in progress. `begun`:
+   * the erasure was stopped, and some data may still be there.
+   */
+  | At<"erased", Pick<ErasureRecord, "by" | "state" | "ended" | "quotes">>
   /** How a carrier's part of the request ended. */
   | At<"outcome", Pick<CarrierResult, "outcome" | "reason" | "message" | "missing_facts" | "quote_ids"> & OfCarrier>
   /** A version of a quote. */
@@ -66,6 +78,7 @@ const order: ReadonlyArray<Entry["what"]> = [
   "not_asked",
   "asked",
   "exchange",
+  "erased",
   "outcome",
   "quote",
   "event",
@@ -96,6 +109,13 @@ export const ofCarriers = ({ carriers, created_at, deadline_at, updated_at }: Qu
     return [asked, { at: answered_at ?? ended_at, what: "outcome", details }]
   })
 }
+
+/** The erasure of the person's data. What follows from it has the same moment. */
+export const ofErasure = ({ by, ended, erased_at, quotes, state }: ErasureRecord): Entry => ({
+  at: erased_at,
+  what: "erased",
+  details: { by, state, ended, quotes }
+})
 
 /** An exchange, with its bodies only if they were asked for. */
 export const ofExchange = (exchange: Exchange, bodies: boolean): Entry => ({

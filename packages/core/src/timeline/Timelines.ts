@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Option, Struct } from "effect"
 import * as FinishedCall from "../calls/FinishedCall.ts"
 import * as Exchange from "../carriers/recorder/Exchange.ts"
+import * as Erasure from "../quoting/erasing/Erasure.ts"
 import * as Quote from "../quoting/Quote.ts"
 import * as QuoteRequest from "../quoting/QuoteRequest.ts"
 import type { StoredRecord } from "../storage/Change.ts"
@@ -72,6 +73,7 @@ const read = Effect.fnUntraced(function* (
     ...(yield* startOf(storage, workspace_id, request)),
     ...Entry.ofCarriers(request),
     ...exchanges.found,
+    ...(yield* erasureOf(storage, workspace_id, id)),
     ...quotes.found.map(ofQuote),
     ...events.found.map(ofEvent),
     ...deliveries.flatMap(({ found }) => found)
@@ -163,6 +165,11 @@ const exchangesOf = (storage: Port, workspace_id: WorkspaceId, request: QuoteReq
       found: records.map((record) => Entry.ofExchange(Exchange.kind.value(record), bodies)),
       isComplete: next === null
     })
+  )
+
+const erasureOf = (storage: Port, workspace_id: WorkspaceId, id: string) =>
+  Effect.map(storage.get({ workspace_id, kind: Erasure.kind.name, id }), (record) =>
+    Option.toArray(record).map((erased) => Entry.ofErasure(Erasure.kind.value(erased)))
   )
 
 /** The events of the request and its quotes, found by the moments at which their versions were stored. */

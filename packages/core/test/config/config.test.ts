@@ -119,6 +119,59 @@ describe("a configuration", () => {
     )
   })
 
+  describe("sandbox_connections", () => {
+    const connected = { ...acme, connection: { producer_code: "string", api_key: "secret" } } as const
+    const inLive: CarrierAdapter = { ...borealis, environments: ["live"], connection: { api_key: "secret" } }
+    const values = { producer_code: "P-1", api_key: "Zq7xSecretZq7x" }
+    const withConnection = (sandbox_connections: unknown) => ({
+      carriers: [connected, inLive, prompt("naic:34567").adapter],
+      sandbox_connections
+    })
+
+    it.each([
+      { given: {} },
+      { given: { "naic:12345": values } },
+      // A variable that is not set.
+      { given: { "naic:12345": { ...values, api_key: undefined } } }
+    ])("are taken if they are right: $given", ({ given }) => {
+      assert.strictEqual(faultsOf(withConnection(given)), "")
+    })
+
+    it.each([
+      { given: [values], says: ": Must be an object." },
+      { given: { "naic:12345": "Zq7x" }, says: ".naic:12345: Must be an object." },
+      {
+        given: { "naic:12345": { ...values, api_key: "" } },
+        says: ".naic:12345.api_key: Must be text of 1 to 8192 characters."
+      },
+      {
+        given: { "naic:12345": { ...values, api_key: 1 } },
+        says: ".naic:12345.api_key: Must be text of 1 to 8192 characters."
+      },
+      { given: { "naic:12345": { producer_code: "P-1" } }, says: ".naic:12345.api_key: This field is required." },
+      {
+        given: { "naic:12345": { ...values, Zq7x: "1" } },
+        says: ".naic:12345: Every name must be one that the carrier asks for. Allowed: producer_code, api_key."
+      },
+      {
+        given: { "naic:99999": values },
+        says: ".naic:99999: There is no such carrier. Allowed: naic:12345, naic:23456."
+      },
+      {
+        given: { "naic:34567": values },
+        says: ".naic:34567: This carrier asks for no connection. Allowed: naic:12345, naic:23456."
+      },
+      {
+        given: { "naic:23456": { api_key: "Zq7x" } },
+        says: ".naic:23456: The carrier is not asked in this environment. Allowed: live."
+      }
+    ])("are refused at their path, and no value is repeated: $says", ({ given, says }) => {
+      const faults = faultsOf(withConnection(given))
+      assert.strictEqual(faults, `The configuration is not valid: sandbox_connections${says}`)
+      assert.notInclude(faults, "Zq7x")
+    })
+  })
+
   it("is refused with a hundred faults at most, and a count of the rest", () => {
     const lines = faultsOf({ carriers: Array.from({ length: 150 }, () => null) }).split("\n")
     assert.lengthOf(lines, 102)

@@ -9,7 +9,7 @@ import { lines } from "../../src/layer.ts"
 import { defineLine } from "../../src/lines/defineLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
 import { Lines, standard } from "../../src/lines/Lines.ts"
-import { address, policyFacts } from "../../src/lines/sharedFacts.ts"
+import { address, completePolicy, policyFacts } from "../../src/lines/sharedFacts.ts"
 import { standardLines } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
 import * as RatePlan from "../../src/rating/RatePlan.ts"
@@ -170,6 +170,25 @@ describe("the lines of a configuration", () => {
         "lines.0.assume.motors.*.kw: Is assumed, but the facts have no such path.",
         "lines.0.subjectsOf.0.kind: Must be one of boat."
       ]
+    },
+    {
+      what: "assumptions that contradict x-assume",
+      given: [
+        defineLine({
+          ...boat,
+          facts: Schema.Struct({
+            ...boat.facts.fields,
+            moored: Schema.optionalKey(Fact.yesNo({ "x-assume": { value: true } })),
+            deductible_usd: Schema.optionalKey(Fact.choice([100, 500], { "x-assume": { value: 500 } }))
+          }),
+          assume: (facts, today, assumptions) => {
+            const deductible_usd = assumptions.fill(facts.deductible_usd, "deductible_usd", 500, "$500 deductible")
+            const moored = assumptions.fill(facts.moored, "moored", false, "On land")
+            return { ...facts, ...completePolicy(facts, today, assumptions), deductible_usd, moored }
+          }
+        })
+      ],
+      says: ["lines.0.assume.moored: Must assume the value that x-assume of this fact names."]
     },
     {
       what: "functions that throw",

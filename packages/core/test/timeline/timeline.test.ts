@@ -7,7 +7,8 @@ import type { Entry } from "../../src/timeline/Entry.ts"
 import { type TimelineOptions, Timelines } from "../../src/timeline/Timelines.ts"
 import { minute_ms, second_ms, toMillis } from "../../src/wire/Timestamp.ts"
 import { all, testRecorded } from "../carriers/onRecord.ts"
-import { carrier, carriers, declined, offer, offers, prompt, unavailable } from "../quoting/carriers.ts"
+import { carrier, carriers, declined, offer, offers, prompt, silent, unavailable } from "../quoting/carriers.ts"
+import { by, eraseRequest } from "../quoting/erasing.ts"
 import { advance, live, pass, refusal, runDue, start, stranger, testInWorld, work } from "../quoting/support.ts"
 import { create, testWebhooks } from "../webhooks/support.ts"
 
@@ -27,6 +28,8 @@ const wordsOf = (entry: Entry): string => {
       const { attempt, carrier_id, exchange, outcome, reason } = entry.details
       return `${exchange} ${carrier_id} ${attempt} ${outcome} ${reason ?? ""}`.trim()
     }
+    case "erased":
+      return `erased by ${entry.details.by}, ${entry.details.state}${entry.details.ended ? ", ended" : ""}`
     case "outcome":
       return `outcome ${entry.details.carrier_id} ${entry.details.outcome} ${entry.details.reason ?? ""}`.trim()
     case "quote":
@@ -169,6 +172,25 @@ describe("the timeline of a request", () => {
         rest: { refresh: () => Effect.succeed({ kind: "withdrawn" }) }
       })
     ]
+  )
+
+  testInWorld(
+    "says that the person's data was erased, by whom, and what followed",
+    Effect.gen(function* () {
+      yield* work
+      const { id } = yield* start({}, live)
+      yield* pass(second_ms)
+      yield* eraseRequest(id)
+      const found = yield* told(id)
+      assert.deepStrictEqual(found.slice(-5), [
+        `erased by ${by}, done, ended`,
+        "outcome silent no_answer timeout",
+        "quote acme 2 inactive",
+        "event quote.updated",
+        "event quote_request.failed"
+      ])
+    }),
+    carriers(prompt("acme", offers()), silent("silent"))
   )
 
   testInWorld(

@@ -74,9 +74,9 @@ export const Exchange = Schema.Struct({
   line: Schema.String,
   environment: Environment,
   attempt: Schema.Int,
-  /** Workspace time. */
+  /** When the work began that the exchange belongs to, in workspace time. */
   at: Timestamp,
-  /** Real time. */
+  /** When the adapter was called, in real time. */
   started_at: Timestamp,
   duration_ms: Schema.Int,
   outcome: Schema.Literals(exchangeOutcomes),

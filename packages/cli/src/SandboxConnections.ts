@@ -1,0 +1,24 @@
+import { type Carrier, type Config, Connections, type Ids } from "@quotewire/core"
+import { Effect } from "effect"
+
+/**
+ * Sets the `sandbox_connections` of a configuration, which was checked, for the organization of a sandbox in memory.
+ *
+ * Warns of each carrier that cannot be asked because a value of its connection is missing.
+ */
+export const set = Effect.fnUntraced(function* (config: Config, organization_id: Ids.OrganizationId) {
+  const connections = yield* Connections.Connections
+  for (const adapter of config.carriers ?? []) {
+    if (adapter.connection === undefined || !adapter.environments.includes("sandbox")) continue
+    const carrier_id = adapter.carrier.id
+    const values = config.sandbox_connections?.[carrier_id] ?? {}
+    const missing = Object.keys(adapter.connection).filter((name) => values[name] === undefined)
+    if (missing.length > 0) yield* warn(adapter, missing)
+    else yield* connections.set({ organization_id, environment: "sandbox", carrier_id, values })
+  }
+}, Effect.orDie)
+
+const warn = ({ carrier }: Carrier.CarrierAdapter, missing: ReadonlyArray<string>) =>
+  Effect.logWarning(
+    "A carrier is not asked, because its connection has no values: set them in sandbox_connections of the configuration"
+  ).pipe(Effect.annotateLogs({ carrier_id: carrier.id, missing: missing.join(", ") }))
