@@ -2,7 +2,7 @@ import { type ApiError, Caller, Carrier, type ConnectionSummary, Connections, Ti
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandErrors.ts"
-import * as ConnectionInput from "../ConnectionInput.ts"
+import * as ConnectionInput from "../carriers/ConnectionInput.ts"
 import * as Database from "../Database.ts"
 import { config, json, word } from "../Settings.ts"
 import { database_url, organization, seal_keys } from "../StorageSettings.ts"

@@ -3,7 +3,7 @@ import type { CarrierContract } from "@quotewire/core/testing"
 import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { CommandFailed, WrongUsage } from "../CommandErrors.ts"
-import * as ConnectionInput from "../ConnectionInput.ts"
+import * as ConnectionInput from "../carriers/ConnectionInput.ts"
 import * as JsonFile from "../carriers/JsonFile.ts"
 import { word } from "../Settings.ts"
 

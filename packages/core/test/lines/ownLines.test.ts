@@ -217,10 +217,10 @@ describe("the lines of a configuration", () => {
     const wrong = { ...acme, lines: { bicycle: { ...terms, needs: ["bicycle.brand"] }, boat: terms } }
     assert.deepStrictEqual(faultsOf({ lines: offered, carriers: [wrong] }), [
       "carriers.0.lines.bicycle.needs.0: Must be the path of a fact of this line, with * for every item of a list, such as applicant.email.",
-      "carriers.0.lines.boat: Must be one of personal_auto, renters, pet, bicycle."
+      "carriers.0.lines.boat: Must be one of personal_auto, renters, pet, bicycle. If the line is your own, list it in the option lines."
     ])
     assert.deepStrictEqual(faultsOf({ carriers: [{ ...acme, lines: { bicycle: terms } }] }), [
-      "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet."
+      "carriers.0.lines.bicycle: Must be one of personal_auto, renters, pet. If the line is your own, list it in the option lines."
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { Config, Effect, Option, Redacted, Result } from "effect"
-import { CommandFailed } from "./CommandErrors.ts"
-import { variableOf } from "./Settings.ts"
-import * as StandardInput from "./StandardInput.ts"
+import { CommandFailed } from "../CommandErrors.ts"
+import { variableOf } from "../Settings.ts"
+import * as StandardInput from "../StandardInput.ts"
 
 /**
  * Reads the values of a connection: from the variables `QUOTEWIRE_CONNECTION_…` if one of them is set, otherwise from standard
