@@ -165,6 +165,16 @@ describe("carriers ask", () => {
     })
   )
 
+  it.live("needs the id of the carrier if the file has several, and says so in its help", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["carriers", "ask", module])
+      assert.strictEqual(code, 2)
+      assert.match(stderr, /Choose one with --carrier\.\n$/)
+      const { stdout } = yield* run(["carriers", "ask", "--help"])
+      assert.include(stdout, "required if the file has several carriers")
+    })
+  )
+
   it.live("names the variables of what the connection lacks", () =>
     Effect.gen(function* () {
       const { QUOTEWIRE_CONNECTION_PRODUCER_CODE: _, ...some } = env
