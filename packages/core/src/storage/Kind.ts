@@ -41,7 +41,7 @@ export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /** Makes the stored record of a version. The value must not change, because it is encoded when the body is first read. */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
-  /** Decodes a record. A body that does not match the kind is a defect that names the record. */
+  /** Decodes a record that comes from elsewhere. A body that does not match the kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, exactly as it was written. */
   readonly json: (record: StoredRecord) => Json.Json<A>
@@ -95,6 +95,7 @@ export const make = <const Name extends string, A extends object>(
     },
     value: (record) => {
       if (record.kind !== name) throw new Error(`The ${record.kind} ${record.id} was read as ${name}`)
+      if (isAtHand(record)) return record.value
       // Keep fields that the schema does not know, because a newer host may have written them.
       const value: unknown = JSON.parse(record.body)
       if (isValue(value)) return value
