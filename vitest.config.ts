@@ -14,6 +14,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: ["test/support/postgresOfRun.ts"],
-    testTimeout: 30_000
+    testTimeout: 30_000,
+    // One worker less by default. Many tests wait for processes and sockets, so no core has to stay free.
+    maxWorkers: "100%"
   }
 })
