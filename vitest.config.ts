@@ -15,7 +15,7 @@ export default defineConfig({
     include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: ["test/support/postgresOfRun.ts"],
     testTimeout: 30_000,
-    // One worker less by default. Many tests wait for processes and sockets, so no core has to stay free.
+    // Vitest leaves one core free by default. Many tests wait for processes and sockets, so use all cores.
     maxWorkers: "100%"
   }
 })

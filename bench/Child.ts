@@ -31,6 +31,12 @@ export const start = (
   return { ask: (question) => ask(child, question), stop: () => stop(child) }
 }
 
+/** Starts a script that measures one contender, by its name, with a CPU profile of it if one is wanted. */
+export const startContender = (script: string, name: string, profile: string | null): Child => {
+  const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
+  return start(script, cores.server, { node: ["--expose-gc", "--max-old-space-size=4096", ...profiling], args: [name] })
+}
+
 const ask = async <Answer>(child: ChildProcess, question: unknown): Promise<Answer> => {
   const ended = new AbortController()
   const died = once(child, "exit", { signal: ended.signal }).then(([code]) => {

@@ -9,3 +9,14 @@ export const median = (numbers: ReadonlyArray<number>): number => {
 /** The number below which this share of all numbers lies. */
 export const percentile = (numbers: Float64Array, share: number): number =>
   numbers.toSorted()[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? Number.NaN
+
+/** The median of a figure over rounds. */
+export const medianOf = <Round>(rounds: ReadonlyArray<Round>, pick: (round: Round) => number): number =>
+  median(rounds.map(pick))
+
+/** The median of a ratio between rounds and those of the base at the same time. */
+export const medianRatio = <Round>(
+  rounds: ReadonlyArray<Round>,
+  base: ReadonlyArray<Round>,
+  ratioOf: (round: Round, other: Round) => number
+): number => median(rounds.flatMap((round, i) => (base[i] === undefined ? [] : [ratioOf(round, base[i])])))

@@ -1,7 +1,7 @@
 import * as Child from "../Child.ts"
 import type { Flags } from "../flags.ts"
 import type { Cpu, Listening, Shared } from "../peers/Peer.ts"
-import { median } from "../statistics.ts"
+import { medianOf, medianRatio } from "../statistics.ts"
 import type { Load, Loaded } from "./load.ts"
 
 /** A server that is measured. */
@@ -118,9 +118,8 @@ export const run = async (suite: Suite, shared: Shared, flags: Flags): Promise<R
 }
 
 const rowOf = ({ peer, rounds, answer_bytes }: Running, base: ReadonlyArray<Round>): Row => {
-  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
-  const ratio = (pick: (round: Round, other: Round) => number) =>
-    median(rounds.flatMap((round, i) => (base[i] === undefined ? [] : [pick(round, base[i])])))
+  const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
+  const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, base, ratioOf)
   return {
     name: peer.name,
     per_second: middle(({ per_second }) => per_second),

@@ -10,7 +10,7 @@ import * as Child from "../Child.ts"
 import * as Flags from "../flags.ts"
 import { newId } from "../peers/Peer.ts"
 import { print, type Table } from "../report.ts"
-import { median } from "../statistics.ts"
+import { medianOf, medianRatio } from "../statistics.ts"
 import { sideBySide, type Took, timed } from "../timed.ts"
 import { arrival, arrived } from "./arrival.ts"
 import * as postel from "./postel.ts"
@@ -202,15 +202,11 @@ interface Running {
   readonly rounds: Array<Round>
 }
 
-const begin = (name: string, { profile }: Flags.Flags): Running => {
-  const profiling = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`]
-  const node = ["--expose-gc", "--max-old-space-size=4096", ...profiling]
-  return {
-    name,
-    process: Child.start("webhooks/throughput.ts", Child.cores.server, { node, args: [name] }),
-    rounds: []
-  }
-}
+const begin = (name: string, { profile }: Flags.Flags): Running => ({
+  name,
+  process: Child.startContender("webhooks/throughput.ts", name, profile),
+  rounds: []
+})
 
 const measure = async ({ process }: Running, receiver: Child.Child, work: Work): Promise<Round> => {
   await process.ask<Took>({ ...work, deliveries: work.deliveries / 4 })
@@ -248,9 +244,8 @@ export const run = async (flags: Flags.Flags): Promise<ReadonlyArray<Row>> => {
 }
 
 const rowOf = ({ name, rounds }: Running, others: ReadonlyArray<Round>): Row => {
-  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
-  const ratio = (pick: (round: Round, other: Round) => number) =>
-    median(rounds.flatMap((round, i) => (others[i] === undefined ? [] : [pick(round, others[i])])))
+  const middle = (pick: (round: Round) => number) => medianOf(rounds, pick)
+  const ratio = (ratioOf: (round: Round, other: Round) => number) => medianRatio(rounds, others, ratioOf)
   return {
     name,
     per_second: middle(({ per_second }) => per_second),

@@ -1,58 +1,28 @@
 import { fileURLToPath } from "node:url"
-import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Console, Effect, Exit, Layer, Stdio, Stream } from "effect"
+import { Effect } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
-import { run } from "../src/Program.ts"
 import { secret } from "./support/connections.config.ts"
+import { type Ran, runInProcess } from "./support/inProcess.ts"
 
 const config = fileURLToPath(new URL("support/connections.config.ts", import.meta.url))
 const seal_keys = Buffer.alloc(32, 1).toString("base64")
 
-interface Ran {
-  readonly failed: boolean
-  readonly out: string
-  readonly err: string
-}
-
-/** Runs the command as `main` does, with these carriers, variables and standard input. */
-const runWith = Effect.fnUntraced(function* (
-  args: ReadonlyArray<string>,
-  env: Record<string, string>,
-  input = ""
-): Effect.fn.Return<Ran> {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const into = (lines: Array<string>) => (text: unknown) => void lines.push(String(text))
-  const recorder: Console.Console = Object.assign(Object.create(console), { log: into(out), error: into(err) })
-  const stdio = Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) })
-  const exit = yield* run(args).pipe(
-    Effect.provideService(Console.Console, recorder),
-    Effect.provideService(
-      ConfigProvider.ConfigProvider,
-      ConfigProvider.fromEnv({ env: { QUOTEWIRE_CONFIG: config, ...env } })
-    ),
-    Effect.provide(Layer.merge(NodeServices.layer, stdio)),
-    Effect.exit
-  )
-  return { failed: Exit.isFailure(exit), out: out.join("\n"), err: err.join("\n") }
-})
-
 /** A database with an organization. */
 const world = Effect.gen(function* () {
   const { url } = yield* Effect.acquireRelease(Effect.promise(freshDatabase), ({ drop }) => Effect.promise(drop))
-  const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
-  const { out } = yield* runWith(["organizations", "create", "Acme", "--json"], env)
+  const env = { QUOTEWIRE_CONFIG: config, QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
+  const { out } = yield* runInProcess(["organizations", "create", "Acme", "--json"], env)
   const organization_id: string = JSON.parse(out).organization_id
   const organization = ["--organization", organization_id]
   const place = [...organization, "--carrier", "naic:12345", "--environment", "live"]
   const connections = (command: string, args: ReadonlyArray<string>, input?: string, more = {}) =>
-    runWith(["connections", command, ...args], { ...env, ...more }, input)
+    runInProcess(["connections", command, ...args], { ...env, ...more }, input)
   return { url, organization_id, organization, place, connections }
 })
 
 const done = (ran: Ran) => {
-  assert.isFalse(ran.failed, ran.err)
+  assert.strictEqual(ran.how, "done", ran.err)
   return ran.out
 }
 
@@ -140,8 +110,8 @@ describe("quotewire connections", () => {
         [place.slice(0, -2), good, /^--environment is required/]
       ]
       for (const [args, input, message] of wrong) {
-        const { err, failed, out } = yield* connections("set", args, input)
-        assert.isTrue(failed)
+        const { err, how, out } = yield* connections("set", args, input)
+        assert.notStrictEqual(how, "done")
         const sentence = err.replace(/^quotewire: /, "")
         if (typeof message === "string") assert.strictEqual(sentence, message)
         else assert.match(sentence, message)
@@ -154,8 +124,8 @@ describe("quotewire connections", () => {
     Effect.gen(function* () {
       const { connections, organization, place } = yield* world
       done(yield* connections("set", place, "producer_code=1\napi_key=hunter22"))
-      const { err, failed, out } = yield* connections("test", [...place, "--json"])
-      assert.isTrue(failed)
+      const { err, how, out } = yield* connections("test", [...place, "--json"])
+      assert.notStrictEqual(how, "done")
       assert.strictEqual(JSON.parse(out).outcome, "failed")
       assert.match(err, /^quotewire: The connection does not work: /)
       assert.notInclude(out + err, "hunter22")
@@ -178,11 +148,11 @@ describe("quotewire connections", () => {
       ] as const) {
         const wrong = yield* connections(command, args, "", other_keys)
         assert.match(wrong.err, /^quotewire: --seal-keys \(or QUOTEWIRE_SEAL_KEYS\) must hold the key .*\.$/)
-        const missing = yield* runWith(["connections", command, ...args], {
+        const missing = yield* runInProcess(["connections", command, ...args], {
           QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none"
         })
         assert.match(missing.err, /^--seal-keys is required\. /)
-        assert.isTrue(wrong.failed && missing.failed)
+        assert.isTrue(wrong.how !== "done" && missing.how !== "done")
       }
     })
   )

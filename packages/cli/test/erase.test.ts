@@ -1,49 +1,13 @@
-import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { type ErasureReport, embed, Seal } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Option, Redacted, Stdio, Stream } from "effect"
-import { CliError } from "effect/cli"
+import { Effect, Layer, Redacted } from "effect"
 import { freshDatabase, statements } from "../../../test/support/TestDatabase.ts"
-import { WrongUsage } from "../src/CommandErrors.ts"
-import { run } from "../src/Program.ts"
+import { type Ran, runInProcess } from "./support/inProcess.ts"
 
 const key = new Uint8Array(32).fill(1)
 const seal_keys = Buffer.from(key).toString("base64")
 const receipt = "receipt-of-ada"
-
-interface Ran {
-  readonly how: "done" | "failed" | "wrong usage"
-  readonly out: string
-  readonly err: string
-}
-
-const howOf = (exit: Exit.Exit<unknown, unknown>): Ran["how"] => {
-  if (Exit.isSuccess(exit)) return "done"
-  const error = Option.getOrNull(Cause.findErrorOption(exit.cause))
-  return error instanceof WrongUsage || CliError.isCliError(error) ? "wrong usage" : "failed"
-}
-
-/** Runs the command as `main` does, with these variables and this standard input. */
-const runWith = Effect.fnUntraced(function* (
-  args: ReadonlyArray<string>,
-  env: Record<string, string>,
-  input = ""
-): Effect.fn.Return<Ran> {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const into = (lines: Array<string>) => (text: unknown) => void lines.push(String(text))
-  const recorder: Console.Console = Object.assign(Object.create(console), { log: into(out), error: into(err) })
-  const exit = yield* run(args).pipe(
-    Effect.provideService(Console.Console, recorder),
-    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
-    Effect.provide(
-      Layer.merge(NodeServices.layer, Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(input)) }))
-    ),
-    Effect.exit
-  )
-  return { how: howOf(exit), out: out.join("\n"), err: err.join("\n") }
-})
 
 /** A database with an organization, and a host that answers calls on it. */
 const world = Effect.gen(function* () {
@@ -79,7 +43,7 @@ const world = Effect.gen(function* () {
     })
   const env = { QUOTEWIRE_DATABASE_URL: url, QUOTEWIRE_SEAL_KEYS: seal_keys }
   const erase = (args: ReadonlyArray<string>, input?: string) =>
-    runWith(["erase", "--by", "ticket 4711", ...args], env, input)
+    runInProcess(["erase", "--by", "ticket 4711", ...args], env, input)
   const place = ["--organization", organization.id, "--environment", "sandbox"]
   const advance = Effect.promise(() => client.advance_time({ seconds: 120 }, { idempotency_key: "advance" }))
   return { url, env, quotewire, client, start, erase, place, advance }
@@ -116,7 +80,7 @@ describe("quotewire erase", () => {
       assert.deepStrictEqual(after.quotes.find((quote) => quote.id === quotes[0]?.id)?.price, price)
       const again = yield* Effect.promise(() => quotewire.erase({ quote_request_id: id }, { by: "another" }))
       assert.deepInclude(again.requests[0], { outcome: "already_erased", by: "ticket 4711" })
-      const shown = yield* runWith(["requests", "show", id], env)
+      const shown = yield* runInProcess(["requests", "show", id], env)
       assert.match(shown.out, /Z {2}erased {5}the person's data, by "ticket 4711": prices of \d+ quotes? remain\n/)
     })
   )
@@ -160,7 +124,7 @@ describe("quotewire erase", () => {
         assert.match(ran.err.replace(/\. See .*--help\.$/, "."), message)
         assert.notInclude(ran.err + ran.out, receipt)
       }
-      const unheard = yield* runWith(["erase", "--request", unknown], {
+      const unheard = yield* runInProcess(["erase", "--request", unknown], {
         QUOTEWIRE_DATABASE_URL: "postgres://quotewire@127.0.0.1:1/none",
         QUOTEWIRE_SEAL_KEYS: seal_keys
       })

@@ -62,8 +62,8 @@ export const chosen = (
 /** Where requests to the carriers go out. */
 export const transport = ({ carrier_transport = CarrierTransports.layer() }: Config) => carrier_transport
 
-/** The only carrier that is meant. */
-export const only = (config: Config, id: string | undefined) =>
+/** The one carrier that is meant. Several are refused. */
+export const one = (config: Config, id: string | undefined) =>
   Effect.flatMap(chosen(config, id), ([first, ...others]) => {
     if (first !== undefined && others.length === 0) return Effect.succeed(first)
     return refused("The file has several carriers. Choose one with --carrier.")

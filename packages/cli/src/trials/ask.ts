@@ -47,7 +47,7 @@ export const ask = Command.make(
   (settings) =>
     Effect.gen(function* () {
       const config = yield* CarrierFile.load(settings.file)
-      const adapter = yield* CarrierFile.only(config, Option.getOrUndefined(settings.carrier))
+      const adapter = yield* CarrierFile.one(config, Option.getOrUndefined(settings.carrier))
       const line = yield* lineOf(settings.line, Object.keys(adapter.lines))
       const facts = new Map(Object.entries(yield* Trial.factsOf(settings.facts))).get(line)
       const connection = yield* Trial.connectionOf(adapter, false)

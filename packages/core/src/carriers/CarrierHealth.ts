@@ -147,7 +147,7 @@ const afterEnd = (
     : ended
 }
 
-/** A result of an ask that began before the circuit opened says nothing about the time after it. */
+/** Counts a result for the circuit. Results of asks that began before the circuit last opened are ignored. */
 const withResult = (
   health: CarrierHealth,
   { closed_at }: Permit,

@@ -144,7 +144,7 @@ export interface ConnectionSummary extends ConnectionPlace {
   /** By name: the value of a `string`, null for a secret. Empty if the connection is unreadable. */
   readonly values: Readonly<Record<string, string | null>>
   readonly set_at: number
-  /** When the connection was last tried, and the result; null if it was not tried since it was set. */
+  /** When the connection was last tested, and the result; null if it has not been tested since it was set. */
   readonly last_test: LastTest | null
 }
 

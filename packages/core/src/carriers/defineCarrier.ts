@@ -101,7 +101,7 @@ const invalid = (carrier_id: unknown, mistakes: ReadonlyArray<BrokenRule>): Inva
 
 const functions = ["appetite", "ask", "poll", "callback", "refresh", "handoff", "testConnection"] as const
 
-/** What is checked in a definition besides its adapter: everything that the adapter wraps. */
+/** The parts of a definition that its adapter hides inside functions, so they are checked here. */
 interface Wrapped extends Partial<Readonly<Record<(typeof functions)[number], unknown>>> {
   readonly http?: CarrierHttpOptions | undefined
   readonly connection?: ConnectionFields

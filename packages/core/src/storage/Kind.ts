@@ -41,7 +41,7 @@ export interface Kind<out Name extends string, in out A> extends Traits {
   readonly name: Name
   /** Makes the stored record of a version. The value must not change, because it is encoded when the body is first read. */
   readonly record: (value: A, meta: RecordMeta) => StoredRecord
-  /** Decodes a record that comes from elsewhere. A body that does not match the kind is a defect that names the record. */
+  /** The value of a record. A body that was read is decoded; one that does not match the kind is a defect that names the record. */
   readonly value: (record: StoredRecord) => A
   /** The encoded body, exactly as it was written. */
   readonly json: (record: StoredRecord) => Json.Json<A>

@@ -21,7 +21,7 @@ export type Connect = (address: string, port: number) => Socket
 /** Opens a TCP socket. */
 export const tcp: Connect = (address, port) => connect({ host: address, port, noDelay: true })
 
-/** A certificate that a server may ask for, with its key, in PEM. */
+/** A client certificate for mutual TLS, with its private key, in PEM. */
 export interface ClientCertificate {
   readonly certificate: string
   readonly key: string

@@ -33,7 +33,7 @@ export class Draft {
   outcome: ExchangeOutcome = "unavailable"
   reason: string | null = null
   fault: string | null = null
-  /** Whether it is known how the exchange ended, whatever the answer says. */
+  /** Whether the outcome is final, so that the answer no longer changes it. */
   private isDecided = false
   private readonly rules: Array<Rule> = []
   private readonly list = new RecordedTransport.HttpList(max_http)
@@ -56,7 +56,7 @@ export class Draft {
     return this.list.left_out
   }
 
-  /** The call has ended. Its answer counts if the adapter has not failed and no rule was broken. */
+  /** Notes that the call has ended. The answer decides the outcome unless the adapter threw or a rule was broken. */
   answered(answer: Answer, call: NonNullable<Draft["call"]>): void {
     this.call = call
     if (this.isDecided) return
@@ -64,19 +64,19 @@ export class Draft {
     this.reason = answer.reason ?? null
   }
 
-  /** An error of the HTTP client has left the adapter. The reply that it stands for says how the exchange ended. */
+  /** Notes an error of the HTTP client that the adapter did not catch. The reply made of it decides the outcome. */
   failed(fault: string, rules: ReadonlyArray<Rule>): void {
     this.fault = fault
     this.add(rules)
   }
 
-  /** The adapter has thrown; only the class of the error is kept. */
+  /** Notes that the adapter threw. Only the class of the error is kept. */
   threw(fault: string): void {
     this.fault = fault
     this.decide("carrier_error")
   }
 
-  /** The answer breaks rules, so it is not used. */
+  /** Notes that the answer breaks rules, so it is not used. */
   broke(rules: ReadonlyArray<Rule>): void {
     this.add(rules)
     this.decide("unreadable_answer")

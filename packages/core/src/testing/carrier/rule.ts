@@ -66,13 +66,13 @@ export const expectNone = (
   broken_rules: ReadonlyArray<BrokenRule>
 ): Effect.Effect<void, ContractBroken> => (broken_rules.length === 0 ? Effect.void : broken(sentence, broken_rules))
 
-/** Runs code of an adapter beside the case. If it cannot be ended, it is left behind. */
+/** Runs code of an adapter in a fiber of its own, so that code that ignores an interrupt does not block the case. */
 export const beside = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.flatMap(Effect.forkDetach(call), (fiber) =>
     Effect.ensuring(Fiber.join(fiber), Effect.forkDetach(Fiber.interrupt(fiber)))
   )
 
-/** Calls a function of an adapter. It must return a value, in time. */
+/** Calls a function of an adapter. Fails if it throws or takes too long. */
 export const called = <A>(
   what: string,
   call: () => Effect.Effect<A>,

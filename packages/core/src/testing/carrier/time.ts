@@ -10,10 +10,10 @@ import { CarrierTransport } from "../../carriers/CarrierTransport.ts"
 /** How much time passes with each turn of the event loop, in milliseconds. */
 const lapse_ms = 50
 
-/** Time that is not moved by a test. */
+/** Real time. */
 const real = Clock.Clock.defaultValue()
 
-/** One turn of the event loop: what waits for promises or for the machine goes on. */
+/** Waits one turn of the event loop, so that promises and sockets can continue. */
 const turn = Effect.provideService(Effect.sleep(1), Clock.Clock, real)
 
 /** Whether a case has sent something over the network. */
@@ -50,8 +50,10 @@ export const withOwnTime = <A, E>(
   )
 
 /**
- * Lets the time of a case pass while an effect runs: quickly, or as it really does once the network was used, because a
- * carrier's server has a clock of its own.
+ * Runs an effect while the clock of its case moves.
+ *
+ * The clock runs faster than real time. After the first request over the network it runs at real speed, because the
+ * carrier's server does too.
  */
 export const passing = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.raceFirst(effect, flow)
 
