@@ -34,19 +34,13 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
+export type { AnswerOf, CallOptions, Client, InputOf } from "./client/Client.ts"
 export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
 export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"
-export {
-  type AnswerOf,
-  type CallOptions,
-  type Client,
-  type Embedded,
-  type EmbedOptions,
-  embed,
-  type InputOf
-} from "./embed.ts"
+export type { Embedded, EmbedOptions } from "./embedding/Embedded.ts"
+export { embed } from "./embedding/embed.ts"
 export * as Event from "./events/Event.ts"
 export * as Feedback from "./feedback/Feedback.ts"
 export { kinds } from "./kinds.ts"

@@ -3,7 +3,8 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer } from "effect"
 import { CarrierAdapters } from "../../src/carriers/Carrier.ts"
 import { defineConfig } from "../../src/config/Config.ts"
-import { type Embedded, type EmbedOptions, embed } from "../../src/embed.ts"
+import type { Embedded, EmbedOptions } from "../../src/embedding/Embedded.ts"
+import { embed } from "../../src/embedding/embed.ts"
 import { prompt } from "../quoting/carriers.ts"
 
 /** A service, closed at the end of the test. */

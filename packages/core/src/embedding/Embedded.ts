@@ -1,0 +1,111 @@
+import type { Effect, Layer, Scope } from "effect"
+import type { Limits } from "../access/Allowance.ts"
+import type { Environment, KeyKind } from "../access/Caller.ts"
+import type { ApiKey, Organization } from "../access/Directory.ts"
+import type { SealKeys } from "../access/Seal.ts"
+import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
+import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
+import type { Client } from "../client/Client.ts"
+import type { Config } from "../config/Config.ts"
+import type { CreatedKey, Cryptography, Services } from "../layer.ts"
+import type { ErasureOptions, ErasureReport, ErasureTarget } from "../quoting/erasing/Erasure.ts"
+import type { Storage } from "../storage/Storage.ts"
+import type { Timeline } from "../timeline/Entry.ts"
+import type { TimelineOptions } from "../timeline/Timelines.ts"
+import type { WebhookSender } from "../webhooks/WebhookSender.ts"
+import type { KeyId, OrganizationId } from "../wire/Ids.ts"
+
+/** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
+export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connections"> {
+  /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
+  readonly storage: Layer.Layer<Storage, Error>
+  /**
+   * Your own carriers, beside the fictional ones of the sandbox. If one is wrong, the service does not start.
+   *
+   * A layer gives all carriers instead, and `fictional_carriers` then does nothing.
+   */
+  readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
+  /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
+  readonly seal_keys?: Layer.Layer<SealKeys>
+  /** The runtime's own cryptography, if it is faster than the default. */
+  readonly cryptography?: Layer.Layer<Cryptography>
+  /** Rate limits; `Allowance.standardLimits` are those of the contract. By default only tests and replays are limited. */
+  readonly limits?: Limits
+  /** Sends webhooks. Without it, no subscription can be created. */
+  readonly webhooks?: Layer.Layer<WebhookSender>
+  /** The base address of `/go/…` links: absolute, http or https, no query. With any other value the service does not start. */
+  readonly public_url?: string
+  /** Whether calls are logged; true by default. */
+  readonly request_log?: boolean
+  /** Whether reports about the API are accepted; true by default. */
+  readonly feedback?: boolean
+  /** Whether this process runs due jobs; true by default. Use false in a process that only answers calls. */
+  readonly work?: boolean
+  /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
+  readonly grace_ms?: number
+}
+
+/** The service inside another program. It starts at once; calls wait until it has started. */
+export interface Embedded {
+  /** Resolves when the service has started. If it cannot start, this and every call reject. */
+  readonly ready: Promise<void>
+  readonly createOrganization: (name: string) => Promise<Organization>
+  /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
+  readonly createKey: (options: {
+    readonly organization_id: OrganizationId
+    readonly environment: Environment
+    readonly kind: KeyKind
+  }) => Promise<CreatedKey>
+  /** Lists the keys of an organization, oldest first, with their metadata and never the key itself. */
+  readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
+  /** Revokes a key. Calls with it are refused from now on. */
+  readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
+  /**
+   * Sets what an organization gives for a carrier, in place of everything that it gave before.
+   *
+   * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
+   */
+  readonly setConnection: (
+    connection: ConnectionPlace & { readonly values: ConnectionValues }
+  ) => Promise<ConnectionSummary>
+  /** Tries a connection at its carrier, and keeps the result. */
+  readonly testConnection: (place: ConnectionPlace) => Promise<ConnectionTestResult>
+  /** Lists the connections of an organization, never their secrets. */
+  readonly listConnections: (organization_id: OrganizationId) => Promise<ReadonlyArray<ConnectionSummary>>
+  /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
+  readonly removeConnection: (place: ConnectionPlace) => Promise<void>
+  /**
+   * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
+   *
+   * Resolves to false if the callback is not genuine, or answers nothing that was asked: answer the carrier with 404.
+   * Rejects with `service_unavailable` if the carrier must send it again after `retry_after_seconds`.
+   */
+  readonly carrierCallback: (carrier_id: string, callback: CarrierCallback) => Promise<boolean>
+  /**
+   * Erases what is known about a person from one quote request, or from every request of a receipt.
+   *
+   * `by` says who erases, such as a ticket; it is kept, so it must not name the person. With `dry_run` nothing changes. If it
+   * rejects with `service_unavailable`, call it again: it continues where it stopped. An unknown request or receipt is a report that
+   * lists nothing; an unknown organization rejects with `not_found`.
+   */
+  readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
+  /** Every operation as a method, called with this API key. */
+  readonly client: (key: string) => Client
+  /**
+   * Runs an Effect with every service of the core: what hosts such as `nodeHandler` are built on.
+   *
+   * What it acquires is released by `close`, before the services are. Rejects with the failure of the Effect.
+   */
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Storage | Scope.Scope>) => Promise<A>
+  /**
+   * What happened to a quote request of any organization, for operators: the call that started it, the exchanges with
+   * carriers that are on record, quotes, events and deliveries. Rejects with `not_found` if there is no such request.
+   */
+  readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
+  /**
+   * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
+   *
+   * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
+   */
+  readonly close: () => Promise<void>
+}

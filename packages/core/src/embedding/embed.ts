@@ -1,0 +1,188 @@
+import { Cause, Effect, Exit, Layer, ManagedRuntime, Scope } from "effect"
+import type { Mac } from "effect/crypto"
+import { Access } from "../access/Access.ts"
+import { AllowanceLimits, noCallLimits } from "../access/Allowance.ts"
+import { SealKeys } from "../access/Seal.ts"
+import type * as Operation from "../calls/Operation.ts"
+import * as Pipeline from "../calls/Pipeline.ts"
+import { RequestLogEnabled } from "../calls/RequestLog.ts"
+import type { CarrierAdapters } from "../carriers/Carrier.ts"
+import { Connections } from "../carriers/Connections.ts"
+import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
+import type { Config } from "../config/Config.ts"
+import { FeedbackEnabled } from "../feedback/Feedback.ts"
+import {
+  type CreatedKey,
+  carrierCallback,
+  carriers,
+  createKey,
+  exchanges,
+  layer,
+  lines,
+  releaseLongPolls,
+  type Services,
+  webCryptography,
+  worker
+} from "../layer.ts"
+import { operations } from "../operations.ts"
+import { Erasures } from "../quoting/erasing/Erasures.ts"
+import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
+import { Timelines } from "../timeline/Timelines.ts"
+import { WebhookSender } from "../webhooks/WebhookSender.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import { Ids } from "../wire/Ids.ts"
+import * as Json from "../wire/Json.ts"
+import * as PublicUrl from "../wire/PublicUrl.ts"
+import type { Embedded, EmbedOptions } from "./Embedded.ts"
+
+/**
+ * Embeds the service in a program that does not use Effect.
+ *
+ * @example
+ * const quotewire = embed({ storage: MemoryStorage.layer })
+ * const { id } = await quotewire.createOrganization("Acme")
+ * const { key } = await quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
+ * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
+ */
+export const embed = (options: EmbedOptions): Embedded => {
+  const runtime = ManagedRuntime.make(layerOf(options))
+  const running = new Set<Promise<unknown>>()
+  const scope = Scope.makeUnsafe()
+  let closing: Promise<void> | null = null
+  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
+    if (closing !== null) throw closed()
+    const call = runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    running.add(call)
+    const exit = await call
+    running.delete(call)
+    if (Exit.isSuccess(exit)) return exit.value
+    throw rejectionOf(exit.cause, signal)
+  }
+  const end = async () => {
+    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
+    await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await runtime.dispose()
+  }
+  const ready = run(Effect.void)
+  // A program that ignores `ready` sees the failed start at its first call.
+  ready.catch(() => {})
+  const methodOf =
+    (operation: AnyOperation, key: string): Method =>
+    (input, { signal, ...options } = {}) =>
+      run(callWith(operation, key, snapshot(input), options), signal)
+  return {
+    ready,
+    createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
+    createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
+    listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
+    revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
+    setConnection: (connection) => {
+      const copy = { ...connection, values: snapshot(connection.values) }
+      return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
+    },
+    testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
+    listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
+    removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    carrierCallback: (carrier_id, { headers, body }) =>
+      run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
+    erase: (target, options) => {
+      const [to_erase, how] = [{ ...target }, { ...options }]
+      return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
+    },
+    client: (key) => clientOf((operation) => methodOf(operation, key)),
+    run: (effect) => run(Scope.provide(effect, scope)),
+    close: () => (closing ??= end())
+  }
+}
+
+const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
+
+/** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
+const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
+  const error = Cause.squash(cause)
+  if (error instanceof ApiError.ApiError) return ApiError.clone(error)
+  if (error instanceof StorageUnavailable) {
+    return ApiError.make("service_unavailable", { retry_after_seconds: error.retry_after_seconds })
+  }
+  if (Cause.hasInterruptsOnly(cause)) return signal?.aborted === true ? signal.reason : closed()
+  return new Error(error instanceof Error ? error.message : "The service has failed.", { cause: error })
+}
+
+const closed = () =>
+  ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
+
+type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
+
+const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
+  // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
+  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
+
+/** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
+const snapshot = (input: unknown): unknown => {
+  try {
+    return structuredClone(input)
+  } catch {
+    return input
+  }
+}
+
+const callWith = (
+  operation: Operation.Operation<string, unknown, unknown, Services>,
+  key: string,
+  input: unknown,
+  options: Omit<CallOptions, "signal">
+) =>
+  Effect.flatMap(Ids, (ids) =>
+    Pipeline.call(operation, {
+      request_id: ids.request(),
+      credentials: { key, read_handle: options.read_handle ?? null, address: "embedded", keyless: false },
+      // The types of the methods describe the newest revision.
+      revision: "current",
+      idempotency_key: options.idempotency_key ?? null,
+      input: Effect.succeed(input)
+    })
+  ).pipe(Effect.map(({ json }) => Json.decode(json)))
+
+const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
+  Layer.isLayer(carriers)
+
+const carriersOf = (
+  given: EmbedOptions["carriers"],
+  config: Omit<Config, "carriers">
+): Layer.Layer<CarrierAdapters, Error, Mac.Mac> => {
+  if (isLayer(given)) {
+    return config.lines === undefined ? given : Layer.merge(given, lines({ lines: config.lines }))
+  }
+  return carriers(given === undefined ? config : { ...config, carriers: given })
+}
+
+const layerOf = ({
+  storage,
+  carriers,
+  seal_keys,
+  cryptography = webCryptography,
+  limits = noCallLimits,
+  webhooks = WebhookSender.layerOff,
+  public_url,
+  request_log = true,
+  feedback = true,
+  work = true,
+  grace_ms: _,
+  ...config
+}: EmbedOptions): Layer.Layer<Services | Storage, Error> =>
+  (work ? worker : Layer.empty).pipe(
+    Layer.provideMerge(layer),
+    // A storage may bring its own clock. Calls and jobs then both use it.
+    Layer.provideMerge(storage),
+    Layer.provide(carriersOf(carriers, config)),
+    Layer.provide(seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(webhooks),
+    Layer.provide(cryptography),
+    Layer.provide(Layer.succeed(AllowanceLimits, limits)),
+    Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
+    Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
+    Layer.provide(exchanges(config)),
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url))
+  )
