@@ -68,7 +68,7 @@ const inPascalCase = (name: string): string =>
  *
  * - Fields that a condition requires are also listed as its properties.
  * - Alternatives that only require fields move into `allOf`: beside `properties` they hide the type of the object.
- * - A list of values without a type gets one: otherwise its null is lost.
+ * - A list of values that has null among them gets a type: otherwise the null is lost.
  */
 export const readable = (schema: object): JsonSchema.JsonSchema => {
   const { anyOf, ...rest }: JsonSchema.JsonSchema = Object.fromEntries(
@@ -78,8 +78,7 @@ export const readable = (schema: object): JsonSchema.JsonSchema => {
   const whole = anyOf === undefined ? rest : { ...rest, anyOf }
   if ("properties" in rest && only.length > 0 && only.every((part) => Object.keys(part).join() === "required"))
     return { ...rest, allOf: [...listOf(rest.allOf), { anyOf: only }] }
-  if (Array.isArray(rest.enum) && !("type" in rest)) return { type: typesOf(rest.enum), ...whole }
-  return whole
+  return "type" in rest ? whole : { ...nullableType(rest.enum), ...whole }
 }
 
 const readableIn = (key: string, value: unknown): unknown => {
@@ -93,9 +92,11 @@ const readableIn = (key: string, value: unknown): unknown => {
 const anything = (names: unknown) =>
   Object.fromEntries(Array.isArray(names) ? names.map((name): [string, object] => [String(name), {}]) : [])
 
-const typesOf = (values: ReadonlyArray<unknown>): unknown => {
-  const [first, ...others] = new Set(values.map((value) => (value === null ? "null" : typeof value)))
-  return others.length === 0 ? first : [first, ...others]
+const nullableType = (values: unknown): JsonSchema.JsonSchema => {
+  if (!Array.isArray(values) || !values.includes(null)) return {}
+  const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
+  // Of several types, generators make a list with every value twice.
+  return types.size === 1 ? { type: [...types, "null"] } : {}
 }
 
 const listOf = (value: unknown): ReadonlyArray<JsonSchema.JsonSchema> =>
