@@ -69,12 +69,13 @@ export const lists: readonly [
   Same<QuoteRequest["status"], "in_progress" | "action_required" | "completed" | "failed">,
   Same<Quote["status"], "active" | "inactive">,
   Same<Environment, "sandbox" | "live">,
+  Same<PetStart["line"], "pet">,
   Same<Line, "personal_auto" | "renters" | "pet">,
   Same<QuoteRequest["line"], string>,
   Same<WebhookEvent["type"], string>,
   Same<WebhookEvent["resource"]["type"], string>,
   Same<ErrorEnvelope["error"]["code"], string>
-] = [true, true, true, true, true, true, true, true]
+] = [true, true, true, true, true, true, true, true, true]
 
 /** The names of what is known today, for a reader who wants the compiler to find a slip. */
 export const known = {

@@ -29,7 +29,7 @@ export const byLine = (body: JsonSchema.JsonSchema): Body => {
       [start]: {
         ...body,
         properties: {
-          line: { ...line, enum: [named] },
+          line: { type: "string", enum: [named] },
           ...properties,
           application: { $ref: reference(sent) }
         }
