@@ -1,74 +1,97 @@
-import { execFile, execFileSync } from "node:child_process"
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
-import { promisify } from "node:util"
+import { execFile } from "node:child_process"
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { delimiter, join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Host from "../e2e/fuzz/Host.ts"
-import { root } from "./support/sources.ts"
+import { read, root } from "./support/sources.ts"
 
 /*
- * The document makes a client: openapi-typescript turns it into types, a program is checked against them with the
- * TypeScript that its workspace brings, and run against a host.
+ * The document makes a client with each of three generators, as the guide shows it. The program of each is checked with
+ * the TypeScript that their workspace brings, and run against a host.
  */
 
 const workspace = join(root, "test/typed-client")
 const folder = mkdtempSync(join(workspace, "made-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const tool = (name: string, ...args: ReadonlyArray<string>): string =>
-  execFileSync(process.execPath, [join(workspace, "node_modules", name), ...args], { cwd: folder, encoding: "utf8" })
-
-const isRight = (): boolean => {
-  try {
-    tool("typescript/bin/tsc", "-p", ".")
-    return true
-  } catch (refused) {
-    printed = refused instanceof Error && "stdout" in refused ? String(refused.stdout) : String(refused)
-    return false
-  }
+/** The commands of the guide. */
+const commands = {
+  "openapi-fetch": "openapi-typescript openapi.json --output client.ts",
+  "hey-api": "openapi-ts",
+  orval: "orval"
 }
-let printed = ""
+const generators = Object.entries(commands)
 
-/** What stands in the program, what is wrong in its place, and what the compiler says of it. */
-const mistakes = [
-  ["started.id", "started.number", "'number'"],
-  ['line: "renters"', 'line: "boat"', '"boat"'],
-  ["premium.amount_minor", "premium.dollars", "'dollars'"]
-] as const
+const path = [workspace, root].map((at) => join(at, "node_modules/.bin")).concat(process.env.PATH ?? "")
 
-describe("a typed client", () => {
-  it("is generated from the document, and type-checks a program", () => {
-    tool("openapi-typescript/bin/cli.js", join(root, "docs/reference/openapi.json"), "--output", "api.ts")
-    for (const file of ["program.ts", "tsconfig.json", "package.json"])
-      cpSync(join(workspace, file), join(folder, file))
-    const config = readFileSync(join(folder, "tsconfig.json"), "utf8").replace("../../", "../../../")
-    writeFileSync(join(folder, "tsconfig.json"), config)
-    assert.isTrue(isRight(), printed)
-    // Types that accept everything check nothing.
-    const program = readFileSync(join(folder, "program.ts"), "utf8")
-    const wrong = mistakes.reduce((text, [right, wrong]) => text.replace(right, wrong), program)
-    writeFileSync(join(folder, "program.ts"), wrong)
-    assert.isFalse(isRight())
-    for (const [, , expected] of mistakes) assert.include(printed, expected)
-    writeFileSync(join(folder, "program.ts"), program)
-  }, 120_000)
+/** Runs a command as in a shell, and gives what it prints. It may fail. */
+const run = (cwd: string, command: string): Promise<string> => {
+  const [name = "", ...args] = command.split(" ")
+  const env = { ...process.env, PATH: path.join(delimiter), NO_COLOR: "1" }
+  return new Promise((resolve) => {
+    execFile(name, args, { cwd, env }, (_failed, stdout, stderr) => resolve(`${stdout}${stderr}`))
+  })
+}
+
+const make = async (generator: string, command: string): Promise<void> => {
+  const made = join(folder, generator)
+  cpSync(join(root, "examples/generators", generator), made, { recursive: true })
+  cpSync(join(root, "docs/reference/openapi.json"), join(made, "openapi.json"))
+  cpSync(join(workspace, "names", `${generator}.ts`), join(made, "names.ts"))
+  cpSync(join(workspace, "checks.ts"), join(made, "checks.ts"))
+  const printed = await run(made, command)
+  assert.isTrue(
+    readdirSync(made).some((name) => name.startsWith("client")),
+    printed
+  )
+}
+
+/** The lines in which the compiler must find a mistake. */
+const refused = read("test/typed-client/checks.ts")
+  .text.split("\n")
+  .flatMap((line, index) => (line.includes("// refused: ") ? [index + 2] : []))
+
+describe("a generated client", () => {
+  it("knows which facts belong to a line, which lists can grow, and every other type", {
+    timeout: 120_000
+  }, async () => {
+    for (const file of ["tsconfig.json", "package.json"]) cpSync(join(workspace, file), join(folder, file))
+    await Promise.all(generators.map(([generator, command]) => make(generator, command)))
+    const found = (await run(folder, "tsc -p .")).split("\n").filter((line) => /^\S/.test(line))
+    assert.deepStrictEqual(
+      found.map((line) => line.replace(/,\d+\).*/, ")")).sort(),
+      generators.flatMap(([generator]) => refused.map((line) => `${generator}/checks.ts(${line})`)).sort(),
+      found.join("\n")
+    )
+  })
 
   it.live(
-    "starts, reads, and follows the events of a host",
+    "starts a request, reads its quotes, and is told which fact is wrong",
     () =>
       Effect.gen(function* () {
         const { base_url, known } = yield* Host.start
-        const { stdout } = yield* Effect.promise(() =>
-          promisify(execFile)(process.execPath, [join(folder, "program.ts"), base_url, known.server ?? ""])
-        )
-        assert.deepStrictEqual(stdout.trim().split("\n"), [
-          "active Lanternway Renters (sandbox) 16604",
-          "active Harborline Mutual (sandbox) 20079",
-          "active Brightstoop Home (sandbox) 18842",
-          "completed 16 quote_request 5"
-        ])
+        for (const [generator] of generators) {
+          const printed = yield* Effect.promise(() =>
+            run(join(folder, generator), `node program.ts ${base_url} ${known.server}`)
+          )
+          assert.deepStrictEqual(
+            printed.trim().split("\n"),
+            [
+              "Lanternway Renters (sandbox) 16604",
+              "Harborline Mutual (sandbox) 20079",
+              "Brightstoop Home (sandbox) 18842",
+              "invalid_input application.dwelling.year_built"
+            ],
+            generator
+          )
+        }
       }),
     60_000
   )
+
+  it("is made by the commands of the guide", () => {
+    const guide = read("docs/guides/generate-a-client.md").text
+    for (const [, command] of generators) assert.include(guide, `npx ${command}\n`)
+  })
 })

@@ -43,7 +43,9 @@ const describe = (document: Node): ReadonlyArray<Described> =>
       const call = at(document, item, method)
       const parameters = list(document, call, "parameters")
       const content = at(document, at(document, call, "requestBody"), "content")
-      const body = at(document, at(document, content, "application/json"), "schema")
+      const schema = at(document, at(document, content, "application/json"), "schema")
+      // Of a body with alternatives the first: they have the same fields.
+      const [body = schema] = list(document, schema, "oneOf")
       const within = (place: string) => parameters.filter((parameter) => parameter.in === place)
       return {
         name: text(call, "operationId"),

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ApiError, Event, operations } from "@quotewire/core"
+import { ApiError, Event, operations, standardLines } from "@quotewire/core"
+import { Applications } from "@quotewire/core/testing"
 import { OpenApi } from "@quotewire/http"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
@@ -86,6 +87,34 @@ describe("the contract", () => {
       routes.map(({ name, method, path }) => `${name} ${method} ${path}`),
       operations.map(({ name, route }) => `${name} ${route.method.toLowerCase()} ${route.path}`)
     )
+  })
+
+  it("says which facts belong to which line", () => {
+    const isStart = ajv.getSchema("openapi#/components/schemas/StartInput") ?? assert.fail("no start")
+    for (const [line, application] of Object.entries(Applications.smallest)) {
+      assert.isTrue(isStart({ line, request_key: "one", application }), `${line}: ${ajv.errorsText(isStart.errors)}`)
+      for (const other of standardLines.filter(({ name }) => name !== line))
+        assert.isFalse(isStart({ line: other.name, request_key: "one", application }), `${line} as ${other.name}`)
+    }
+  })
+
+  it("refuses an unknown value where it is sent, and accepts it where it can be added", () => {
+    const event = {
+      id: "evt_01kafzsk000000000000000000",
+      type: "quote.renewed",
+      occurred_at: "2026-11-20T12:00:08.000Z",
+      environment: "sandbox",
+      line: "boat",
+      resource: { type: "policy", id: "pol_1", version: 1 }
+    }
+    const isEvent = ajv.getSchema("openapi#/components/schemas/Event") ?? assert.fail("no event")
+    assert.isTrue(isEvent(event), ajv.errorsText(isEvent.errors))
+    assert.isFalse(isEvent({ ...event, environment: "staging" }))
+    const create = JsonNode.at(document, call("create_event_subscription"), "requestBody")
+    const json = JsonNode.at(document, JsonNode.at(document, create, "content"), "application/json")
+    const isCreate = ajv.compile({ ...JsonNode.at(document, json, "schema"), components: document.components })
+    assert.isTrue(isCreate({ url: "https://hooks.example.com", event_types: ["quote.created"] }))
+    assert.isFalse(isCreate({ url: "https://hooks.example.com", event_types: ["quote.renewed"] }))
   })
 
   it("says that a change of a subscription must change something, like the service", () => {

@@ -32,15 +32,24 @@ export const types: ReadonlyArray<keyof typeof meanings> = Object.keys(meanings)
 /** The types of event that fire. */
 export type EventType = Exclude<keyof typeof meanings, `purchase.${string}` | "webhook.test">
 
+/** The types that a subscription can choose: all but the test event, which goes only to the tested subscription. */
+export const choosable: ReadonlyArray<string> = types.filter((type) => type !== "webhook.test")
+
+/** The type of an event: any text, because new types can appear at any time. Documents list the known ones. */
+export const TypeName = Schema.String.annotate({ jsonSchema: { type: "string", enum: choosable } })
+
+/** What an event can point to. New resources can appear at any time. */
+export const ResourceType = Schema.Literals(["quote_request", "quote"])
+
 /** A thin event: it names a resource and the version that it reached, and holds no facts about a person. */
 export const Event = Schema.Struct({
   id: EventId,
-  type: Schema.String.annotate({ description: `One of ${types.join(", ")}; new types can appear at any time` }),
+  type: TypeName,
   occurred_at: Timestamp,
   environment: Environment,
   line: LineName,
   resource: Schema.Struct({
-    type: Schema.Literals(["quote_request", "quote"]),
+    type: ResourceType,
     id: Schema.String,
     version: Schema.Int
   })

@@ -1,6 +1,8 @@
 import { ApiError, HostSchema, type Lines, type Operation } from "@quotewire/core"
 import { JsonSchema, Predicate, Schema, SchemaRepresentation } from "effect"
 import * as InputShape from "./InputShape.ts"
+import * as OpenApiFacts from "./OpenApiFacts.ts"
+import * as OpenApiValues from "./OpenApiValues.ts"
 
 /** The JSON Schemas of one operation. */
 export interface OperationSchemas {
@@ -41,18 +43,22 @@ export const of = (
       { includeAnnotationKey: (key) => key === "jsonSchema" }
     )
   )
-  const components = Object.fromEntries(
-    Object.entries(definitions).map(([name, schema]) => [name, shown(schema, "open")])
+  const lists = OpenApiValues.of(lines)
+  const shared = Object.fromEntries(
+    Object.entries(definitions).map(([name, schema]) => [name, shown(schema, "open", lists)])
   )
-  const ofOperation = (route: Operation.Route, index: number): OperationSchemas => {
-    const input = shown(schemas[1 + index] ?? {}, "closed")
-    const shape = InputShape.of(input, components)
-    const output = shown(schemas[1 + operations.length + index] ?? {}, "open")
-    return { input: shape, body: bodyOf(route, input, shape), output }
+  const ofOperation = (route: Operation.Route, index: number) => {
+    const input = shown(schemas[1 + index] ?? {}, "closed", lists)
+    const shape = InputShape.of(input, shared)
+    const output = shown(schemas[1 + operations.length + index] ?? {}, "open", lists)
+    const body = bodyOf(route, input, shape)
+    const { schema, components } = OpenApiFacts.byLine(body?.schema ?? {})
+    return { components, described: { input: shape, body: body && { ...body, schema }, output } }
   }
+  const all = operations.map(({ name, route }, index) => ({ name, ...ofOperation(route, index) }))
   return {
-    components,
-    operations: new Map(operations.map(({ name, route }, index) => [name, ofOperation(route, index)]))
+    components: Object.assign({}, OpenApiValues.components(lists), shared, ...all.map(({ components }) => components)),
+    operations: new Map(all.map(({ name, described }) => [name, described]))
   }
 }
 
@@ -90,38 +96,30 @@ type Openness = "open" | "closed"
  * A schema as the document shows it: `jsonSchema` annotations replace the schema, descriptions are next to what they
  * describe, and redundant constraints are left out.
  */
-const shown = (schema: JsonSchema.JsonSchema, openness: Openness): JsonSchema.JsonSchema => {
+const shown = (
+  schema: JsonSchema.JsonSchema,
+  openness: Openness,
+  lists: ReadonlyArray<OpenApiValues.Values>
+): JsonSchema.JsonSchema => {
   const { conditions, notes } = sorted(schema.allOf)
   const { jsonSchema: said, allOf: _, ...rest } = { ...notes, ...schema }
-  if (Predicate.isObject(said)) return { ...descriptionOf(rest), ...named(said) }
+  const whole = Predicate.isObject(said) ? { ...descriptionOf(rest), ...OpenApiFacts.readable(said) } : rest
+  const list = OpenApiValues.placeOf(lists, whole, openness === "open")
+  if (list !== undefined || Predicate.isObject(said)) return list ?? whole
   const members = Object.entries(conditions.length > 0 ? { ...rest, allOf: conditions } : rest)
   const show = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(show)
-    return Predicate.isObject(value) ? shown(value, openness) : value
+    return Predicate.isObject(value) ? shown(value, openness, lists) : value
   }
   const isClosed = openness === "closed" && schema.type === "object" && schema.additionalProperties === true
+  const saysNothing = schema.type === "object" && !("properties" in schema) && !("additionalProperties" in schema)
   return Object.fromEntries([
     ...members.filter(([key, value]) => !isTakenForGranted(key, value)).map(([key, value]) => [key, show(value)]),
-    ...(isClosed ? [["additionalProperties", false]] : [])
+    ...(isClosed ? [["additionalProperties", false]] : []),
+    // Generators take an object of which nothing is said for an empty one.
+    ...(saysNothing ? [["additionalProperties", true]] : [])
   ])
 }
-
-/** Lists the fields that a condition requires also as its properties, because tools look for them there. */
-const named = (schema: object): object =>
-  Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => {
-      const inner = Array.isArray(value) ? value.map(namedIn) : namedIn(value)
-      return [
-        key,
-        key === "then" && Predicate.isObject(inner) ? { properties: anything(inner.required), ...inner } : inner
-      ]
-    })
-  )
-
-const namedIn = (value: unknown): unknown => (Predicate.isObject(value) ? named(value) : value)
-
-const anything = (names: unknown) =>
-  Object.fromEntries(Array.isArray(names) ? names.map((name): [string, object] => [String(name), {}]) : [])
 
 const isTakenForGranted = (key: string, value: unknown): boolean =>
   (key === "additionalProperties" && value === true) ||

@@ -71,23 +71,31 @@ ${all.map(
 )}
 </table>`
 
-/** The fields of a body, and its first example. */
+/** The fields of a body, of each of its alternatives, and its first example. */
 const media = (document: JsonNode.Node, title: string, owner: JsonNode.Node): Html => {
   const json = JsonNode.at(document, JsonNode.at(document, owner, "content"), "application/json")
-  const fields = JsonNode.entries(document, JsonNode.at(document, json, "schema"), "properties")
-  const required = JsonNode.at(document, json, "schema").required
-  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  const schema = JsonNode.at(document, json, "schema")
+  const alternatives = JsonNode.list(document, schema, "oneOf")
   const [example] = JsonNode.entries(document, json, "examples")
   if (Object.keys(json).length === 0) return html``
   return html`<details><summary>${title}</summary>
-<table>${fields.map(
-    ([name, field]) =>
-      html`<tr><td><code>${name}</code>${isRequired(name) ? "" : " (optional)"}</td><td>${typeOf(field)}</td><td>${JsonNode.text(field, "description")}</td></tr>`
-  )}</table>
+${(alternatives.length === 0 ? [schema] : alternatives).map((one) => fields(document, one))}
 ${example === undefined ? html`` : html`<pre>${JSON.stringify(example[1].value, null, 2)}</pre>`}</details>`
 }
 
-const typeOf = ({ type, enum: values }: JsonNode.Node): string => {
+const fields = (document: JsonNode.Node, schema: JsonNode.Node): Html => {
+  const required = schema.required
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  return html`<table>${JsonNode.entries(document, schema, "properties").map(
+    ([name, field]) =>
+      html`<tr><td><code>${name}</code>${isRequired(name) ? "" : " (optional)"}</td><td>${typeOf(document, field)}</td><td>${JsonNode.text(field, "description")}</td></tr>`
+  )}</table>`
+}
+
+const typeOf = (document: JsonNode.Node, field: JsonNode.Node): string => {
+  const { type, enum: values } = field
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(", ")
+  const any = JsonNode.list(document, field, "anyOf")
+  if (any.length > 0) return any.map((one) => typeOf(document, one)).join(" or ")
   return Array.isArray(type) ? type.join(" or ") : typeof type === "string" ? type : ""
 }

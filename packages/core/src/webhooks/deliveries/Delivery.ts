@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { TypeName } from "../../events/Event.ts"
 import * as JobPayload from "../../runner/JobPayload.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import type { ClaimedJob, JobLane, NewJob } from "../../storage/Job.ts"
@@ -26,7 +27,7 @@ export type Attempt = typeof Attempt.Type
 
 const fields = {
   event_id: Schema.String,
-  event_type: Schema.String,
+  event_type: TypeName,
   status: Schema.Literals(statuses),
   created_at: Timestamp,
   next_attempt_at: Schema.NullOr(Timestamp)

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
-import { types } from "../../events/Event.ts"
+import { choosable, TypeName } from "../../events/Event.ts"
 import type { StoredRecord } from "../../storage/Change.ts"
 import * as Kind from "../../storage/Kind.ts"
 import { collector, joinWrongFields, type WrongFields } from "../../wire/FieldError.ts"
@@ -13,7 +13,7 @@ export const EventSubscription = Schema.Struct({
   environment: Environment,
   url: Schema.String,
   status: Schema.Literals(["active", "disabled"]),
-  event_types: Schema.Array(Schema.String),
+  event_types: Schema.Array(TypeName),
   signing_secret: Schema.NullOr(Schema.String).annotate({ description: "Shown once, when it is made" }),
   previous_secret_expires_at: Schema.optionalKey(Timestamp).annotateKey({
     description: "While older secrets sign: when the one before the newest stops"
@@ -175,9 +175,8 @@ export const viewOf = (
   }
 }
 
-/** The event types that can be chosen: all but the test event, which goes only to the tested subscription. */
-const choosableTypes: ReadonlySet<string> = new Set(types.filter((type) => type !== "webhook.test"))
-const allowed_values = [...choosableTypes]
+const choosableTypes = new Set(choosable)
+const allowed_values = [...choosable]
 
 /** Checks chosen event types: known, at least one, none twice; each problem at its entry. Ignores other types. */
 export const checkEventTypes = (event_types: ReadonlyArray<unknown>): WrongFields => {

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Environment } from "../../access/Caller.ts"
+import { TypeName } from "../../events/Event.ts"
 import { SubscriptionId, TestEventId } from "../../wire/Ids.ts"
 import { textUpTo } from "../../wire/Input.ts"
 import { pageFields } from "../../wire/Page.ts"
@@ -8,7 +9,7 @@ import { DeliveryEntry } from "../deliveries/Delivery.ts"
 import { EventSubscription } from "./EventSubscription.ts"
 
 const Url = textUpTo(2_048).annotate({ description: "Public https address" })
-const EventTypes = Schema.Array(Schema.String).check(Schema.isMaxLength(50))
+const EventTypes = Schema.Array(TypeName).check(Schema.isMaxLength(50))
 
 /** Input of a create: where to send events, and which. */
 export const CreateInput = Schema.Struct({ url: Url, event_types: EventTypes })

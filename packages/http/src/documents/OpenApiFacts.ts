@@ -1,0 +1,112 @@
+import { type JsonSchema, Predicate } from "effect"
+
+/*
+ * The facts of insurance lines in a document. What is valid stays the same; it is written so that tools which make types
+ * of a document understand all of it.
+ */
+
+/** A body, and the components that it refers to. */
+export interface Body {
+  readonly schema: JsonSchema.JsonSchema
+  readonly components: JsonSchema.Definitions
+}
+
+/**
+ * Writes a body whose `application` depends on its `line` as one component for each line, so that a generated client knows
+ * which facts belong to which line. Other bodies stay as they are.
+ */
+export const byLine = (body: JsonSchema.JsonSchema): Body => {
+  const { line, application, ...properties } = membersOf(body)
+  const facts = listOf(application?.anyOf).filter(({ title }) => typeof title === "string")
+  if (line === undefined || application === undefined || facts.length === 0) return { schema: body, components: {} }
+  const starts = facts.map(({ title, ...schema }) => {
+    const named = String(title)
+    const start = `${inPascalCase(named)}Start`
+    const sent = `${inPascalCase(named)}Application`
+    const { anyOf: _, ...about } = application
+    const components: JsonSchema.Definitions = {
+      [sent]: { ...about, ...schema },
+      [start]: {
+        ...body,
+        properties: {
+          line: { type: "string", enum: [named] },
+          ...properties,
+          application: { $ref: reference(sent) }
+        }
+      }
+    }
+    return { named, start, components }
+  })
+  return {
+    schema: { $ref: reference(input) },
+    components: {
+      ...Object.assign({}, ...starts.map(({ components }) => components)),
+      [input]: {
+        oneOf: starts.map(({ start }) => ({ $ref: reference(start) })),
+        discriminator: {
+          propertyName: "line",
+          mapping: Object.fromEntries(starts.map(({ named, start }) => [named, reference(start)]))
+        }
+      }
+    }
+  }
+}
+
+/** The name of the component that a start is: one of the starts of all lines. */
+const input = "StartInput"
+
+const reference = (component: string): string => `#/components/schemas/${component}`
+
+const inPascalCase = (name: string): string =>
+  name
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join("")
+
+/**
+ * Rewrites a JSON Schema without a change of what is valid, because tools misread these forms:
+ *
+ * - Fields that a condition requires are also listed as its properties.
+ * - Alternatives that only require fields move into `allOf`: beside `properties` they hide the type of the object.
+ * - A list of values that has null among them gets a type: otherwise the null is lost.
+ */
+export const readable = (schema: object): JsonSchema.JsonSchema => {
+  const { anyOf, ...rest }: JsonSchema.JsonSchema = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, readableIn(key, value)])
+  )
+  const only = listOf(anyOf)
+  const whole = anyOf === undefined ? rest : { ...rest, anyOf }
+  if ("properties" in rest && only.length > 0 && only.every((part) => Object.keys(part).join() === "required"))
+    return { ...rest, allOf: [...listOf(rest.allOf), { anyOf: only }] }
+  return "type" in rest ? whole : { ...nullableType(rest.enum), ...whole }
+}
+
+const readableIn = (key: string, value: unknown): unknown => {
+  if (key === "enum") return value
+  if (Array.isArray(value)) return value.map((item) => readableIn("", item))
+  if (!Predicate.isObject(value)) return value
+  const inner = readable(value)
+  return key === "then" ? { properties: anything(inner.required), ...inner } : inner
+}
+
+const anything = (names: unknown) =>
+  Object.fromEntries(Array.isArray(names) ? names.map((name): [string, object] => [String(name), {}]) : [])
+
+const nullableType = (values: unknown): JsonSchema.JsonSchema => {
+  if (!Array.isArray(values) || !values.includes(null)) return {}
+  const types = new Set(values.filter((value) => value !== null).map((value) => typeof value))
+  // Of several types, generators make a list with every value twice.
+  return types.size === 1 ? { type: [...types, "null"] } : {}
+}
+
+const listOf = (value: unknown): ReadonlyArray<JsonSchema.JsonSchema> =>
+  Array.isArray(value) ? value.filter(Predicate.isObject) : []
+
+const membersOf = ({ properties }: JsonSchema.JsonSchema): Readonly<Record<string, JsonSchema.JsonSchema>> =>
+  Predicate.isObject(properties)
+    ? Object.fromEntries(
+        Object.entries(properties).filter((entry): entry is [string, JsonSchema.JsonSchema] =>
+          Predicate.isObject(entry[1])
+        )
+      )
+    : {}

@@ -1,0 +1,57 @@
+import { ApiError, Caller, Event, type Lines } from "@quotewire/core"
+import type { JsonSchema } from "effect"
+
+/*
+ * Lists of values that appear in many places of a document. Each is one component, so that a generated client has one type
+ * for it.
+ */
+
+/** A list of values with a name. */
+export interface Values {
+  readonly name: string
+  readonly values: ReadonlyArray<string>
+  readonly description: string
+  /** Whether any revision can add values. Readers of answers then need a default branch (api.md, Versioning 9). */
+  readonly can_grow: boolean
+}
+
+const grows = "Any revision can add values, so readers need a default branch."
+
+/** The lists of a document of a host with these lines. */
+export const of = (lines: Lines.LineSet): ReadonlyArray<Values> => [
+  { name: "Line", values: [...lines.keys()], description: `Insurance line. ${grows}`, can_grow: true },
+  { name: "ErrorCode", values: ApiError.codes, description: `Error code. ${grows}`, can_grow: true },
+  { name: "EventType", values: Event.choosable, description: `Type of an event. ${grows}`, can_grow: true },
+  {
+    name: "ResourceType",
+    values: Event.ResourceType.literals,
+    description: `Type of a resource. ${grows}`,
+    can_grow: true
+  },
+  { name: "Environment", values: Caller.Environment.literals, description: "Environment.", can_grow: false }
+]
+
+/** The lists as components. */
+export const components = (lists: ReadonlyArray<Values>): JsonSchema.Definitions =>
+  Object.fromEntries(
+    lists.map(({ name, values, description }) => [name, { type: "string", enum: [...values], description }])
+  )
+
+/**
+ * What stands in place of a schema of one of the lists: a reference, and in an answer also any other text if the list can
+ * grow. Undefined for other schemas.
+ */
+export const placeOf = (
+  lists: ReadonlyArray<Values>,
+  { enum: values, description }: JsonSchema.JsonSchema,
+  isAnswer: boolean
+): JsonSchema.JsonSchema | undefined => {
+  if (!Array.isArray(values)) return undefined
+  const list = lists.find((one) => one.values.length === values.length && one.values.every((it, i) => it === values[i]))
+  if (list === undefined) return undefined
+  const reference = { $ref: `#/components/schemas/${list.name}` }
+  return {
+    ...(typeof description === "string" ? { description } : {}),
+    ...(isAnswer && list.can_grow ? { anyOf: [reference, { type: "string" }] } : reference)
+  }
+}

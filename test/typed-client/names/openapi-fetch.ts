@@ -1,0 +1,16 @@
+import type { components } from "./client.ts"
+
+type Schemas = components["schemas"]
+export type Environment = Schemas["Environment"]
+export type ErrorCode = Schemas["ErrorCode"]
+export type ErrorEnvelope = Schemas["ErrorEnvelope"]
+export type EventType = Schemas["EventType"]
+export type Line = Schemas["Line"]
+export type Quote = Schemas["Quote"]
+export type QuoteRequest = Schemas["QuoteRequest"]
+export type StartedQuoteRequest = Schemas["StartedQuoteRequest"]
+export type StartInput = Schemas["StartInput"]
+export type WebhookEvent = Schemas["WebhookEvent"]
+export type PersonalAutoStart = Schemas["PersonalAutoStart"]
+export type RentersStart = Schemas["RentersStart"]
+export type PetStart = Schemas["PetStart"]
