@@ -15,11 +15,16 @@ export interface Family {
 /** Metrics by name. */
 export type Families = ReadonlyMap<string, Family>
 
+/** A family that is being filled. */
+interface Growing extends Family {
+  readonly samples: Map<string, number>
+}
+
 /** Reads the metrics of a process. Lines that are neither comments nor samples are dropped. */
 export const read = (text: string): Families => {
-  const families = new Map<string, { type: string; help: string | null; samples: Map<string, number> }>()
+  const families = new Map<string, Growing>()
   const helps = new Map<string, string>()
-  let current: { type: string; help: string | null; samples: Map<string, number> } | null = null
+  let current: Growing | null = null
   for (const line of text.split("\n")) {
     const [, what, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
     if (what === "HELP") helps.set(name, rest)
@@ -53,7 +58,7 @@ const gauges: ReadonlyMap<string, Combine> = new Map([
 
 /** Adds up counters, histograms and gauges. Quantiles of summaries cannot be merged, and are left out. */
 export const merge = (all: ReadonlyArray<Families>): Families => {
-  const merged = new Map<string, Family & { readonly samples: Map<string, number> }>()
+  const merged = new Map<string, Growing>()
   for (const [name, family] of all.flatMap((families) => Array.from(families))) {
     const into = merged.get(name) ?? { ...family, samples: new Map<string, number>() }
     merged.set(name, into)
