@@ -13,6 +13,7 @@ import * as Databases from "./pg/Databases.ts"
 import * as pgDeliveries from "./pg/deliveries.ts"
 import * as pgGrowth from "./pg/growth.ts"
 import * as pgJobs from "./pg/jobs.ts"
+import * as pgProcesses from "./pg/processes.ts"
 import * as pgReads from "./pg/reads.ts"
 import * as report from "./report.ts"
 import * as shared from "./shared.ts"
@@ -68,5 +69,6 @@ if (isWanted("pg_jobs")) add(pgJobs.tableOf(await pgJobs.run(settings)))
 if (isWanted("pg_deliveries")) add(pgDeliveries.tableOf(await pgDeliveries.run(settings)))
 if (isWanted("pg_reads")) add(pgReads.tableOf(await pgReads.run(settings)))
 if (isWanted("pg_growth")) add(pgGrowth.tableOf(await pgGrowth.run(settings)))
+if (isWanted("processes")) add(pgProcesses.tableOf(await pgProcesses.run(settings)))
 // A quick look says nothing that should stand in the repository.
 if (!settings.quick && settings.profile === null) report.write(tables, settings)

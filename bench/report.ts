@@ -128,7 +128,8 @@ export const order = [
   "pg_jobs",
   "pg_deliveries",
   "pg_reads",
-  "pg_growth"
+  "pg_growth",
+  "processes"
 ]
 
 const results = new URL("results/latest.json", import.meta.url)

@@ -9,8 +9,9 @@ import * as Telemetry from "./Telemetry.ts"
 /** The settings of the HTTP host. */
 export type HostOptions = Pick<
   HostSettings,
-  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header" | "metrics_port"
->
+  "port" | "host" | "base_url" | "cors_origins" | "mcp_origins" | "trust_proxy" | "proxy_header"
+> &
+  Telemetry.MetricsSettings
 
 /** Whether REST is served besides the agent endpoint and the links of quotes. */
 export type RestMode = "rest" | "no_rest"

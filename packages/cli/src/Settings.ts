@@ -222,6 +222,30 @@ export const otlp_url = baseAddress("otlp-url", "OpenTelemetry collector that re
 const logFormats = ["logfmt", "json"] as const
 export type LogFormat = (typeof logFormats)[number]
 
+/** The most processes of one command. */
+const max_processes = 64
+
+const readProcesses = (text: string): Option.Option<number | "auto"> => {
+  if (text === "auto") return Option.some(text)
+  const count = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  return count >= 1 && count <= max_processes ? Option.some(count) : Option.none()
+}
+
+/** How many processes answer on one port; `auto` is one for each core. */
+export const processes = text(
+  "processes",
+  `Processes that answer on one port: 1 (the default) to ${max_processes}, or auto for one per core`
+).pipe(
+  Flag.filterMap(readProcesses, () =>
+    settingError("processes", `be a whole number from 1 to ${max_processes}, or auto for one per core`)
+  ),
+  Flag.withDefault<number | "auto">(1)
+)
+
+/** The number of processes that a setting means on a machine with so many cores. */
+export const countOf = (setting: number | "auto", cores: number): number =>
+  setting === "auto" ? Math.min(cores, max_processes) : setting
+
 /** The format of the logs. */
 export const log_format = choice(
   "log-format",

@@ -25,16 +25,19 @@ export const layer = ({ log_format, otlp_url }: Pick<HostSettings, "log_format" 
 /** What a host must measure; empty if metrics are off. */
 export type MetricsHooks = Pick<Handler.Settings, "onAnswered">
 
+/** Where a process serves its metrics. */
+export interface MetricsSettings extends Pick<HostSettings, "host" | "metrics_port"> {
+  /** Another process collects the metrics of this one and serves them, so this one only measures. */
+  readonly metrics_are_collected?: boolean
+}
+
 /** Serves metrics if they are configured. Otherwise nothing is measured. */
 export const measure = Effect.fnUntraced(function* ({
   host,
+  metrics_are_collected = false,
   metrics_port
-}: Pick<HostSettings, "host" | "metrics_port">): Effect.fn.Return<
-  MetricsHooks,
-  Http.CannotListen,
-  Quotewire.Services | Scope.Scope
-> {
+}: MetricsSettings): Effect.fn.Return<MetricsHooks, Http.CannotListen, Quotewire.Services | Scope.Scope> {
   if (Option.isNone(metrics_port)) return {}
-  yield* Metrics.serve({ host, port: metrics_port.value })
+  if (!metrics_are_collected) yield* Metrics.serve({ host, port: metrics_port.value })
   return { onAnswered: yield* Metrics.onAnswered }
 })

@@ -6,6 +6,7 @@ import { Cause, Effect, Exit, Option } from "effect"
 import { CliError } from "effect/cli"
 import { WrongUsage } from "./CommandErrors.ts"
 import { run } from "./Program.ts"
+import * as Worker from "./processes/Worker.ts"
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. A stop by a signal counts as done. */
 const exitCode = (exit: Exit.Exit<unknown, unknown>): number => {
@@ -34,5 +35,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 run(process.argv.slice(2)).pipe(
   Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(exitCode(exit)) })
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    teardown: (exit, end) => {
+      end(exitCode(exit))
+      // The channel to its primary would keep a worker running.
+      if (Worker.role() !== "alone") process.exit(exitCode(exit))
+    }
+  })
 )

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { Access, type Caller, type Ids, Quotewire } from "@quotewire/core"
 import { Console, Context, Deferred, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
@@ -7,8 +8,11 @@ import * as CarrierList from "../carriers/CarrierList.ts"
 import * as Database from "../Database.ts"
 import * as Host from "../Host.ts"
 import * as HostSettings from "../HostSettings.ts"
+import type { Ready } from "../processes/Messages.ts"
+import * as Primary from "../processes/Primary.ts"
+import * as Worker from "../processes/Worker.ts"
 import * as Service from "../Service.ts"
-import { settingError } from "../Settings.ts"
+import * as Settings from "../Settings.ts"
 import * as StorageSettings from "../StorageSettings.ts"
 import * as Telemetry from "../Telemetry.ts"
 
@@ -19,7 +23,8 @@ const flags = {
   keyless_organization: StorageSettings.keyless_organization,
   keyless_environment: StorageSettings.keyless_environment,
   migrate: StorageSettings.migrate,
-  no_worker: StorageSettings.no_worker
+  no_worker: StorageSettings.no_worker,
+  processes: Settings.processes
 }
 
 interface ServeSettings extends HostSettings.HostSettings, StorageSettings.StorageSettings {
@@ -27,12 +32,35 @@ interface ServeSettings extends HostSettings.HostSettings, StorageSettings.Stora
   readonly keyless_environment: Caller.Environment
   readonly migrate: boolean
   readonly no_worker: boolean
+  readonly processes: number | "auto"
 }
 
 /** `quotewire serve`: a server on PostgreSQL. Any number of them can share one database. */
-export const serve = Command.make("serve", flags, (settings) =>
-  Effect.scoped(run(settings)).pipe(Effect.provide(Telemetry.layer(settings)))
-).pipe(Command.withDescription("Serve the API on PostgreSQL"))
+export const serve = Command.make("serve", flags, (settings) => run(settings)).pipe(
+  Command.withDescription("Serve the API on PostgreSQL")
+)
+
+/** Runs as one process, or as one of the two kinds of processes behind one port. */
+const run = (settings: ServeSettings) => {
+  const role = Worker.role()
+  const telemetry = Telemetry.layer(settings)
+  if (role !== "alone") {
+    const worker = { ...settings, migrate: settings.migrate && role === "first", metrics_are_collected: true }
+    return Effect.provide(Worker.run(host(worker)), telemetry)
+  }
+  const count = Settings.countOf(settings.processes, availableParallelism())
+  if (count === 1) {
+    return host(settings).pipe(
+      Effect.flatMap(announce(settings)),
+      Effect.andThen(Effect.never),
+      Effect.scoped,
+      Effect.provide(telemetry)
+    )
+  }
+  // The workers send the traces.
+  const logs = Telemetry.layer({ log_format: settings.log_format, otlp_url: Option.none() })
+  return Effect.scoped(Primary.run(settings, count, announce(settings))).pipe(Effect.provide(logs))
+}
 
 /** The workspace of callers without a key, if it is configured. */
 const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
@@ -44,37 +72,43 @@ const keylessOf = Effect.fnUntraced(function* (settings: ServeSettings) {
   const organization = all.find(({ id }) => id === organization_id)
   if (organization === undefined) {
     return yield* new CommandFailed({
-      message: settingError("keyless-organization", "name an organization of this database")
+      message: Settings.settingError("keyless-organization", "name an organization of this database")
     })
   }
   const environment = settings.keyless_environment
   return { organization_id, environment, workspace_id: organization.workspaces[environment] }
 })
 
-const warnOfLiveCalls = Quotewire.isLiveWithoutCarriers.pipe(
-  Effect.mapError(() => Database.unavailable),
-  Effect.flatMap((hasNone) => (hasNone ? Effect.logWarning(no_live_carriers) : Effect.void))
-)
-
 const no_live_carriers =
   "The live environment can be called, but this host has no live carriers: live quote requests end without quotes. List your carriers in its configuration file (--config)."
 
-const run = Effect.fnUntraced(function* (settings: ServeSettings) {
+/** Says that a host is ready, and which carriers it has. */
+const announce =
+  ({ json }: Pick<ServeSettings, "json">): Primary.Announce =>
+  ({ base_url, carriers, is_live_without_carriers }) =>
+    Effect.gen(function* () {
+      if (is_live_without_carriers) yield* Effect.logWarning(no_live_carriers)
+      if (json) yield* CarrierList.log(carriers)
+      yield* Console.log(
+        json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${CarrierList.text(carriers)}`
+      )
+    })
+
+/** Serves until the scope closes. Returns when the host listens. */
+const host = Effect.fnUntraced(function* (settings: ServeSettings & Telemetry.MetricsSettings) {
   const config = yield* ConfigFile.load(settings.config)
   if (settings.migrate) yield* Effect.flatMap(Database.migrate(settings.database_url), Database.printMigrations)
   const address = yield* Deferred.make<string>()
   const service = Service.layer(settings, Database.dependencies(settings, config, Deferred.await(address)))
   const core = yield* Layer.build(settings.no_worker ? service : Layer.provideMerge(Quotewire.worker, service))
   const keyless = yield* Effect.provideContext(keylessOf(settings), core)
-  const { base_url } = yield* Host.serve(settings).pipe(
-    Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
-  )
+  const context = Context.add(core, Access.KeylessWorkspace, keyless)
+  const { base_url } = yield* Effect.provideContext(Host.serve(settings), context)
   yield* Deferred.succeed(address, base_url)
-  yield* warnOfLiveCalls.pipe(Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless)))
-  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
-  if (settings.json) yield* CarrierList.log(carriers)
-  yield* Console.log(
-    settings.json ? JSON.stringify({ base_url }) : `Quotewire is ready at ${base_url}\n${CarrierList.text(carriers)}`
+  const is_live_without_carriers = yield* Quotewire.isLiveWithoutCarriers.pipe(
+    Effect.mapError(() => Database.unavailable),
+    Effect.provideContext(context)
   )
-  return yield* Effect.never
+  const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
+  return { base_url, carriers, is_live_without_carriers } satisfies Ready
 })

@@ -1,7 +1,7 @@
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Host } from "../Http.ts"
-import type { Answer } from "./Answer.ts"
+import * as Answer from "./Answer.ts"
 import type * as Api from "./Api.ts"
 import * as Handler from "./Handler.ts"
 import * as Route from "./Route.ts"
@@ -36,8 +36,8 @@ export const onAnswered: Effect.Effect<(answered: Handler.Answered) => void> = E
   }
 )
 
-/** The metrics of this process, under the names that exporters of process metrics use. */
-const processLines = (): string => {
+/** CPU time, memory and start time of this process, under the names that exporters of process metrics use. */
+export const processText = (): string => {
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
   const started_at = Date.now() / 1_000 - process.uptime()
@@ -51,17 +51,19 @@ const processLines = (): string => {
     .join("")
 }
 
+/** All metrics of this process, in the text format of Prometheus. */
+export const text: Effect.Effect<string> = Effect.map(PrometheusMetrics.format(), (metrics) => metrics + processText())
+
+const path = "/metrics"
+
+const answerOf = (body: string): Answer.Answer => ({
+  status: 200,
+  headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
+  body
+})
+
 /** `GET /metrics`: all metrics of this process, in the text format of Prometheus. */
-export const route: Route.Route = Route.make("GET", "/metrics", () =>
-  Effect.map(
-    PrometheusMetrics.format(),
-    (metrics): Answer => ({
-      status: 200,
-      headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
-      body: metrics + processLines()
-    })
-  )
-)
+export const route: Route.Route = Route.make("GET", path, () => Effect.map(text, answerOf))
 
 /** The port of the metrics. It is separate, because metrics are only for the operator. */
 export type Settings = Pick<Server.Settings, "host" | "port">
@@ -73,4 +75,37 @@ export const serve = Effect.fnUntraced(function* (
   const server = yield* Server.listen(settings)
   yield* server.attach(yield* Handler.make([route], { docs_url: `${server.url}/docs` }))
   return Host.of({ host: server.host, port: server.port, base_url: server.url })
+})
+
+/**
+ * Serves a text at `/metrics`, and nothing else, until its scope closes. It needs no service of the core: for a process that
+ * only collects the metrics of others.
+ */
+export const serveText = Effect.fnUntraced(function* (
+  settings: Settings,
+  collected: Effect.Effect<string>
+): Effect.fn.Return<void, Server.CannotListen, Scope.Scope> {
+  const server = yield* Server.listen({ ...settings, drain_ms: 0, grace_ms: last_text_ms })
+  yield* server.attach(textHandler(collected, Effect.runForkWith(yield* Effect.context<never>())))
+})
+
+/** How long a text that was asked for may take when the server stops, in milliseconds. */
+const last_text_ms = 250
+
+type Fork = (effect: Effect.Effect<void>) => unknown
+
+const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => ({
+  handle: (request, response) => {
+    const send = (answer: Answer.Answer) => {
+      if (!response.destroyed) Answer.send(request, response, answer, {}, () => {})
+    }
+    const isRead = request.method === "GET" || request.method === "HEAD"
+    if (!isRead || request.url?.split("?")[0] !== path) return send(Answer.empty(404))
+    fork(Effect.map(collected, (text) => send(answerOf(text))))
+  },
+  refusal: ({ status }) => Answer.empty(status),
+  whenAnswered: (_socket, act) => act(),
+  close: Effect.void,
+  idle: Effect.void,
+  interruptAll: Effect.void
 })

@@ -89,7 +89,8 @@ const bind = (settings: Settings) =>
       // Longer than load balancers keep idle connections, so that they are the ones to close.
       keepAliveTimeout: 75_000
     })
-    server.maxConnections = settings.connections ?? 10_000
+    // In a cluster, a connection above the limit would otherwise be handed from process to process without end.
+    Object.assign(server, { maxConnections: settings.connections ?? 10_000, dropMaxConnection: true })
     const onError = (error: Error) => resume(Effect.fail(error))
     server.once("error", onError)
     server.listen(settings.port, settings.host ?? "127.0.0.1", () => {

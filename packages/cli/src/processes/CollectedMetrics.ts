@@ -1,0 +1,74 @@
+import { Metrics } from "@quotewire/http"
+import { Effect, Semaphore } from "effect"
+import * as MergedMetrics from "./MergedMetrics.ts"
+import type { WorkerProcess } from "./WorkerProcess.ts"
+import type { Settings } from "./Workers.ts"
+
+/** How long a worker may take to report its metrics, in milliseconds. */
+const longest_answer_ms = 1_000
+
+/** The metrics of all workers, those of the past included. */
+export interface CollectedMetrics {
+  /** From now on this worker is asked. */
+  readonly onReady: Settings["onReady"]
+  /** Keeps the totals of a worker that has ended. */
+  readonly onEnded: Settings["onEnded"]
+  /**
+   * The merged metrics of the workers and this process, in the text format of Prometheus.
+   *
+   * Of a worker that does not answer within a second, only the totals that it reported before count.
+   */
+  readonly text: Effect.Effect<string>
+}
+
+/** Starts without any past worker. */
+export const make = (): CollectedMetrics => {
+  const one_at_a_time = Semaphore.makeUnsafe(1)
+  const serving = new Set<WorkerProcess>()
+  let past: MergedMetrics.Families = new Map()
+  let replaced = 0
+
+  const textOf = (asked: ReadonlyArray<WorkerProcess>, answered: ReadonlySet<WorkerProcess>): string => {
+    const all = asked.map((worker) =>
+      answered.has(worker) ? worker.reported() : MergedMetrics.totals(worker.reported())
+    )
+    const heard = asked.filter((worker) => answered.has(worker)).length
+    const own = MergedMetrics.read(Metrics.processText())
+    return MergedMetrics.write(
+      MergedMetrics.merge([...all, past, own, ...counts(heard, asked.length - heard, replaced)])
+    )
+  }
+
+  return {
+    onReady: (worker) => void serving.add(worker),
+    onEnded: (worker, isUnasked) => {
+      serving.delete(worker)
+      past = MergedMetrics.totals(MergedMetrics.merge([past, worker.reported()]))
+      if (isUnasked) replaced += 1
+    },
+    text: one_at_a_time.withPermit(
+      Effect.gen(function* () {
+        const asked = Array.from(serving)
+        const answered = new Set<WorkerProcess>()
+        const ask = (worker: WorkerProcess) =>
+          Effect.tap(worker.metrics, () => Effect.sync(() => answered.add(worker))).pipe(
+            Effect.raceFirst(worker.ended),
+            Effect.timeoutOption(longest_answer_ms)
+          )
+        yield* Effect.forEach(asked, ask, { concurrency: "unbounded", discard: true })
+        // A worker that has ended meanwhile is among those of the past.
+        return textOf(
+          asked.filter((worker) => serving.has(worker)),
+          answered
+        )
+      })
+    )
+  }
+}
+
+/** How many processes the metrics are of. */
+const counts = (heard: number, silent: number, replaced: number): ReadonlyArray<MergedMetrics.Families> => [
+  MergedMetrics.single("quotewire_processes", "gauge", "Workers whose metrics are in this answer.", heard),
+  MergedMetrics.single("quotewire_processes_silent", "gauge", "Workers that have not reported their metrics.", silent),
+  MergedMetrics.single("quotewire_processes_replaced_total", "counter", "Workers that ended unasked.", replaced)
+]

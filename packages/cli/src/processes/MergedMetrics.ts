@@ -1,0 +1,92 @@
+/*
+ * The metrics of several processes as those of one, in the text format of Prometheus.
+ */
+
+/** All samples of one metric. */
+export interface Family {
+  /** `counter`, `gauge`, `histogram` or `summary`. */
+  readonly type: string
+  /** The description as it is written, with its escapes; null without one. */
+  readonly help: string | null
+  /** Values by name and labels, as they are written: `requests_total{status="200"}`. */
+  readonly samples: ReadonlyMap<string, number>
+}
+
+/** Metrics by name. */
+export type Families = ReadonlyMap<string, Family>
+
+/** A family that is being filled. */
+interface Growing extends Family {
+  readonly samples: Map<string, number>
+}
+
+/** Reads the metrics of a process. Lines that are neither comments nor samples are dropped. */
+export const read = (text: string): Families => {
+  const families = new Map<string, Growing>()
+  const helps = new Map<string, string>()
+  let current: Growing | null = null
+  for (const line of text.split("\n")) {
+    const [, what, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
+    if (what === "HELP") helps.set(name, rest)
+    if (what === "TYPE") {
+      current = { type: rest, help: helps.get(name) ?? null, samples: new Map() }
+      families.set(name, current)
+    }
+    const [, key, value] = /^([^#\s].*) (\S+)$/.exec(line) ?? []
+    if (key !== undefined && value !== undefined) current?.samples.set(key, readValue(value))
+  }
+  return families
+}
+
+const readValue = (text: string): number => Number(text.replace("Inf", "Infinity"))
+
+const writeValue = (value: number): string => String(value).replace("Infinity", "Inf").replace(/^Inf/, "+Inf")
+
+type Combine = (one: number, other: number) => number
+
+const sum: Combine = (one, other) => one + other
+
+/**
+ * Gauges that are not summed. What all processes see of the one database is the largest of their values, and a group of
+ * processes has run as long as its oldest.
+ */
+const gauges: ReadonlyMap<string, Combine> = new Map([
+  ["quotewire_oldest_due_job_age_seconds", Math.max],
+  ["quotewire_carrier_circuits_open", Math.max],
+  ["process_start_time_seconds", Math.min]
+])
+
+/** Adds up counters, histograms and gauges. Quantiles of summaries cannot be merged, and are left out. */
+export const merge = (all: ReadonlyArray<Families>): Families => {
+  const merged = new Map<string, Growing>()
+  for (const [name, family] of all.flatMap((families) => Array.from(families))) {
+    const into = merged.get(name) ?? { ...family, samples: new Map<string, number>() }
+    merged.set(name, into)
+    const combine = gauges.get(name) ?? sum
+    for (const [key, value] of family.samples) {
+      if (family.type === "summary" && key.includes('quantile="')) continue
+      const before = into.samples.get(key)
+      into.samples.set(key, before === undefined ? value : combine(before, value))
+    }
+  }
+  return merged
+}
+
+/** What must outlive a process: its counters and histograms. A total that went down would read as a restart. */
+export const totals = (families: Families): Families =>
+  new Map(Array.from(families).filter(([, { type }]) => type === "counter" || type === "histogram"))
+
+/** Writes metrics in the text format. */
+export const write = (families: Families): string =>
+  Array.from(families, ([name, { type, help, samples }]) =>
+    [
+      ...(help === null ? [] : [`# HELP ${name} ${help}`]),
+      `# TYPE ${name} ${type}`,
+      ...Array.from(samples, ([key, value]) => `${key} ${writeValue(value)}`),
+      ""
+    ].join("\n")
+  ).join("")
+
+/** A metric with one sample. */
+export const single = (name: string, type: "counter" | "gauge", help: string, value: number): Families =>
+  new Map([[name, { type, help, samples: new Map([[name, value]]) }]])

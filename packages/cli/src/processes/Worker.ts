@@ -1,0 +1,63 @@
+import cluster from "node:cluster"
+import { Metrics } from "@quotewire/http"
+import { Deferred, Effect, type Scope } from "effect"
+import type { CommandFailed, WrongUsage } from "../CommandErrors.ts"
+import * as Messages from "./Messages.ts"
+
+/** Set for the workers of a primary, so that they are told from processes that another program's cluster has started. */
+export const worker_variable = "QUOTEWIRE_WORKER"
+
+/** What this process is: a worker of a primary, and whether the first one, or a process of its own. */
+export const role = (): "alone" | "first" | "later" => {
+  const variable = cluster.isWorker ? process.env[worker_variable] : undefined
+  return variable === "first" || variable === "later" ? variable : "alone"
+}
+
+/** How long the primary may take to let this process exit, in milliseconds. */
+const longest_leave_ms = 1_000
+
+/**
+ * Runs a host as a worker, until the primary tells it to end.
+ *
+ * The primary is told when the host is ready. A host that cannot start is not a failure of this process: the primary tells why.
+ */
+export const run = <R>(
+  host: Effect.Effect<Messages.Ready, CommandFailed | WrongUsage, R>
+): Effect.Effect<void, never, Exclude<R, Scope.Scope>> =>
+  Effect.gen(function* () {
+    const orders = listen(Effect.runForkWith(yield* Effect.context<never>()))
+    const serving = host.pipe(
+      Effect.flatMap((ready) => Effect.andThen(report({ _tag: "Ready", host: ready }), Effect.never)),
+      Effect.scoped,
+      Effect.catch(({ _tag, message }) => report({ _tag: "Refused", message, is_wrong_usage: _tag === "WrongUsage" }))
+    )
+    yield* Effect.raceFirst(serving, Deferred.await(orders.drain)).pipe(Effect.ensuring(leave(orders.leave)))
+  }).pipe(Effect.annotateLogs({ pid: process.pid }))
+
+interface Orders {
+  readonly drain: Deferred.Deferred<void>
+  readonly leave: Deferred.Deferred<void>
+}
+
+const listen = (fork: (effect: Effect.Effect<void>) => unknown): Orders => {
+  const orders: Orders = { drain: Deferred.makeUnsafe(), leave: Deferred.makeUnsafe() }
+  process.on("message", (message: unknown) => {
+    const order = Messages.readOrder(message)
+    if (order === "metrics") {
+      fork(Effect.flatMap(Metrics.text, (text) => report({ _tag: "Metrics", text })))
+    } else if (order !== null) Deferred.doneUnsafe(orders[order], Effect.void)
+  })
+  // A restart is the primary's work, also if a terminal tells the whole group of processes.
+  process.on("SIGHUP", () => {})
+  return orders
+}
+
+const report = (message: Messages.Report): Effect.Effect<void> =>
+  Effect.sync(() => void process.send?.(message, undefined, undefined, () => {}))
+
+/** Tells the primary the last metrics, and waits until connections that were on their way here have gone back. */
+const leave = (left: Deferred.Deferred<void>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* report({ _tag: "Drained", metrics: yield* Metrics.text })
+    yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(left)), longest_leave_ms)
+  })

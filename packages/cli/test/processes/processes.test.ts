@@ -1,0 +1,145 @@
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { Agent, get } from "node:http"
+import { createServer } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schedule } from "effect"
+import { emptyDatabase, type freshDatabase } from "../../../../test/support/TestDatabase.ts"
+import { runInProcess } from "../support/inProcess.ts"
+import { host, run } from "../support/program.ts"
+
+/** A database as the command is told of it. */
+const database = (make: typeof freshDatabase) =>
+  Effect.map(
+    Effect.acquireRelease(Effect.promise(make), ({ drop }) => Effect.promise(drop)),
+    ({ url }) => ({
+      QUOTEWIRE_DATABASE_URL: url,
+      QUOTEWIRE_SEAL_KEYS: randomBytes(32).toString("base64"),
+      QUOTEWIRE_PROCESSES: "2"
+    })
+  )
+
+/** A port that was free a moment ago. */
+const freePort = Effect.promise(async () => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  return typeof address === "object" && address !== null ? address.port : assert.fail("no port")
+})
+
+/** Two processes that are ready, with their metrics. */
+const serving = Effect.fnUntraced(function* (env: Record<string, string>, ...args: ReadonlyArray<string>) {
+  const port = yield* freePort
+  const started = yield* host(["serve", "--port", "0", "--json", "--metrics-port", `${port}`, ...args], env)
+  const { child } = started
+  let log = ""
+  child.stderr.on("data", (bytes) => {
+    log += bytes
+  })
+  const metrics = Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+  return {
+    ...started,
+    base_url: String(JSON.parse(started.output()).base_url),
+    /** Waits until the log says something, and returns what it has said. */
+    logged: (text: string) =>
+      Effect.promise(async () => {
+        while (!log.includes(text)) await once(child.stderr, "data")
+        return log
+      }),
+    /** The value of a metric. */
+    metric: (name: string) =>
+      Effect.map(metrics, (text) => {
+        const line = text.split("\n").find((line) => line.startsWith(`${name} `))
+        return Number(line?.slice(name.length))
+      })
+  }
+})
+
+const live = 'quotewire_requests_total{operation="/health/live",status="200"}'
+
+/** Sends requests one after the other, over a connection that is kept if the host keeps it, until it is told to stop. */
+const streaming = (base_url: string, isOver: () => boolean) =>
+  Effect.promise(async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    let answered = 0
+    while (!isOver()) {
+      await new Promise<void>((resolve, reject) => {
+        get(`${base_url}/health/live`, { agent }, (answer) => {
+          assert.strictEqual(answer.statusCode, 200)
+          answer.resume().on("end", resolve)
+        }).on("error", reject)
+      })
+      answered += 1
+    }
+    agent.destroy()
+    return answered
+  })
+
+describe("quotewire serve --processes", () => {
+  it.live(
+    "restarts on SIGHUP without a failed request, counts all of them, and replaces a process that was killed",
+    () =>
+      Effect.gen(function* () {
+        const env = yield* database(emptyDatabase)
+        const { base_url, child, ended, logged, metric, output } = yield* serving(env, "--migrate")
+        assert.strictEqual(yield* metric("quotewire_processes"), 2)
+
+        let isOver = false
+        const restarting = Effect.gen(function* () {
+          child.kill("SIGHUP")
+          const log = yield* logged("Every process was replaced")
+          isOver = true
+          return log
+        })
+        const streams = Array.from({ length: 3 }, () => streaming(base_url, () => isOver))
+        const [log, ...answered] = yield* Effect.all([restarting, ...streams], { concurrency: "unbounded" })
+        const pids = Array.from(log.matchAll(/next_pid=(\d+)/g), ([, pid]) => Number(pid))
+        assert.strictEqual(pids.length, 2)
+        const sum = answered.reduce((one, other) => one + other, 0)
+        assert.isAbove(sum, 0)
+        assert.strictEqual(yield* metric(live), sum)
+
+        process.kill(pids[0] ?? assert.fail("no process"), "SIGKILL")
+        yield* logged("signal SIGKILL")
+        yield* Effect.repeat(metric("quotewire_processes"), {
+          until: (count) => count === 2,
+          schedule: Schedule.spaced(50)
+        })
+        assert.strictEqual(yield* metric("quotewire_processes_replaced_total"), 1)
+
+        child.kill("SIGTERM")
+        const { code, stderr } = yield* Effect.promise(() => ended)
+        assert.strictEqual(code, 0, stderr)
+        assert.deepStrictEqual(output().trim(), JSON.stringify({ base_url }))
+        assert.strictEqual(stderr.split("Ran the migrations").length, 2, stderr)
+      }),
+    90_000
+  )
+
+  it.live("does not start if one process would not, and says the same", () =>
+    Effect.gen(function* () {
+      const env = yield* database(emptyDatabase)
+      const [two, one] = yield* Effect.all(
+        ["2", "1"].map((processes) => run(["serve", "--port", "0", "--processes", processes], env)),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(two, one)
+      assert.match(two?.stderr ?? "", /^quotewire: The database schema .*\n$/)
+    })
+  )
+
+  it.effect.each(["0", "65", "two", "-1", "1.5"])("refuses %o processes, and says how many there may be", (processes) =>
+    Effect.gen(function* () {
+      const QUOTEWIRE_DATABASE_URL = "postgres://quotewire@127.0.0.1:1/none"
+      const QUOTEWIRE_SEAL_KEYS = randomBytes(32).toString("base64")
+      const { err, how } = yield* runInProcess(["serve", "--processes", processes], {
+        QUOTEWIRE_DATABASE_URL,
+        QUOTEWIRE_SEAL_KEYS
+      })
+      assert.strictEqual(how, "wrong usage")
+      assert.match(err, /^--processes \(or QUOTEWIRE_PROCESSES\) must be a whole number from 1 to 64, or auto/)
+    })
+  )
+})

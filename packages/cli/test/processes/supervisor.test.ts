@@ -1,0 +1,228 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { CommandFailed } from "../../src/CommandErrors.ts"
+import type { Ready } from "../../src/processes/Messages.ts"
+import * as Supervisor from "../../src/processes/Supervisor.ts"
+import type { WorkerProcess } from "../../src/processes/WorkerProcess.ts"
+import * as Workers from "../../src/processes/Workers.ts"
+
+const host: Ready = {
+  base_url: "http://127.0.0.1:8787",
+  carriers: { sandbox: [], live: [] },
+  is_live_without_carriers: false
+}
+
+/** How the processes of a test behave. */
+interface Behavior {
+  /** Whether the n-th process, from 1, listens by itself. */
+  readonly isReady?: (n: number) => boolean
+  /** Whether a process ends when it is told to drain. */
+  readonly isDraining?: boolean
+}
+
+/** A supervisor of stand-ins for processes, and what happened to them in order. */
+const supervised = Effect.fnUntraced(function* (
+  count: number,
+  { isDraining = true, isReady = () => true }: Behavior = {}
+) {
+  const events: Array<string> = []
+  const forked: Array<{
+    readonly end: (how: string) => void
+    readonly listen: () => void
+    readonly refuse: (message: string) => void
+  }> = []
+  const fork = (isFirst: boolean): Effect.Effect<WorkerProcess> =>
+    Effect.sync(() => {
+      const pid = forked.length + 1
+      const ready = Deferred.makeUnsafe<Ready, CommandFailed>()
+      const ended = Deferred.makeUnsafe<string>()
+      const end = (how: string) => void Deferred.doneUnsafe(ended, Effect.succeed(how))
+      const listen = () => {
+        events.push(`${pid} listens`)
+        Deferred.doneUnsafe(ready, Effect.succeed(host))
+      }
+      const refuse = (message: string) => {
+        Deferred.doneUnsafe(ready, Effect.fail(new CommandFailed({ message })))
+        end("exit code 0")
+      }
+      events.push(`${pid} starts${isFirst ? " first" : ""}`)
+      forked.push({ end, listen, refuse })
+      if (isReady(pid)) listen()
+      return {
+        pid,
+        ready: Deferred.await(ready),
+        ended: Deferred.await(ended),
+        drain: Effect.sync(() => {
+          events.push(`${pid} drains`)
+          if (isDraining) end("exit code 0")
+        }),
+        kill: Effect.sync(() => {
+          events.push(`${pid} is killed`)
+          end("signal SIGKILL")
+        }),
+        metrics: Effect.void,
+        reported: () => new Map()
+      }
+    })
+  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+  const workers = yield* Workers.make({ fork, onReady: () => {}, onEnded: () => {} }).pipe(Scope.provide(scope))
+  /** The n-th process that was started, from 1. */
+  const nth = (n: number) => forked[n - 1] ?? assert.fail(`Process ${n} has not started`)
+  return { ...Supervisor.make(count, workers), events, nth, close: Scope.close(scope, Exit.void) }
+})
+
+/** Lets everything run that is not waiting. */
+const settle = TestClock.adjust(0)
+
+describe("a supervisor", () => {
+  it.effect("starts the first process alone, and then the others", () =>
+    Effect.gen(function* () {
+      const { events, nth, start } = yield* supervised(3, { isReady: (n) => n > 1 })
+      const starting = yield* Effect.forkChild(start)
+      yield* settle
+      assert.deepStrictEqual(events, ["1 starts first"])
+      nth(1).listen()
+      assert.deepStrictEqual(yield* Fiber.join(starting), host)
+      assert.deepStrictEqual(events.slice(1), ["1 listens", "2 starts", "2 listens", "3 starts", "3 listens"])
+    })
+  )
+
+  it.effect("fails with the sentence of a process that cannot start", () =>
+    Effect.gen(function* () {
+      const { close, events, nth, start } = yield* supervised(2, { isReady: (n) => n === 1 })
+      const starting = yield* Effect.forkChild(start)
+      yield* settle
+      nth(2).refuse("There are too many connections.")
+      const failure = yield* Effect.flip(Fiber.join(starting))
+      assert.strictEqual(failure.message, "There are too many connections.")
+      yield* close
+      assert.include(events, "1 drains")
+    })
+  )
+
+  it.effect("says how a process ended that was not ready yet", () =>
+    Effect.gen(function* () {
+      const { nth, start } = yield* supervised(1, { isReady: () => false })
+      const starting = yield* Effect.forkChild(start)
+      yield* settle
+      nth(1).end("signal SIGKILL")
+      const failure = yield* Effect.flip(Fiber.join(starting))
+      assert.strictEqual(failure.message, "A process has ended with signal SIGKILL before it was ready.")
+    })
+  )
+
+  it.effect("replaces a process that has ended, and waits longer each time, until one lasts", () =>
+    Effect.gen(function* () {
+      const { events, keep, nth, start } = yield* supervised(2)
+      yield* start
+      yield* Effect.forkChild(keep)
+      const newest = () => events.filter((event) => event.includes("starts")).length
+      /** How long it takes until the newest process is replaced, in steps of 100 ms. */
+      const replacing = Effect.fnUntraced(function* () {
+        const before = newest()
+        nth(before).end("exit code 1")
+        yield* settle
+        let waited_ms = 0
+        for (; newest() === before; waited_ms += 100) yield* TestClock.adjust(100)
+        return waited_ms
+      })
+      const first = yield* replacing()
+      const second = yield* replacing()
+      const third = yield* replacing()
+      assert.isAbove(first, 0)
+      assert.isAbove(second, first)
+      assert.isAbove(third, second)
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(yield* replacing(), first)
+    })
+  )
+
+  it.effect("ends if every process ends again and again", () =>
+    Effect.gen(function* () {
+      const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
+      yield* start
+      const keeping = yield* Effect.forkChild(Effect.flip(keep))
+      for (let n = 1; keeping.pollUnsafe() === undefined; n++) {
+        nth(n).end("exit code 7")
+        yield* TestClock.adjust("10 seconds")
+      }
+      assert.include((yield* Fiber.join(keeping)).message, "exit code 7")
+    })
+  )
+
+  it.effect("goes on as long as one process lasts", () =>
+    Effect.gen(function* () {
+      const { keep, nth, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
+      yield* start
+      const keeping = yield* Effect.forkChild(keep)
+      for (let n = 2; n < 50; n++) {
+        nth(n).end("exit code 7")
+        yield* TestClock.adjust("10 seconds")
+      }
+      assert.isUndefined(keeping.pollUnsafe())
+    })
+  )
+
+  it.effect("restarts one process after the other: the next one listens before the previous one drains", () =>
+    Effect.gen(function* () {
+      const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n !== 3 })
+      yield* start
+      yield* Effect.forkChild(keep)
+      const before = events.length
+      const restarting = yield* Effect.forkChild(restart)
+      yield* settle
+      assert.deepStrictEqual(events.slice(before), ["3 starts"])
+      nth(3).listen()
+      yield* Fiber.join(restarting)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(events.slice(before + 1), ["3 listens", "1 drains", "4 starts", "4 listens", "2 drains"])
+    })
+  )
+
+  it.effect("stops a restart if the next process cannot start, and keeps the others", () =>
+    Effect.gen(function* () {
+      const { events, keep, nth, restart, start } = yield* supervised(2, { isReady: (n) => n <= 2 })
+      yield* start
+      const keeping = yield* Effect.forkChild(keep)
+      const restarting = yield* Effect.forkChild(restart)
+      yield* settle
+      nth(3).refuse("The configuration is wrong.")
+      yield* Fiber.join(restarting)
+      yield* TestClock.adjust("1 minute")
+      assert.notInclude(events, "1 drains")
+      assert.notInclude(events, "2 drains")
+      assert.isUndefined(keeping.pollUnsafe())
+    })
+  )
+
+  it.effect("replaces a process once, even if it ends while a restart replaces it", () =>
+    Effect.gen(function* () {
+      const { events, keep, nth, restart, start } = yield* supervised(1, { isReady: (n) => n === 1 })
+      yield* start
+      yield* Effect.forkChild(keep)
+      const restarting = yield* Effect.forkChild(restart)
+      yield* settle
+      nth(1).end("signal SIGKILL")
+      yield* TestClock.adjust("30 seconds")
+      nth(2).listen()
+      yield* Fiber.join(restarting)
+      yield* TestClock.adjust("30 seconds")
+      assert.notInclude(events, "3 starts")
+    })
+  )
+
+  it.effect("stops all processes at the same time, and kills those that do not end", () =>
+    Effect.gen(function* () {
+      const { close, events, nth, start } = yield* supervised(3, { isDraining: false })
+      yield* start
+      const closing = yield* Effect.forkChild(close)
+      yield* settle
+      assert.deepStrictEqual(events.slice(-3), ["1 drains", "2 drains", "3 drains"])
+      nth(2).end("exit code 0")
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(events.slice(-2), ["1 is killed", "3 is killed"])
+    })
+  )
+})
