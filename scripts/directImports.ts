@@ -15,9 +15,9 @@ import { fileURLToPath } from "node:url"
 const packages = fileURLToPath(new URL("../packages/", import.meta.url))
 
 // An index has a name in lower case, a module begins with a capital.
-const index = String.raw`"((?:effect|@effect/[a-z-]+)(?:/[a-z-]+)?)"`
-const namedImport = new RegExp(String.raw`^import \{ ([^}\n]+) \} from ${index};$`, "gm")
-const anyImport = new RegExp(String.raw`^(?:import|export)\b[^"]*${index}`, "m")
+const index = `"((?:effect|@effect/[a-z-]+)(?:/[a-z-]+)?)"`
+const namedImport = new RegExp(`^import \\{ ([^}\\n]+) \\} from ${index};$`, "gm")
+const anyImport = new RegExp(`^(?:import|export)\\b[^"]*${index}`, "m")
 
 /** The import of one name: of its module, or from `effect/Function`, whose functions the index of Effect also exports. */
 const importOf = async (index: string, imported: string): Promise<string> => {

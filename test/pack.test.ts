@@ -1,11 +1,24 @@
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { publint } from "publint"
+import { formatMessage } from "publint/utils"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
-import { manifest, packages, read, root, sources } from "./support/sources.ts"
+import { entryPoints, manifest, packages, read, root, sources } from "./support/sources.ts"
 import { emptyDatabase } from "./support/TestDatabase.ts"
 
 /*
@@ -50,9 +63,25 @@ const build = (): void => {
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
   for (const file of vendored) rmSync(join(tree, "packages/http", file), { force: true })
-  cpSync(join(root, "scripts/vendor.ts"), join(tree, "scripts/vendor.ts"))
+  for (const script of ["directImports.ts", "vendor.ts"])
+    cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
+  compiled = builtFiles()
+  run(tree, process.execPath, "scripts/directImports.ts")
   run(tree, process.execPath, "scripts/vendor.ts")
+}
+
+/** The JavaScript of all packages as the compiler wrote it. */
+let compiled: ReadonlyMap<string, string> = new Map()
+
+/** The JavaScript of all packages in the tree, by its path. */
+const builtFiles = (): ReadonlyMap<string, string> => {
+  const paths = packages.flatMap((name) =>
+    readdirSync(join(tree, "packages", name, "dist"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".js"))
+      .map((path) => join("packages", name, "dist", path))
+  )
+  return new Map(paths.map((path) => [path, readFileSync(join(tree, path), "utf8")]))
 }
 
 /** What the build copies from another package into `packages/http`. */
@@ -69,6 +98,8 @@ const install = (name: string): ReadonlyArray<string> => {
 }
 
 const files = new Map<string, ReadonlyArray<string>>()
+const tarball = (name: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(readFileSync(join(tarballs, `quotewire-${name}-${manifest(`packages/${name}`).version}.tgz`)))
 
 beforeAll(() => {
   for (const folder of [tree, tarballs, app]) mkdirSync(folder)
@@ -80,14 +111,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
-const exported: Readonly<Record<string, string>> = {
-  "@quotewire/core": "embed",
-  "@quotewire/core/testing": "StorageContract",
-  "@quotewire/http": "Http",
-  "@quotewire/http/testing": "NodeReceiver",
-  "@quotewire/storage-memory": "MemoryStorage",
-  "@quotewire/storage-pg": "PgStorage"
-}
+const specifiers = packages.flatMap(entryPoints)
 
 describe("a published package", () => {
   it.each(packages)("%s contains what it needs and nothing else", (name) => {
@@ -118,9 +142,23 @@ describe("a published package", () => {
     }
   })
 
-  it.each(Object.entries(exported))("%s can be imported, and has %s", (specifier, name) => {
-    const program = `const all = await import(${JSON.stringify(specifier)}); console.log(Object.keys(all).join())`
-    assert.include(node("--input-type=module", "--eval", program).trim().split(","), name)
+  it("can be imported and required, with the same exports", () => {
+    const load = (file: string, how: string) => {
+      const each = specifiers.map((name) => `[${JSON.stringify(name)}]: Object.keys(${how}(${JSON.stringify(name)}))`)
+      writeFileSync(join(app, file), `console.log(JSON.stringify({ ${each.join(", ")} }))`)
+      return JSON.parse(node(file))
+    }
+    const imported = load("imported.mjs", "await import")
+    const required = load("required.cjs", "require")
+    for (const specifier of specifiers) {
+      assert.isNotEmpty(imported[specifier], specifier)
+      // Node adds one name for programs that a compiler has turned into CommonJS.
+      assert.sameMembers(
+        required[specifier].filter((name: string) => name !== "__esModule"),
+        imported[specifier],
+        specifier
+      )
+    }
   })
 
   it.each(packages)("%s exports only files that exist", (name) => {
@@ -129,6 +167,53 @@ describe("a published package", () => {
         assert.include(["package.json", ...(files.get(name) ?? [])], file.replace("./", ""))
       }
     }
+  })
+})
+
+describe("the manifest of a package", () => {
+  it.each(packages)("%s: publint finds nothing", async (name) => {
+    const { messages, pkg } = await publint({ pack: { tarball: tarball(name).buffer } })
+    assert.deepStrictEqual(
+      messages.map((message) => formatMessage(message, pkg)),
+      []
+    )
+  })
+
+  // Two findings are meant: all packages are ES modules, which every supported Node can require, and `node10`, a way
+  // to find modules that knows no `exports`, is not supported.
+  it.each(packages)("%s: its types are found as its code is", async (name) => {
+    const found = await checkPackage(createPackageFromTarballData(tarball(name)))
+    const problems = found.types === false ? [] : found.problems
+    assert.deepStrictEqual(
+      problems.filter(
+        (problem) =>
+          problem.kind !== "CJSResolvesToESM" && !("resolutionKind" in problem && problem.resolutionKind === "node10")
+      ),
+      []
+    )
+    const checked = found.types === false ? [] : Object.keys(found.entrypoints)
+    for (const specifier of entryPoints(name)) assert.include(checked, specifier.replace(`@quotewire/${name}`, "."))
+  })
+})
+
+describe("the build", () => {
+  const index = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
+
+  it("imports modules of Effect and no index, on the same lines", () => {
+    const built = builtFiles()
+    assert.sameMembers([...built.keys()], [...compiled.keys()])
+    for (const [path, text] of built) {
+      assert.notMatch(text, index, path)
+      const before = compiled.get(path)?.split("\n") ?? []
+      const changed = text.split("\n").map((line, i) => (line === before[i] ? null : before[i]))
+      for (const line of changed) if (line !== null) assert.match(line ?? "", index, path)
+    }
+  })
+
+  it("changes nothing when it runs again", () => {
+    const before = builtFiles()
+    run(tree, process.execPath, "scripts/directImports.ts")
+    assert.deepStrictEqual(builtFiles(), before)
   })
 })
 
@@ -213,6 +298,33 @@ describe("a program on published packages", () => {
     writeFileSync(join(app, "examples/wrong.ts"), 'import { embed } from "@quotewire/core"\nembed({ storage: 1 })\n')
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
+
+  it("runs as CommonJS, and type-checks as such", () => {
+    const folder = join(app, "commonjs")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "commonjs" }))
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2024",
+      strict: true,
+      types: [],
+      outDir: "out",
+      skipLibCheck: true
+    }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+    writeFileSync(
+      join(folder, "program.ts"),
+      `import { embed } from "@quotewire/core"
+      import { MemoryStorage } from "@quotewire/storage-memory"
+      ${specifiers.map((specifier, i) => `import all${i} = require("${specifier}")\nvoid all${i}`).join("\n")}
+      const quotewire = embed({ storage: MemoryStorage.layer })
+      const told = quotewire.createOrganization("Acme").then(({ id }) => console.log(id.slice(0, 4)))
+      void told.then(() => quotewire.close())`
+    )
+    assert.strictEqual(tsc(folder, "-p", "."), "")
+    assert.include(readFileSync(join(folder, "out/program.js"), "utf8"), 'require("@quotewire/core")')
+    assert.strictEqual(node(join(folder, "out/program.js")).trim(), "org_")
+  }, 60_000)
 
   it("migrates a PostgreSQL database and opens it, with the published SQL", async () => {
     const database = await emptyDatabase()
