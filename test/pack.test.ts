@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync
 } from "node:fs"
@@ -213,7 +214,8 @@ describe("the build", () => {
   it("changes nothing when it runs again", () => {
     const before = builtFiles()
     run(tree, process.execPath, "scripts/directImports.ts")
-    assert.deepStrictEqual(builtFiles(), before)
+    const changed = [...builtFiles()].filter(([path, text]) => text !== before.get(path)).map(([path]) => path)
+    assert.deepStrictEqual(changed, [])
   })
 })
 
@@ -247,6 +249,13 @@ const placeOf = (locked: Readonly<Record<string, Locked>>, from: string, name: s
   )
 }
 
+/** The bytes that a package takes on the disk, without the packages inside it. */
+const diskOf = (path: string): number => {
+  const about = statSync(path)
+  const inside = about.isDirectory() ? readdirSync(path).filter((name) => name !== "node_modules") : []
+  return inside.reduce((sum, name) => sum + diskOf(join(path, name)), about.blocks * 512)
+}
+
 interface Locked {
   readonly resolved?: string
   readonly link?: boolean
@@ -270,6 +279,13 @@ describe("the dependencies of a package", () => {
       (place) => place.startsWith("node_modules/") && !place.startsWith("node_modules/@quotewire/")
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
+  })
+
+  it("take less than 150 MB on the disk, with the command", () => {
+    const places = [...installedFor("cli").keys()].filter((place) => place.startsWith("node_modules/"))
+    const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
+    const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
+    assert.isBelow(total_MB, 150, sizes.map(([bytes, place]) => `${(bytes / 1e6).toFixed(1)} ${place}`).join("\n"))
   })
 })
 
