@@ -1,11 +1,25 @@
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { publint } from "publint"
+import { formatMessage } from "publint/utils"
 import { migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
-import { manifest, packages, read, root, sources } from "./support/sources.ts"
+import { entryPoints, manifest, packages, read, root, sources } from "./support/sources.ts"
 import { emptyDatabase } from "./support/TestDatabase.ts"
 
 /*
@@ -50,9 +64,25 @@ const build = (): void => {
     symlinkSync(join(tree, folder), join(tree, "node_modules/@quotewire", name))
   }
   for (const file of vendored) rmSync(join(tree, "packages/http", file), { force: true })
-  cpSync(join(root, "scripts/vendor.ts"), join(tree, "scripts/vendor.ts"))
+  for (const script of ["effectModules.ts", "vendor.ts"])
+    cpSync(join(root, "scripts", script), join(tree, "scripts", script))
   tsc(tree, "-b")
+  compiled = builtFiles()
+  run(tree, process.execPath, "scripts/effectModules.ts")
   run(tree, process.execPath, "scripts/vendor.ts")
+}
+
+/** The JavaScript of all packages as the compiler wrote it. */
+let compiled: ReadonlyMap<string, string> = new Map()
+
+/** The JavaScript of all packages in the tree, by its path. */
+const builtFiles = (): ReadonlyMap<string, string> => {
+  const paths = packages.flatMap((name) =>
+    readdirSync(join(tree, "packages", name, "dist"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".js"))
+      .map((path) => join("packages", name, "dist", path))
+  )
+  return new Map(paths.map((path) => [path, readFileSync(join(tree, path), "utf8")]))
 }
 
 /** What the build copies from another package into `packages/http`. */
@@ -69,6 +99,8 @@ const install = (name: string): ReadonlyArray<string> => {
 }
 
 const files = new Map<string, ReadonlyArray<string>>()
+const tarball = (name: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(readFileSync(join(tarballs, `quotewire-${name}-${manifest(`packages/${name}`).version}.tgz`)))
 
 beforeAll(() => {
   for (const folder of [tree, tarballs, app]) mkdirSync(folder)
@@ -80,14 +112,10 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
-const exported: Readonly<Record<string, string>> = {
-  "@quotewire/core": "embed",
-  "@quotewire/core/testing": "StorageContract",
-  "@quotewire/http": "Http",
-  "@quotewire/http/testing": "NodeReceiver",
-  "@quotewire/storage-memory": "MemoryStorage",
-  "@quotewire/storage-pg": "PgStorage"
-}
+const specifiers = packages.flatMap(entryPoints)
+
+/** The lists of modules of Effect that the build adds. */
+const lists = /(?:^|\/)dist\/(?:testing\/)?(?:effect|platform-node|sql-pg)\.js$/
 
 describe("a published package", () => {
   it.each(packages)("%s contains what it needs and nothing else", (name) => {
@@ -102,6 +130,7 @@ describe("a published package", () => {
     }
     // Shipped as they are.
     for (const { path } of sources(`packages/${name}/src`, ".sql")) wanted.push(path.replace(`packages/${name}/`, ""))
+    wanted.push(...held.filter((path) => lists.test(path)))
     for (const program of Object.values(manifest(`packages/${name}`).bin ?? {})) wanted.push(program.replace("./", ""))
     assert.sameMembers([...held], wanted)
   })
@@ -118,9 +147,23 @@ describe("a published package", () => {
     }
   })
 
-  it.each(Object.entries(exported))("%s can be imported, and has %s", (specifier, name) => {
-    const program = `const all = await import(${JSON.stringify(specifier)}); console.log(Object.keys(all).join())`
-    assert.include(node("--input-type=module", "--eval", program).trim().split(","), name)
+  it("can be imported and required, with the same exports", () => {
+    const load = (file: string, how: string) => {
+      const each = specifiers.map((name) => `[${JSON.stringify(name)}]: Object.keys(${how}(${JSON.stringify(name)}))`)
+      writeFileSync(join(app, file), `console.log(JSON.stringify({ ${each.join(", ")} }))`)
+      return JSON.parse(node(file))
+    }
+    const imported = load("imported.mjs", "await import")
+    const required = load("required.cjs", "require")
+    for (const specifier of specifiers) {
+      assert.isNotEmpty(imported[specifier], specifier)
+      // Node adds one name for programs that a compiler has turned into CommonJS.
+      assert.sameMembers(
+        required[specifier].filter((name: string) => name !== "__esModule"),
+        imported[specifier],
+        specifier
+      )
+    }
   })
 
   it.each(packages)("%s exports only files that exist", (name) => {
@@ -129,6 +172,55 @@ describe("a published package", () => {
         assert.include(["package.json", ...(files.get(name) ?? [])], file.replace("./", ""))
       }
     }
+  })
+})
+
+describe("the manifest of a package", () => {
+  it.each(packages)("%s: publint finds nothing", async (name) => {
+    const { messages, pkg } = await publint({ pack: { tarball: tarball(name).buffer } })
+    assert.deepStrictEqual(
+      messages.map((message) => formatMessage(message, pkg)),
+      []
+    )
+  })
+
+  // Two findings are meant: all packages are ES modules, which every supported Node can require, and `node10`, a way
+  // to find modules that knows no `exports`, is not supported.
+  it.each(packages)("%s: its types are found as its code is", async (name) => {
+    const found = await checkPackage(createPackageFromTarballData(tarball(name)))
+    const problems = found.types === false ? [] : found.problems
+    assert.deepStrictEqual(
+      problems.filter(
+        (problem) =>
+          problem.kind !== "CJSResolvesToESM" && !("resolutionKind" in problem && problem.resolutionKind === "node10")
+      ),
+      []
+    )
+    const checked = found.types === false ? [] : Object.keys(found.entrypoints)
+    for (const specifier of entryPoints(name)) assert.include(checked, specifier.replace(`@quotewire/${name}`, "."))
+  })
+})
+
+describe("the build", () => {
+  const index = /^(?:import|export)\b[^"]*"(?:effect|@effect\/[a-z-]+)(?:\/[a-z-]+)?"/m
+
+  it("imports modules of Effect and no index of it", () => {
+    for (const [path, text] of builtFiles()) assert.notMatch(text, index, path)
+  })
+
+  it("changes only where names of Effect are imported from", () => {
+    const withoutPlace = (text: string) => text.replaceAll(/^(import \{[^}]+\} from) ".*";$/gm, "$1")
+    const built = new Map([...builtFiles()].filter(([path]) => !lists.test(path)))
+    assert.sameMembers([...built.keys()], [...compiled.keys()])
+    for (const [path, text] of built)
+      assert.strictEqual(withoutPlace(text), withoutPlace(compiled.get(path) ?? ""), path)
+  })
+
+  it("changes nothing when it runs again", () => {
+    const before = builtFiles()
+    run(tree, process.execPath, "scripts/effectModules.ts")
+    const changed = [...builtFiles()].filter(([path, text]) => text !== before.get(path)).map(([path]) => path)
+    assert.deepStrictEqual(changed, [])
   })
 })
 
@@ -162,6 +254,13 @@ const placeOf = (locked: Readonly<Record<string, Locked>>, from: string, name: s
   )
 }
 
+/** The bytes that a package takes on the disk, without the packages inside it. */
+const diskOf = (path: string): number => {
+  const about = statSync(path)
+  const inside = about.isDirectory() ? readdirSync(path).filter((name) => name !== "node_modules") : []
+  return inside.reduce((sum, name) => sum + diskOf(join(path, name)), about.blocks * 512)
+}
+
 interface Locked {
   readonly resolved?: string
   readonly link?: boolean
@@ -186,6 +285,13 @@ describe("the dependencies of a package", () => {
     )
     assert.isAtMost(others.length, 40, others.join("\n"))
   })
+
+  it("take less than 150 MB on the disk, with the command", () => {
+    const places = [...installedFor("cli").keys()].filter((place) => place.startsWith("node_modules/"))
+    const sizes = places.map((place) => [diskOf(join(app, place)), place] as const)
+    const total_MB = sizes.reduce((sum, [bytes]) => sum + bytes, 0) / 1e6
+    assert.isBelow(total_MB, 150, sizes.map(([bytes, place]) => `${(bytes / 1e6).toFixed(1)} ${place}`).join("\n"))
+  })
 })
 
 describe("a program on published packages", () => {
@@ -207,12 +313,41 @@ describe("a program on published packages", () => {
       types: ["node"],
       skipLibCheck: false
     }
-    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"] }))
+    // The clients of generators are made and checked by a test of their own.
+    const exclude = ["examples/generators"]
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["examples"], exclude }))
     assert.strictEqual(tsc(app, "-p", "."), "")
     // A check that accepts everything checks nothing.
     writeFileSync(join(app, "examples/wrong.ts"), 'import { embed } from "@quotewire/core"\nembed({ storage: 1 })\n')
     assert.throws(() => tsc(app, "-p", "."))
   }, 120_000)
+
+  it("runs as CommonJS, and type-checks as such", () => {
+    const folder = join(app, "commonjs")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "commonjs" }))
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2024",
+      strict: true,
+      types: [],
+      outDir: "out",
+      skipLibCheck: true
+    }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+    writeFileSync(
+      join(folder, "program.ts"),
+      `import { embed } from "@quotewire/core"
+      import { MemoryStorage } from "@quotewire/storage-memory"
+      ${specifiers.map((specifier, i) => `import all${i} = require("${specifier}")\nvoid all${i}`).join("\n")}
+      const quotewire = embed({ storage: MemoryStorage.layer })
+      const told = quotewire.createOrganization("Acme").then(({ id }) => console.log(id.slice(0, 4)))
+      void told.then(() => quotewire.close())`
+    )
+    assert.strictEqual(tsc(folder, "-p", "."), "")
+    assert.include(readFileSync(join(folder, "out/program.js"), "utf8"), 'require("@quotewire/core")')
+    assert.strictEqual(node(join(folder, "out/program.js")).trim(), "org_")
+  }, 60_000)
 
   it("migrates a PostgreSQL database and opens it, with the published SQL", async () => {
     const database = await emptyDatabase()

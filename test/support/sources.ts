@@ -69,6 +69,12 @@ export interface Manifest {
 /** Reads a `package.json`; `folder` is from the root of the repository. */
 export const manifest = (folder: string): Manifest => JSON.parse(read(join(folder, "package.json")).text)
 
+/** What a program can import from a package: the specifiers of its modules, such as `@quotewire/core/testing`. */
+export const entryPoints = (name: string): ReadonlyArray<string> =>
+  Object.entries(manifest(`packages/${name}`).exports ?? {})
+    .filter(([, entry]) => typeof entry !== "string")
+    .map(([path]) => path.replace(".", `@quotewire/${name}`))
+
 // Texts first, so that `//` inside a text is none.
 const textOrComment = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
 

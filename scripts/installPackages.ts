@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { packages, root } from "../test/support/sources.ts"
+
+// What npm tells the scripts that it runs is not meant for the npm that runs here.
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
+
+/** Runs npm in a folder, and gives what it prints. Its complaints go to standard error. */
+export const npm = (folder: string, ...args: ReadonlyArray<string>): string =>
+  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: folder,
+    env: environment,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+
+/**
+ * Packs all packages as they are built, and installs them into a new folder as a program would: without anything that only
+ * the repository needs. Calls `use` with the folder, and removes it afterwards.
+ */
+export const withInstalledPackages = async (use: (folder: string) => void | Promise<void>): Promise<void> => {
+  const temporary = mkdtempSync(join(tmpdir(), "quotewire-install-"))
+  try {
+    const tarballs = packages.map((name) => {
+      const folder = join(root, "packages", name)
+      const [packed] = JSON.parse(npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", temporary))
+      return join(temporary, packed.filename)
+    })
+    writeFileSync(join(temporary, "package.json"), JSON.stringify({ private: true, type: "module" }))
+    npm(temporary, "install", "--omit=dev", ...tarballs)
+    await use(temporary)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
