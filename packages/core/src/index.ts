@@ -34,7 +34,17 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
-export type { AnswerOf, CallOptions, Client, InputOf } from "./client/Client.ts"
+export type {
+  AnswerOf,
+  CallOptions,
+  Client,
+  EventFeed,
+  EventsOptions,
+  InputOf,
+  OperationMethods,
+  WaitOptions
+} from "./client/Client.ts"
+export { type ApiErrorOf, isApiError } from "./client/isApiError.ts"
 export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"

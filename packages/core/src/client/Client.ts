@@ -22,12 +22,74 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
+/** The operations as methods, by their names. */
+export type OperationMethods = {
+  readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
+}
+
+/** Options of `wait_for_quotes`. */
+export interface WaitOptions {
+  /** Ends the wait early, such as at the first quote: `({ quotes }) => quotes.length > 0`. It is asked once for each change. */
+  readonly until?: (answer: AnswerOf<"get_quote_request">) => boolean
+  /** How long to wait, in milliseconds: 120,000 by default, at most a day. */
+  readonly timeout_ms?: number
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal
+  /** For widget and platform keys: the handle that the start returned. */
+  readonly read_handle?: string
+}
+
+/** Options of `events`. */
+export interface EventsOptions {
+  /** The `cursor` of an earlier feed, or a `next_cursor` of `list_events`. Without it, the feed starts at the oldest event. */
+  readonly after?: string | null
+  /** How many events are read at once: 1 to 100, by default 100. */
+  readonly limit?: number
+  /**
+   * How long to wait before looking for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour. It
+   * doubles while none come, up to ten times as long.
+   */
+  readonly poll_ms?: number
+  /** Ends the feed, also while it waits. */
+  readonly signal?: AbortSignal
+}
+
 /**
- * Every operation as a method, called with one API key.
+ * The events of a workspace, oldest first, each once. It waits for more when there are none, and never ends by itself.
+ *
+ * A second loop over the same feed goes on at its `cursor`.
+ */
+export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events"][number]> {
+  /**
+   * Where to resume, once you have handled the event that you were given last; null means the oldest event.
+   *
+   * It moves on with the last event of a page. After a restart you therefore get the events of one page again: skip those
+   * whose `id` you have handled. With `limit: 1` it moves on with every event.
+   */
+  readonly cursor: string | null
+}
+
+/**
+ * Every operation as a method, called with one API key. `embed` and `connect` give the same client.
  *
  * A refused call rejects with an `ApiError`: `code` names the refusal, `field_errors` and `retry_action` say what to do.
  * An aborted call rejects with the signal's reason.
  */
-export type Client = {
-  readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
+export interface Client extends OperationMethods {
+  /**
+   * Waits for the quotes of a request, and resolves with the request and its quotes.
+   *
+   * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`, because a
+   * person must act first. It also resolves when `until` says so, and at `timeout_ms` with what there is by then; so look at
+   * `quote_request.status`. Errors that may pass are waited out. It rejects with any other error, and with the last error
+   * if the time ends without one answer.
+   */
+  readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
+  /**
+   * Reads the event feed, for a `for await` loop. When its signal is aborted, the loop ends without an error.
+   *
+   * Errors that may pass are waited out; others are thrown. `event_cursor_expired` means that events after the cursor are
+   * no longer kept: read each resource that you track, then start again without `after`.
+   */
+  readonly events: (options?: EventsOptions) => EventFeed
 }

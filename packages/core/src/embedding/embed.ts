@@ -8,7 +8,8 @@ import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import { Connections } from "../carriers/Connections.ts"
-import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
+import type { AnyOperation, CallOptions } from "../client/Client.ts"
+import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
@@ -49,15 +50,20 @@ export const embed = (options: EmbedOptions): Embedded => {
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
   let closing: Promise<void> | null = null
-  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
+  const begin = <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => {
     if (closing !== null) throw closed()
-    const call = runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    return runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+  }
+  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
+    const call = begin(effect, signal)
     running.add(call)
     const exit = await call
     running.delete(call)
-    if (Exit.isSuccess(exit)) return exit.value
-    throw rejectionOf(exit.cause, signal)
+    return valueOf(exit, signal)
   }
+  // Not one of the running calls, for which `close` would wait.
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
+    valueOf(await begin(Effect.sleep(ms), signal), signal)
   const end = async () => {
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
@@ -67,10 +73,10 @@ export const embed = (options: EmbedOptions): Embedded => {
   const ready = run(Effect.void)
   // A program that ignores `ready` sees the failed start at its first call.
   ready.catch(() => {})
-  const methodOf =
-    (operation: AnyOperation, key: string): Method =>
-    (input, { signal, ...options } = {}) =>
-      run(callWith(operation, key, snapshot(input), options), signal)
+  const callOf =
+    (key: string) =>
+    (name: AnyOperation["name"], input: unknown, { signal, ...options }: CallOptions) =>
+      run(callWith(operationOf(name), key, snapshot(input), options), signal)
   return {
     ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
@@ -91,13 +97,18 @@ export const embed = (options: EmbedOptions): Embedded => {
       const [to_erase, how] = [{ ...target }, { ...options }]
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
-    client: (key) => clientOf((operation) => methodOf(operation, key)),
+    client: (key) => makeClient({ names, call: callOf(key), sleep }),
     run: (effect) => run(Scope.provide(effect, scope)),
     close: () => (closing ??= end())
   }
 }
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
+
+const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
+  if (Exit.isSuccess(exit)) return exit.value
+  throw rejectionOf(exit.cause, signal)
+}
 
 /** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
@@ -113,11 +124,14 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
 const closed = () =>
   ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
 
-type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
+const names = operations.map(({ name }) => name)
+const byName: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operation) => [operation.name, operation]))
 
-const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
-  // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
-  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
+const operationOf = (name: AnyOperation["name"]): AnyOperation => {
+  const operation = byName.get(name)
+  if (operation === undefined) throw new Error(`There is no operation ${name}.`)
+  return operation
+}
 
 /** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
 const snapshot = (input: unknown): unknown => {

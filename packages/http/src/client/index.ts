@@ -1,0 +1,20 @@
+/**
+ * A client of a host that runs elsewhere. It imports nothing but `@quotewire/core/client`, so that a page stays small.
+ */
+
+export type {
+  AnswerOf,
+  CallOptions,
+  Client,
+  ErrorCode,
+  EventFeed,
+  EventsOptions,
+  FieldError,
+  InputOf,
+  RetryActionType,
+  WaitOptions
+} from "@quotewire/core/client"
+export { isApiError } from "@quotewire/core/client"
+export { ApiError } from "./ApiError.ts"
+export { type ConnectOptions, connect } from "./connect.ts"
+export { HostError } from "./HostError.ts"
