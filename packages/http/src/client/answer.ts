@@ -13,7 +13,7 @@ const max_answer_bytes = 32 * 1024 * 1024
  */
 export const read = async (response: Response, host: string): Promise<unknown> => {
   const content_type = response.headers.get("content-type")
-  if (!/^application\/json\b/i.test(content_type ?? "")) {
+  if (!/^application\/json\s*(?:;|$)/i.test(content_type ?? "")) {
     discard(response)
     throw unexpected(response, host, ofType(content_type))
   }

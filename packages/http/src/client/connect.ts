@@ -120,31 +120,34 @@ const attempt = async (
   signal: AbortSignal | undefined
 ): Promise<unknown> => {
   const controller = new AbortController()
-  const abort = () => controller.abort(signal?.reason)
   const at_most_ms = timeout_ms + takes_ms
-  let isLate = false
-  const timer = setTimeout(() => {
-    isLate = true
-    controller.abort()
-  }, at_most_ms)
+  const late = timedOut(base_url, at_most_ms)
+  const timer = setTimeout(() => controller.abort(late), at_most_ms)
+  const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener("abort", abort, { once: true })
+  const init = {
+    method,
+    headers,
+    redirect: "manual",
+    signal: controller.signal,
+    ...(body !== null && { body })
+  } as const
   try {
-    const init = {
-      method,
-      headers,
-      redirect: "manual",
-      signal: controller.signal,
-      ...(body !== null && { body })
-    } as const
-    return await answer.read(await send(`${base_url}${target}`, init), base_url)
+    const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
+    // Raced, because a `fetch` of the program's own may ignore the signal.
+    return await Promise.race([exchange(), abortOf(controller.signal)])
   } catch (error) {
-    if (error instanceof ApiError || error instanceof HostError) throw error
-    throw isLate ? timedOut(base_url, at_most_ms) : unreachable(base_url, error)
+    if (controller.signal.aborted) throw controller.signal.reason
+    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener("abort", abort)
   }
 }
+
+/** Rejects with the signal's reason when it is aborted. */
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
 
 const timedOut = (base_url: string, at_most_ms: number) =>
   new HostError({
