@@ -82,8 +82,10 @@ afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 const exported: Readonly<Record<string, string>> = {
   "@quotewire/core": "embed",
+  "@quotewire/core/client": "isApiError",
   "@quotewire/core/testing": "StorageContract",
   "@quotewire/http": "Http",
+  "@quotewire/http/client": "connect",
   "@quotewire/http/testing": "NodeReceiver",
   "@quotewire/storage-memory": "MemoryStorage",
   "@quotewire/storage-pg": "PgStorage"
