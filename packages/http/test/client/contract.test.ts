@@ -1,61 +1,23 @@
-import { createServer, type RequestListener } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import {
-  type Client,
-  type Embedded,
-  embed,
-  isApiError,
-  operations,
-  type Quotewire,
-  type Storage,
-  WebhookSender
-} from "@quotewire/core"
-import { Http } from "@quotewire/http"
+import { type Client, embed, isApiError, operations } from "@quotewire/core"
 import { connect } from "@quotewire/http/client"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Layer } from "effect"
 import { smallest } from "../../../core/src/testing/Applications.ts"
+import { type Serving, serve } from "./serving.ts"
 
 /*
  * One client interface: what is written against it runs in process and against a host elsewhere.
  */
 
-const webhooks = Layer.succeed(WebhookSender.WebhookSender, {
-  send: () => Effect.succeed({ response_status_code: 200, duration_ms: 1, failure: null }),
-  lookUp: () => Effect.succeed("public" as const)
-})
-const quotewire = embed({ storage: MemoryStorage.layer, webhooks })
-const server = createServer()
-let base_url = ""
-
-const listening = (handle: RequestListener) =>
-  new Promise<string>((resolve) => {
-    server.on("request", handle).listen(0, "127.0.0.1", () => {
-      const bound = server.address()
-      resolve(`http://127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}/insurance`)
-    })
-  })
+let serving: Serving
 
 beforeAll(async () => {
-  const settings = { operations, base_url: "https://host.example/insurance" }
-  const { handle } = await quotewire.run(Http.handler<Quotewire.Services | Storage.Storage>(settings))
-  base_url = await listening((request, response) => {
-    // As a mount point of an application does.
-    request.url = (request.url ?? "").replace(/^\/insurance/, "")
-    handle(request, response)
-  })
+  serving = await serve()
 })
+afterAll(() => serving.close())
 
-afterAll(async () => {
-  await quotewire.close()
-  server.close()
-  server.closeAllConnections()
-})
-
-const clients: ReadonlyArray<readonly [string, (quotewire: Embedded, key: string) => Client]> = [
-  ["in process", (quotewire, key) => quotewire.client(key)],
-  ["over HTTP", (_, key) => connect({ base_url, key })]
-]
+const inProcess = (key: string): Client => serving.quotewire.client(key)
+const overHttp = (key: string): Client => connect({ base_url: serving.base_url, key })
 
 let starts = 0
 const start = () => ({
@@ -65,22 +27,27 @@ const start = () => ({
   application: smallest.renters
 })
 
-describe.each(clients)("a client %s", (name, clientOf) => {
-  const newClient = async (kind: "server" | "platform" = "server") => {
-    const { id: organization_id } = await quotewire.createOrganization(name)
-    const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind })
-    return clientOf(quotewire, key)
-  }
+const newKey = async (kind: "server" | "platform" = "server") => {
+  const { id: organization_id } = await serving.quotewire.createOrganization("Acme")
+  const { key } = await serving.quotewire.createKey({ organization_id, environment: "sandbox", kind })
+  return key
+}
 
-  const refusalOf = async (promise: Promise<unknown>) => {
-    const error: unknown = await promise.then(
-      () => assert.fail("it was not refused"),
-      (error) => error
-    )
-    if (!isApiError(error)) return assert.fail(String(error))
-    const { code, field_errors, message, name, retry_action, retry_after_seconds, status } = error
-    return { code, field_errors, message, name, retry_action, retry_after_seconds, status }
-  }
+const refusalOf = async (promise: Promise<unknown>) => {
+  const error: unknown = await promise.then(
+    () => assert.fail("it was not refused"),
+    (error) => error
+  )
+  if (!isApiError(error)) return assert.fail(String(error))
+  const { code, field_errors, message, name, retry_action, retry_after_seconds, status } = error
+  return { code, field_errors, message, name, retry_action, retry_after_seconds, status }
+}
+
+describe.each([
+  ["in process", inProcess],
+  ["over HTTP", overHttp]
+])("a client %s", (_, clientOf) => {
+  const newClient = async (kind: "server" | "platform" = "server") => clientOf(await newKey(kind))
 
   it("has a method for every operation", async () => {
     const client = await newClient()
@@ -141,34 +108,6 @@ describe.each(clients)("a client %s", (name, clientOf) => {
       code: "conflict",
       retry_action: "use_new_request_key"
     })
-  })
-
-  it("rejects with the same refusals", async () => {
-    const client = await newClient()
-    const facts = { dwelling: { address: { state: "Rome" } } }
-    assert.deepStrictEqual(
-      [
-        await refusalOf(clientOf(quotewire, "no-key").get_sandbox({})),
-        await refusalOf(client.get_quote({ id: "qt_none" })),
-        await refusalOf(client.get_quote({ id: "" })),
-        await refusalOf(client.list_events({ cursor: "of another list" })),
-        await refusalOf(client.list_events({ limit: 1_000 })),
-        await refusalOf(client.reset_sandbox({}, { idempotency_key: "a blank" })),
-        await refusalOf(client.start_quote_request({ ...start(), application: facts }))
-      ].map(({ code, field_errors, name, retry_action, status }) => [
-        [name, status, code, retry_action].join(" "),
-        field_errors?.map(({ path }) => path)
-      ]),
-      [
-        ["ApiError 401 authentication_failed none", undefined],
-        ["ApiError 404 not_found none", undefined],
-        ["ApiError 404 not_found none", undefined],
-        ["ApiError 400 invalid_cursor correct_input", undefined],
-        ["ApiError 422 invalid_input correct_input", ["limit"]],
-        ["ApiError 422 invalid_input correct_input", ["Idempotency-Key"]],
-        ["ApiError 422 invalid_input correct_input", ["application.dwelling.address.state"]]
-      ]
-    )
   })
 
   it("reads with a handle what only the handle may read", async () => {
@@ -241,6 +180,41 @@ describe.each(clients)("a client %s", (name, clientOf) => {
     const { code, message } = await refusalOf(client.events({ after })[Symbol.asyncIterator]().next())
     assert.strictEqual(code, "event_cursor_expired")
     assert.match(message, /Read each resource that you track, then read the feed without a cursor/)
+  })
+})
+
+describe("a refusal", () => {
+  it("is the same in process and over HTTP", async () => {
+    const key = await newKey()
+    const refusals = (clientOf: (key: string) => Client) => {
+      const client = clientOf(key)
+      const application = { dwelling: { address: { state: "Rome" } } }
+      return Promise.all([
+        refusalOf(clientOf("no-key").get_sandbox({})),
+        refusalOf(client.get_quote({ id: "qt_none" })),
+        refusalOf(client.get_quote({ id: "" })),
+        refusalOf(client.list_events({ cursor: "of another list" })),
+        refusalOf(client.list_events({ limit: 1_000 })),
+        refusalOf(client.reset_sandbox({}, { idempotency_key: "a blank" })),
+        refusalOf(client.start_quote_request({ ...start(), application })),
+        refusalOf(client.start_quote_request({ ...start(), application: {} }))
+      ])
+    }
+    const expected = await refusals(inProcess)
+    assert.deepStrictEqual(
+      expected.map(({ code }) => code),
+      [
+        "authentication_failed",
+        "not_found",
+        "not_found",
+        "invalid_cursor",
+        "invalid_input",
+        "invalid_input",
+        "invalid_input",
+        "needs_information"
+      ]
+    )
+    assert.deepStrictEqual(await refusals(overHttp), expected)
   })
 })
 
