@@ -86,6 +86,24 @@ describe("examples", () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
   })
 
+  it("connect.ts calls a host: it waits for quotes, reads events, and understands a refusal", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/connect.ts")), [
+      "completed",
+      'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"}',
+      'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"}',
+      'Brightstoop Home (sandbox) {"amount_minor":18842,"currency":"USD"}',
+      "quote_request.queued 1",
+      "quote_request.updated 2",
+      "quote.created 1",
+      "quote_request.updated 3",
+      "quote.created 1",
+      "quote_request.updated 4",
+      "quote.created 1",
+      "quote_request.completed 5",
+      "not_found none"
+    ])
+  })
+
   it("agents.ts mounts the agent endpoint", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/agents.ts")), ["401"])
   }, 30_000)

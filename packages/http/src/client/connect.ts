@@ -121,8 +121,7 @@ const attempt = async (
 ): Promise<unknown> => {
   const controller = new AbortController()
   const at_most_ms = timeout_ms + takes_ms
-  const late = timedOut(base_url, at_most_ms)
-  const timer = setTimeout(() => controller.abort(late), at_most_ms)
+  const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener("abort", abort, { once: true })
   const init = {
@@ -164,10 +163,11 @@ const unreachable = (base_url: string, cause: unknown) =>
     cause
   })
 
-/** What the system calls the fault, such as ECONNREFUSED; `fetch` hides it in the cause of its error. */
+/** What the system calls the fault, such as ECONNREFUSED; `fetch` names it in the cause of its error. */
 const codeOf = (error: unknown): string => {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if ("code" in at && typeof at.code === "string" && /^[A-Z_]+$/.test(at.code)) return ` (${at.code})`
-  }
-  return ""
+  const cause = error instanceof Error ? error.cause : null
+  const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))
+  return named instanceof Error && "code" in named ? ` (${String(named.code)})` : ""
 }
+
+const isSystemCode = (code: unknown): boolean => typeof code === "string" && /^[A-Z_]+$/.test(code)
