@@ -41,15 +41,16 @@ const shortened = (text: string): string => text.slice(0, 100)
 const unexpected = (response: Response, host: string, what: string, isPassing = isPassingStatus(response.status)) => {
   // A browser hides the status of a redirect.
   const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)
-  const { status } = response
+  const { headers, status } = response
+  const content_type = headers.get("content-type")
   return new HostError({
     reason: "unexpected_answer",
     message: isRedirect
       ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address to which it redirects.`
       : `The host at ${host} has answered HTTP ${status} with ${what}.`,
     status,
-    content_type: response.headers.get("content-type"),
-    request_id: response.headers.get("request-id"),
+    content_type: content_type === null ? null : shortened(content_type),
+    request_id: headers.get("request-id"),
     retry_action: isPassing ? "retry" : "none",
     retry_after_seconds: retryAfterSeconds(response)
   })
