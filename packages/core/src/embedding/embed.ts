@@ -1,16 +1,19 @@
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Scope } from "effect"
-import type { Mac } from "effect/crypto"
+import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Schema, Scope } from "effect"
+import type { Mac, SecureRandom } from "effect/crypto"
 import { Access } from "../access/Access.ts"
-import { AllowanceLimits, noCallLimits } from "../access/Allowance.ts"
+import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
 import { SealKeys } from "../access/Seal.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
+import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions } from "../client/Client.ts"
+import type { Given } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
+import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -25,16 +28,20 @@ import {
   webCryptography,
   worker
 } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids } from "../wire/Ids.ts"
+import { Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions } from "./Embedded.ts"
+import * as ProgramLogger from "./ProgramLogger.ts"
+import * as sealKeys from "./sealKeys.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -45,7 +52,7 @@ import type { Embedded, EmbedOptions } from "./Embedded.ts"
  * const { key } = await quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
-export const embed = (options: EmbedOptions): Embedded => {
+export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
   const runtime = ManagedRuntime.make(layerOf(options))
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
@@ -75,22 +82,31 @@ export const embed = (options: EmbedOptions): Embedded => {
   ready.catch(() => {})
   const callOf =
     (key: string) =>
-    (name: AnyOperation["name"], input: unknown, { signal, ...options }: CallOptions) =>
-      run(callWith(operationOf(name), key, snapshot(input), options), signal)
+    (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
+      const call = callWith(operationOf(name), key, snapshot(input), call_options)
+      return run(options.limits === undefined ? withoutLimits(call) : call, signal)
+    }
   return {
     ready,
-    createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
-    createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
-    listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
-    revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    createOrganization: (name) => run(onAccess((access) => access.createOrganization(name))),
+    listOrganizations: () => run(onAccess((access) => access.listOrganizations)),
+    createKey: ({ environment, kind, organization_id: id }) =>
+      run(
+        Effect.flatMap(organizationId(id), (organization_id) =>
+          Effect.tap(createKey({ organization_id, environment, kind }), logWarnings)
+        )
+      ),
+    listKeys: (id) => run(onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys))),
+    revokeKey: (id) => run(onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey))),
     timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
     setConnection: (connection) => {
-      const copy = { ...connection, values: snapshot(connection.values) }
-      return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
+      const values = snapshot(connection.values)
+      return run(onConnection(connection, (connections, place) => connections.set({ ...place, values })))
     },
-    testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
-    listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
-    removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    testConnection: (given) => run(onConnection(given, (connections, place) => connections.test(place))),
+    listConnections: (id) =>
+      run(Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list))),
+    removeConnection: (given) => run(onConnection(given, (connections, place) => connections.remove(place))),
     carrierCallback: (carrier_id, { headers, body }) =>
       run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
     erase: (target, options) => {
@@ -102,6 +118,27 @@ export const embed = (options: EmbedOptions): Embedded => {
     close: () => (closing ??= end())
   }
 }
+
+const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
+
+const onConnection = <A, E>(
+  { carrier_id, environment, organization_id }: Given<ConnectionPlace>,
+  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Connections, (connections) =>
+    Effect.flatMap(organizationId(organization_id), (id) =>
+      use(connections, { organization_id: id, environment, carrier_id })
+    )
+  )
+
+/** Reads an id that the program has kept as text. A text that is none names nothing. */
+const idOf =
+  <Id>(schema: Schema.Decoder<Id>) =>
+  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
+    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
+
+const organizationId = idOf(OrganizationId)
+const keyId = idOf(KeyId)
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 
@@ -159,6 +196,10 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
+/** Calls of the program itself, which is trusted. Hosts on the same service keep the limits for their callers. */
+const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
+
 const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
   Layer.isLayer(carriers)
 
@@ -172,12 +213,23 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-const layerOf = ({
+/** Random keys if none are given. */
+const sealKeysOf = (
+  given: sealKeys.GivenSealKeys | undefined
+): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
+  if (given === undefined) return SealKeys.layerEphemeral
+  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
+}
+
+const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
+
+const layerOf = <OwnLine extends Line>({
   storage,
   carriers,
   seal_keys,
   cryptography = webCryptography,
-  limits = noCallLimits,
+  limits = standardLimits,
+  logger,
   webhooks = WebhookSender.layerOff,
   public_url,
   request_log = true,
@@ -185,18 +237,22 @@ const layerOf = ({
   work = true,
   grace_ms: _,
   ...config
-}: EmbedOptions): Layer.Layer<Services | Storage, Error> =>
+}: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
     // A storage may bring its own clock. Calls and jobs then both use it.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(carriers, config)),
-    Layer.provide(seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(sealKeysOf(seal_keys)),
     Layer.provide(webhooks),
     Layer.provide(cryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, limits)),
     Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
     Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
     Layer.provide(exchanges(config)),
-    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url))
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
+    seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
+    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
   )
+
+const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

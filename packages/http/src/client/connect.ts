@@ -1,4 +1,12 @@
-import { type AnyOperation, type CallOptions, type Client, makeClient, retryPause } from "@quotewire/core/client"
+import {
+  type AnyLine,
+  type AnyOperation,
+  type CallOptions,
+  makeClient,
+  type RemoteClient,
+  retryPause,
+  type StandardLine
+} from "@quotewire/core/client"
 import { ApiError } from "./ApiError.ts"
 import * as answer from "./answer.ts"
 import { HostError } from "./HostError.ts"
@@ -33,13 +41,15 @@ const longest_pause_ms = 60_000
  * and after lost connections, time-outs and answers of proxies. It rejects with an `ApiError` if the host refuses it, with a
  * `HostError` if no host of the API answers, and with the reason of its signal. Wrong options throw at once.
  *
+ * `OwnLine` are the lines of the host, if it has others than the standard ones: `connect<typeof bicycle>(…)`.
+ *
  * @example
  * const client = connect({ base_url: "https://quotes.example.com", key })
  * const { capabilities } = await client.get_capabilities({ line: "renters" })
  */
-export const connect = (options: ConnectOptions): Client => {
+export const connect = <OwnLine extends AnyLine = StandardLine>(options: ConnectOptions): RemoteClient<OwnLine> => {
   const host = checked(options)
-  return makeClient({
+  return makeClient<OwnLine>({
     names,
     sleep,
     // Async, so that an input that cannot be sent rejects as well.

@@ -4,6 +4,7 @@
 
 export type {
   AnswerOf,
+  AnyLine,
   CallOptions,
   Client,
   ErrorCode,
@@ -11,7 +12,10 @@ export type {
   EventsOptions,
   FieldError,
   InputOf,
+  KeyedCallOptions,
+  RemoteClient,
   RetryActionType,
+  StandardLine,
   WaitOptions
 } from "@quotewire/core/client"
 export { isApiError } from "@quotewire/core/client"

@@ -188,7 +188,7 @@ describe("a refusal", () => {
     const key = await newKey()
     const refusals = (clientOf: (key: string) => Client) => {
       const client = clientOf(key)
-      const application = { dwelling: { address: { state: "Rome" } } }
+      const application = { dwelling: { address: { state: "NY", zip: "1" } } } as const
       return Promise.all([
         refusalOf(clientOf("no-key").get_sandbox({})),
         refusalOf(client.get_quote({ id: "qt_none" })),

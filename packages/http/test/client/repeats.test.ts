@@ -1,5 +1,5 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import { type Client, HostError, isApiError } from "@quotewire/http/client"
+import { HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
 import { against, json, page, refusal, reset, type Step } from "./scripted.ts"
 
 beforeEach(() => {
@@ -24,8 +24,8 @@ const ending = async (promise: Promise<unknown>, pass_ms = 600_000) => {
 }
 
 const unavailable = refusal(503, "service_unavailable", "retry", { "retry-after": "3" })
-const read = (client: Client) => client.get_quote({ id: "qt_1" })
-const report = (client: Client) => client.send_feedback({ kind: "bug", summary: "a", expected: "b", actual: "c" })
+const read = (client: RemoteClient) => client.get_quote({ id: "qt_1" })
+const report = (client: RemoteClient) => client.send_feedback({ kind: "bug", summary: "a", expected: "b", actual: "c" })
 const pausesOf = (sent: ReadonlyArray<{ readonly at_ms: number }>) =>
   sent.slice(1).map(({ at_ms }, index) => at_ms - (sent[index]?.at_ms ?? 0))
 

@@ -1,5 +1,5 @@
 import { assert } from "@effect/vitest"
-import { type Client, type ConnectOptions, connect } from "@quotewire/http/client"
+import { type ConnectOptions, connect, type RemoteClient } from "@quotewire/http/client"
 
 /** A request that a client has sent. */
 export interface Sent {
@@ -56,7 +56,7 @@ export const key = "sk_sandbox_of_a_test"
 export const against = (
   steps: ReadonlyArray<Step>,
   options: Partial<ConnectOptions> = {}
-): { readonly client: Client; readonly sent: ReadonlyArray<Sent> } => {
+): { readonly client: RemoteClient; readonly sent: ReadonlyArray<Sent> } => {
   const sent: Array<Sent> = []
   const send = (url: string, init: RequestInit): Promise<Response> => {
     sent.push({ url, init, headers: new Headers(init.headers), at_ms: Date.now() })
