@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import * as carriersMemory from "./carriers/memory.ts"
 import * as slowCarrier from "./carriers/slow.ts"
 import * as carriers from "./carriers/throughput.ts"
+import * as client from "./client/reads.ts"
 import * as flags from "./flags.ts"
 import * as hostile from "./hostile/suite.ts"
 import * as http from "./http/suite.ts"
@@ -50,6 +51,7 @@ if (isWanted("hanging")) add(hanging.tableOf(await hanging.run(settings.quick ? 
 if (isWanted("pending")) {
   add(pending.tableOf(await pending.run([1_000, settings.quick ? 20_000 : 100_000], settings.quick ? 6 : 20, 1_000)))
 }
+if (isWanted("client")) add(client.tableOf(await client.run(facts, settings)))
 if (isWanted("carriers")) add(carriers.tableOf(await carriers.run(settings)))
 if (isWanted("carriers_memory"))
   add(carriersMemory.tableOf(await carriersMemory.run(carriersMemory.levelsOf(settings))))

@@ -119,6 +119,7 @@ export const order = [
   "first_attempts",
   "hanging",
   "pending",
+  "client",
   "carriers",
   "carriers_memory",
   "slow_carrier",

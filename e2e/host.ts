@@ -14,6 +14,7 @@ import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { agentRoutes, type Services } from "./agentRoutes.ts"
 import type { Call, Keys } from "./support/Call.ts"
+import * as AsClient from "./support/client.ts"
 import * as Rest from "./support/rest.ts"
 import * as AsTools from "./support/tools.ts"
 
@@ -91,3 +92,6 @@ export const http = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storag
 /** The same host, whose operations are called by their tools where they have one. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>) =>
   host(storage, (base_url) => AsTools.make(base_url, Rest.make(base_url)))
+
+/** The same host, whose operations are called by the client that programs use. */
+export const connected = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, AsClient.make)

@@ -3,7 +3,7 @@ import { MemoryStorage } from "@quotewire/storage-memory"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
 import { scopedDatabase } from "../test/support/TestDatabase.ts"
-import { type Host, http, tools } from "./host.ts"
+import { connected, type Host, http, tools } from "./host.ts"
 
 /** PostgreSQL, with a database of one's own for as long as the layer lives. */
 export const pgStorage = Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))
@@ -25,6 +25,10 @@ const byTools: ReadonlyArray<Row> = [
   { name: "by tools, in PostgreSQL", host: tools(pgStorage), whole: false }
 ]
 
+const byClient: ReadonlyArray<Row> = [
+  { name: "by the client, in memory", host: connected(MemoryStorage.layer), whole: false }
+]
+
 /** What is written once and runs on every host of a table. */
 type Journeys = (it: Vitest.MethodsNonLive<Host>, row: Pick<Row, "whole">) => void
 
@@ -33,8 +37,8 @@ const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
     layer(row.host, { excludeTestServices: true, timeout: "60 seconds" })((it) => journeys(it, row))
   )
 
-/** Journeys by operations' names: over REST and by tools, on every storage. */
-export const onEveryHost = on([...overRest, ...byTools])
+/** Journeys by operations' names: over REST and by tools on every storage, and by the client. */
+export const onEveryHost = on([...overRest, ...byTools, ...byClient])
 
 /** Journeys over REST alone, on every storage. */
 export const onEveryStorage = on(overRest)

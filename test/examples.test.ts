@@ -57,6 +57,18 @@ describe("examples", () => {
     ])
   })
 
+  it("plain.ts asks for what is missing, and tells events apart", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/plain.ts")), [
+      "ask for application.dwelling.address.state",
+      "ask for application.dwelling.address.zip",
+      "3 quotes",
+      "a quote 1",
+      "a quote 1",
+      "a quote 1",
+      "the end"
+    ])
+  })
+
   it("carrier.ts prints the price of its own carrier", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
       'One Price Mutual {"amount_minor":18000,"currency":"USD"}'
@@ -84,6 +96,24 @@ describe("examples", () => {
 
   it("http.ts serves, answers itself and stops", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/http.ts")), ["200 2026-09-26"])
+  })
+
+  it("connect.ts calls a host: it waits for quotes, reads events, and understands a refusal", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/connect.ts")), [
+      "completed",
+      'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"}',
+      'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"}',
+      'Brightstoop Home (sandbox) {"amount_minor":18842,"currency":"USD"}',
+      "quote_request.queued 1",
+      "quote_request.updated 2",
+      "quote.created 1",
+      "quote_request.updated 3",
+      "quote.created 1",
+      "quote_request.updated 4",
+      "quote.created 1",
+      "quote_request.completed 5",
+      "not_found none"
+    ])
   })
 
   it("agents.ts mounts the agent endpoint", async () => {

@@ -55,6 +55,20 @@ describe("rooms", () => {
     )
   })
 
+  it("of clients need nothing but the platform: they import values only from themselves and each other", () => {
+    const inClient = /^packages\/(?:core|http)\/src\/client\//
+    const clients = everything.filter(({ path }) => inClient.test(path))
+    assert.isAbove(clients.length, 10)
+    holds(
+      clients.flatMap(({ path, imports }) =>
+        imports.map(({ specifier, target, values }) => {
+          const isOwn = target === null ? specifier === "@quotewire/core/client" : inClient.test(target)
+          return finding(path, isOwn || values.length === 0, `must not import ${values.join(", ")} from ${specifier}`)
+        })
+      )
+    )
+  })
+
   it("stay small: six files at the root of the core, about twenty in a folder", () => {
     const folders = new Map<string, number>()
     for (const { path } of everything.filter(({ path }) => /^packages\/[^/]+\/src\//.test(path))) {

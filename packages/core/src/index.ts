@@ -13,6 +13,7 @@ export * as ApiKey from "./access/Directory.ts"
 // Exported beside `Allowance.Limits`, because generated declarations cannot name a type through a namespace.
 export type { Limits } from "./access/Limits.ts"
 export * as Seal from "./access/Seal.ts"
+export { generateSealKey } from "./access/Seal.ts"
 export * as TextCrypto from "./access/TextCrypto.ts"
 export * as FinishedCall from "./calls/FinishedCall.ts"
 export * as Operation from "./calls/Operation.ts"
@@ -34,13 +35,27 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
-export type { AnswerOf, CallOptions, Client, InputOf } from "./client/Client.ts"
+export type {
+  AnswerOf,
+  CallOptions,
+  Client,
+  EventFeed,
+  EventsOptions,
+  InputOf,
+  KeyedCallOptions,
+  OperationMethods,
+  RemoteClient,
+  WaitOptions
+} from "./client/Client.ts"
+export { type ApiErrorOf, isApiError } from "./client/isApiError.ts"
 export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
 export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"
 export type { Embedded, EmbedOptions } from "./embedding/Embedded.ts"
 export { embed } from "./embedding/embed.ts"
+export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
+export type { GivenSealKeys } from "./embedding/sealKeys.ts"
 export * as Event from "./events/Event.ts"
 export * as Feedback from "./feedback/Feedback.ts"
 export { kinds } from "./kinds.ts"
@@ -49,11 +64,13 @@ export * as Application from "./lines/Application.ts"
 export { defineLine, type LineDefinition } from "./lines/defineLine.ts"
 export * as Fact from "./lines/Fact.ts"
 export * as HostSchema from "./lines/HostSchema.ts"
+// Exported beside `Line.Line`, because generated declarations cannot name a type through a namespace.
+export type { Line as AnyLine } from "./lines/Line.ts"
 export * as Line from "./lines/Line.ts"
 export { LineName } from "./lines/LineName.ts"
 export * as Lines from "./lines/Lines.ts"
 export * as SharedFacts from "./lines/sharedFacts.ts"
-export { lineNames, type StandardLineName, standardLines } from "./lines/standard.ts"
+export { lineNames, type StandardLine, type StandardLineName, standardLines } from "./lines/standard.ts"
 export { type OperationServices, operations } from "./operations.ts"
 export type { ErasedRequest, ErasureOptions, ErasureReport, ErasureTarget } from "./quoting/erasing/Erasure.ts"
 export * as Erasures from "./quoting/erasing/Erasures.ts"

@@ -1,33 +1,110 @@
 import type * as Operation from "../calls/Operation.ts"
-import type { operations } from "../operations.ts"
+import type { EventPage } from "../events/EventPage.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
+import type { AnyOperation, Given, InputOf, KeyedOperation, OperationNamed } from "./inputs.ts"
 
-/** One of the operations. */
-export type AnyOperation = (typeof operations)[number]
-/** The operation of this name. */
-export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
-
-/** The input of an operation, as in `InputOf<"start_quote_request">`. */
-export type InputOf<Name extends AnyOperation["name"]> =
-  OperationNamed<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
+export type { AnyOperation, InputOf } from "./inputs.ts"
 
 /** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
-export type AnswerOf<Name extends AnyOperation["name"]> =
-  OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
+export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_events"
+  ? Given<EventPage>
+  : OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown>
+    ? Answer
+    : never
 
 /** Options of a call besides its input. */
 export interface CallOptions {
-  readonly read_handle?: string
-  readonly idempotency_key?: string
+  /** The handle that the start returned: reads and cancellations with a widget or platform key need it. */
+  readonly read_handle?: string | undefined
+  /** A repeat with the same key and input gets the first answer. */
+  readonly idempotency_key?: string | undefined
   /** Aborts the call, also while it waits. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of a call that changes something and can be repeated: the key is required. */
+export interface KeyedCallOptions extends CallOptions {
+  readonly idempotency_key: string
+}
+
+/** The operations as methods, by their names. */
+export type OperationMethods<OwnLine extends Line = StandardLine> = {
+  readonly [Name in AnyOperation["name"]]: Name extends KeyedOperation
+    ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
+    : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
+}
+
+/** Options of `wait_for_quotes`. */
+export interface WaitOptions {
+  /** Ends the wait early, such as at the first quote: `({ quotes }) => quotes.length > 0`. It is asked once for each change. */
+  readonly until?: ((answer: AnswerOf<"get_quote_request">) => boolean) | undefined
+  /** How long to wait, in milliseconds: 120,000 by default, at most a day. */
+  readonly timeout_ms?: number | undefined
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal | undefined
+  /** For widget and platform keys: the handle that the start returned. */
+  readonly read_handle?: string | undefined
+}
+
+/** Options of `events`. */
+export interface EventsOptions {
+  /** The `cursor` of an earlier feed, or a `next_cursor` of `list_events`. Without it, the feed starts at the oldest event. */
+  readonly after?: string | null | undefined
+  /** How many events are read at once: 1 to 100, by default 100. */
+  readonly limit?: number | undefined
+  /**
+   * How long to wait before looking for new events, in milliseconds: 1,000 by default, at least 1 and at most an hour. It
+   * doubles while none come, up to ten times as long.
+   */
+  readonly poll_ms?: number | undefined
+  /** Ends the feed, also while it waits. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Every operation as a method, called with one API key.
+ * The events of a workspace, oldest first, each once. It waits for more when there are none, and never ends by itself.
  *
- * A refused call rejects with an `ApiError`: `code` names the refusal, `field_errors` and `retry_action` say what to do.
- * An aborted call rejects with the signal's reason.
+ * A second loop over the same feed goes on at its `cursor`.
  */
-export type Client = {
-  readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
+export interface EventFeed extends AsyncIterable<AnswerOf<"list_events">["events"][number]> {
+  /**
+   * Where to resume, once you have handled the event that you were given last; null means the oldest event.
+   *
+   * It moves on with the last event of a page. After a restart you therefore get the events of one page again: skip those
+   * whose `id` you have handled. With `limit: 1` it moves on with every event.
+   */
+  readonly cursor: string | null
+}
+
+/**
+ * Every operation as a method, called with one API key. `embed` and `connect` give the same client.
+ *
+ * A refused call rejects with an error that `isApiError` recognizes: `code` names the refusal, `field_errors` and
+ * `retry_action` say what to do. An aborted call rejects with the signal's reason.
+ *
+ * `OwnLine` are the lines that can be started; by default the standard lines.
+ */
+export interface Client<OwnLine extends Line = StandardLine> extends OperationMethods<OwnLine> {
+  /**
+   * Waits for the quotes of a request, and resolves with the request and its quotes.
+   *
+   * It resolves when the request is no longer `in_progress`: it is `completed` or `failed`, or `action_required`, because a
+   * person must act first. It also resolves when `until` says so, and at `timeout_ms` with what there is by then; so look at
+   * `quote_request.status`. Errors that may pass are waited out. It rejects with any other error, and with the last error
+   * if the time ends without one answer.
+   */
+  readonly wait_for_quotes: (id: string, options?: WaitOptions) => Promise<AnswerOf<"get_quote_request">>
+  /**
+   * Reads the event feed, for a `for await` loop. When its signal is aborted, the loop ends without an error.
+   *
+   * Errors that may pass are waited out; others are thrown. `event_cursor_expired` means that events after the cursor are
+   * no longer kept: read each resource that you track, then start again without `after`.
+   */
+  readonly events: (options?: EventsOptions) => EventFeed
+}
+
+/** A client that makes the idempotency keys that are not given, as that of `connect` does. */
+export type RemoteClient<OwnLine extends Line = StandardLine> = Omit<Client<OwnLine>, KeyedOperation> & {
+  readonly [Name in KeyedOperation]: (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }

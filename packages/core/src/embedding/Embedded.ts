@@ -2,21 +2,25 @@ import type { Effect, Layer, Scope } from "effect"
 import type { Limits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { ApiKey, Organization } from "../access/Directory.ts"
-import type { SealKeys } from "../access/Seal.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
 import type { Client } from "../client/Client.ts"
+import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import type { CreatedKey, Cryptography, Services } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import type { ErasureOptions, ErasureReport, ErasureTarget } from "../quoting/erasing/Erasure.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { Timeline } from "../timeline/Entry.ts"
 import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
-import type { KeyId, OrganizationId } from "../wire/Ids.ts"
+import type { ProgramLogger } from "./ProgramLogger.ts"
+import type { GivenSealKeys } from "./sealKeys.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
-export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connections"> {
+export interface EmbedOptions<OwnLine extends Line = StandardLine>
+  extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /**
@@ -25,11 +29,20 @@ export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connect
    * A layer gives all carriers instead, and `fictional_carriers` then does nothing.
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
-  /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
-  readonly seal_keys?: Layer.Layer<SealKeys>
+  /**
+   * The keys that seal facts at rest, newest first: texts as `generateSealKey` makes them and `QUOTEWIRE_SEAL_KEYS` takes them.
+   *
+   * By default random keys that are lost when the process ends, so a storage that keeps its data needs keys of yours.
+   */
+  readonly seal_keys?: GivenSealKeys
+  /** Where the log goes, such as `console` or a logger of pino; by default to standard output, from level info on. */
+  readonly logger?: ProgramLogger
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** Rate limits; `Allowance.standardLimits` are those of the contract. By default only tests and replays are limited. */
+  /**
+   * Rate limits; `Allowance.standardLimits` are those of the contract, and the default for callers from outside, whom a host lets
+   * in. The calls of your own program are limited only if you set this.
+   */
   readonly limits?: Limits
   /** Sends webhooks. Without it, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
@@ -45,35 +58,43 @@ export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connect
   readonly grace_ms?: number
 }
 
-/** The service inside another program. It starts at once; calls wait until it has started. */
-export interface Embedded {
+/**
+ * The service inside another program. It starts at once; calls wait until it has started.
+ *
+ * Ids are texts, as the service has given them. A text that is no id of an organization or a key rejects with `not_found`.
+ *
+ * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ */
+export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
+  /** Lists the organizations, oldest first. */
+  readonly listOrganizations: () => Promise<ReadonlyArray<Organization>>
   /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
-    readonly organization_id: OrganizationId
+    readonly organization_id: string
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
   /** Lists the keys of an organization, oldest first, with their metadata and never the key itself. */
-  readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
+  readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key. Calls with it are refused from now on. */
-  readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
+  readonly revokeKey: (key_id: string) => Promise<ApiKey>
   /**
    * Sets what an organization gives for a carrier, in place of everything that it gave before.
    *
    * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
    */
   readonly setConnection: (
-    connection: ConnectionPlace & { readonly values: ConnectionValues }
+    connection: Given<ConnectionPlace> & { readonly values: ConnectionValues }
   ) => Promise<ConnectionSummary>
   /** Tries a connection at its carrier, and keeps the result. */
-  readonly testConnection: (place: ConnectionPlace) => Promise<ConnectionTestResult>
+  readonly testConnection: (place: Given<ConnectionPlace>) => Promise<ConnectionTestResult>
   /** Lists the connections of an organization, never their secrets. */
-  readonly listConnections: (organization_id: OrganizationId) => Promise<ReadonlyArray<ConnectionSummary>>
+  readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<ConnectionSummary>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
-  readonly removeConnection: (place: ConnectionPlace) => Promise<void>
+  readonly removeConnection: (place: Given<ConnectionPlace>) => Promise<void>
   /**
    * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
    *
@@ -90,7 +111,7 @@ export interface Embedded {
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   /** Every operation as a method, called with this API key. */
-  readonly client: (key: string) => Client
+  readonly client: (key: string) => Client<OwnLine>
   /**
    * Runs an Effect with every service of the core: what hosts such as `nodeHandler` are built on.
    *

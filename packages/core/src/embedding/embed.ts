@@ -1,15 +1,19 @@
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Scope } from "effect"
-import type { Mac } from "effect/crypto"
+import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Schema, Scope } from "effect"
+import type { Mac, SecureRandom } from "effect/crypto"
 import { Access } from "../access/Access.ts"
-import { AllowanceLimits, noCallLimits } from "../access/Allowance.ts"
+import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
 import { SealKeys } from "../access/Seal.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
+import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
-import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
+import type { AnyOperation, CallOptions } from "../client/Client.ts"
+import type { Given } from "../client/inputs.ts"
+import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
+import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -24,16 +28,20 @@ import {
   webCryptography,
   worker
 } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids } from "../wire/Ids.ts"
+import { Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions } from "./Embedded.ts"
+import * as ProgramLogger from "./ProgramLogger.ts"
+import * as sealKeys from "./sealKeys.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -44,20 +52,25 @@ import type { Embedded, EmbedOptions } from "./Embedded.ts"
  * const { key } = await quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
-export const embed = (options: EmbedOptions): Embedded => {
+export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
   const runtime = ManagedRuntime.make(layerOf(options))
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
   let closing: Promise<void> | null = null
-  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
+  const begin = <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal) => {
     if (closing !== null) throw closed()
-    const call = runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+    return runtime.runPromiseExit(effect, signal === undefined ? {} : { signal })
+  }
+  const run = async <A, E>(effect: Effect.Effect<A, E, Services | Storage>, signal?: AbortSignal): Promise<A> => {
+    const call = begin(effect, signal)
     running.add(call)
     const exit = await call
     running.delete(call)
-    if (Exit.isSuccess(exit)) return exit.value
-    throw rejectionOf(exit.cause, signal)
+    return valueOf(exit, signal)
   }
+  // Not one of the running calls, for which `close` would wait.
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
+    valueOf(await begin(Effect.sleep(ms), signal), signal)
   const end = async () => {
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
@@ -67,37 +80,72 @@ export const embed = (options: EmbedOptions): Embedded => {
   const ready = run(Effect.void)
   // A program that ignores `ready` sees the failed start at its first call.
   ready.catch(() => {})
-  const methodOf =
-    (operation: AnyOperation, key: string): Method =>
-    (input, { signal, ...options } = {}) =>
-      run(callWith(operation, key, snapshot(input), options), signal)
+  const callOf =
+    (key: string) =>
+    (name: AnyOperation["name"], input: unknown, { signal, ...call_options }: CallOptions) => {
+      const call = callWith(operationOf(name), key, snapshot(input), call_options)
+      return run(options.limits === undefined ? withoutLimits(call) : call, signal)
+    }
   return {
     ready,
-    createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
-    createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
-    listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
-    revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    createOrganization: (name) => run(onAccess((access) => access.createOrganization(name))),
+    listOrganizations: () => run(onAccess((access) => access.listOrganizations)),
+    createKey: ({ environment, kind, organization_id: id }) =>
+      run(
+        Effect.flatMap(organizationId(id), (organization_id) =>
+          Effect.tap(createKey({ organization_id, environment, kind }), logWarnings)
+        )
+      ),
+    listKeys: (id) => run(onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys))),
+    revokeKey: (id) => run(onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey))),
     timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
     setConnection: (connection) => {
-      const copy = { ...connection, values: snapshot(connection.values) }
-      return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
+      const values = snapshot(connection.values)
+      return run(onConnection(connection, (connections, place) => connections.set({ ...place, values })))
     },
-    testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
-    listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
-    removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    testConnection: (given) => run(onConnection(given, (connections, place) => connections.test(place))),
+    listConnections: (id) =>
+      run(Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list))),
+    removeConnection: (given) => run(onConnection(given, (connections, place) => connections.remove(place))),
     carrierCallback: (carrier_id, { headers, body }) =>
       run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
     erase: (target, options) => {
       const [to_erase, how] = [{ ...target }, { ...options }]
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
-    client: (key) => clientOf((operation) => methodOf(operation, key)),
+    client: (key) => makeClient({ names, call: callOf(key), sleep }),
     run: (effect) => run(Scope.provide(effect, scope)),
     close: () => (closing ??= end())
   }
 }
 
+const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
+
+const onConnection = <A, E>(
+  { carrier_id, environment, organization_id }: Given<ConnectionPlace>,
+  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Connections, (connections) =>
+    Effect.flatMap(organizationId(organization_id), (id) =>
+      use(connections, { organization_id: id, environment, carrier_id })
+    )
+  )
+
+/** Reads an id that the program has kept as text. A text that is none names nothing. */
+const idOf =
+  <Id>(schema: Schema.Decoder<Id>) =>
+  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
+    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
+
+const organizationId = idOf(OrganizationId)
+const keyId = idOf(KeyId)
+
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
+
+const valueOf = <A>(exit: Exit.Exit<A, unknown>, signal: AbortSignal | undefined): A => {
+  if (Exit.isSuccess(exit)) return exit.value
+  throw rejectionOf(exit.cause, signal)
+}
 
 /** Clones a refusal for one promise, with the stack of its call: several callers may share the same refusal. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
@@ -113,11 +161,14 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
 const closed = () =>
   ApiError.make("service_unavailable", { message: "The service has been closed.", retry_action: "none" })
 
-type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
+const names = operations.map(({ name }) => name)
+const byName: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operation) => [operation.name, operation]))
 
-const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
-  // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
-  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
+const operationOf = (name: AnyOperation["name"]): AnyOperation => {
+  const operation = byName.get(name)
+  if (operation === undefined) throw new Error(`There is no operation ${name}.`)
+  return operation
+}
 
 /** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
 const snapshot = (input: unknown): unknown => {
@@ -145,6 +196,10 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
+/** Calls of the program itself, which is trusted. Hosts on the same service keep the limits for their callers. */
+const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
+
 const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
   Layer.isLayer(carriers)
 
@@ -158,12 +213,23 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-const layerOf = ({
+/** Random keys if none are given. */
+const sealKeysOf = (
+  given: sealKeys.GivenSealKeys | undefined
+): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
+  if (given === undefined) return SealKeys.layerEphemeral
+  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
+}
+
+const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
+
+const layerOf = <OwnLine extends Line>({
   storage,
   carriers,
   seal_keys,
   cryptography = webCryptography,
-  limits = noCallLimits,
+  limits = standardLimits,
+  logger,
   webhooks = WebhookSender.layerOff,
   public_url,
   request_log = true,
@@ -171,18 +237,22 @@ const layerOf = ({
   work = true,
   grace_ms: _,
   ...config
-}: EmbedOptions): Layer.Layer<Services | Storage, Error> =>
+}: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
     // A storage may bring its own clock. Calls and jobs then both use it.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(carriers, config)),
-    Layer.provide(seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(sealKeysOf(seal_keys)),
     Layer.provide(webhooks),
     Layer.provide(cryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, limits)),
     Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
     Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
     Layer.provide(exchanges(config)),
-    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url))
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
+    seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
+    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
   )
+
+const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

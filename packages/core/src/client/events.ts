@@ -1,0 +1,68 @@
+import type { AnswerOf, Client, EventFeed, OperationMethods } from "./Client.ts"
+import { retryPause } from "./retryPause.ts"
+import { inRange, type Sleep } from "./Sleep.ts"
+
+type Event = AnswerOf<"list_events">["events"][number]
+
+const default_poll_ms = 1_000
+const hour_ms = 3_600_000
+
+/** How many times `poll_ms` the longest wait for new events is. */
+const longest_wait = 10
+
+/** Makes `events` from the read of one page. */
+export const makeEvents =
+  (list: OperationMethods["list_events"], sleep: Sleep): Client["events"] =>
+  ({ after = null, limit: asked = 100, poll_ms: poll = default_poll_ms, signal } = {}) => {
+    const limit = inRange("limit", asked, 1, 100)
+    const poll_ms = inRange("poll_ms", poll, 1, hour_ms)
+    const signals = signal === undefined ? {} : { signal }
+    let cursor = after
+
+    /** Reads the next page, as often as it takes. */
+    const nextPage = async () => {
+      for (let failures = 0; ; failures++) {
+        try {
+          return await list({ limit, ...(cursor !== null && { cursor }) }, signals)
+        } catch (error) {
+          const pause_ms = retryPause(error, failures)
+          if (pause_ms === null) throw error
+          await sleep(pause_ms, signal)
+        }
+      }
+    }
+
+    async function* read(): AsyncGenerator<Event, void> {
+      let wait_ms = poll_ms
+      while (true) {
+        const { events, next_cursor } = await nextPage()
+        for (const [index, event] of events.entries()) {
+          if (signal?.aborted === true) return
+          if (index === events.length - 1) cursor = next_cursor
+          yield event
+        }
+        if (events.length > 0) wait_ms = poll_ms
+        else {
+          cursor = next_cursor
+          await sleep(wait_ms, signal)
+          wait_ms = Math.min(wait_ms * 2, poll_ms * longest_wait)
+        }
+      }
+    }
+
+    async function* readUntilAborted(): AsyncGenerator<Event, void> {
+      try {
+        yield* read()
+      } catch (error) {
+        if (signal?.aborted !== true) throw error
+      }
+    }
+
+    const feed: EventFeed = {
+      get cursor() {
+        return cursor
+      },
+      [Symbol.asyncIterator]: readUntilAborted
+    }
+    return feed
+  }

@@ -1,0 +1,25 @@
+/**
+ * The client interface without the service: it imports nothing, so that programs that only call stay small.
+ */
+
+export type { Line as AnyLine } from "../lines/Line.ts"
+export type { StandardLine } from "../lines/standard.ts"
+export type { ErrorCode, RetryActionType } from "../wire/ApiError.ts"
+export type { FieldError } from "../wire/FieldError.ts"
+export type {
+  AnswerOf,
+  AnyOperation,
+  CallOptions,
+  Client,
+  EventFeed,
+  EventsOptions,
+  InputOf,
+  KeyedCallOptions,
+  OperationMethods,
+  RemoteClient,
+  WaitOptions
+} from "./Client.ts"
+export { type ApiErrorOf, isApiError } from "./isApiError.ts"
+export { makeClient, type Transport } from "./makeClient.ts"
+export { retryPause } from "./retryPause.ts"
+export type { Sleep } from "./Sleep.ts"

@@ -1,0 +1,37 @@
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
+import type { AnyOperation, CallOptions, RemoteClient } from "./Client.ts"
+import { makeEvents } from "./events.ts"
+import type { Sleep } from "./Sleep.ts"
+import { makeWaitForQuotes } from "./waitForQuotes.ts"
+
+/** How a client reaches the service. */
+export interface Transport {
+  /** The names of all operations. */
+  readonly names: ReadonlyArray<AnyOperation["name"]>
+  /** Calls an operation with its input, and resolves with the answer of that operation. */
+  readonly call: (name: AnyOperation["name"], input: unknown, options: CallOptions) => Promise<unknown>
+  readonly sleep: Sleep
+}
+
+/** Makes a client on a transport: `embed` calls in the same process, `connect` over HTTP. */
+export const makeClient = <OwnLine extends Line = StandardLine>({
+  call,
+  names,
+  sleep
+}: Transport): RemoteClient<OwnLine> => {
+  const methodOf =
+    (name: AnyOperation["name"]) =>
+    (input: unknown, options: CallOptions = {}) =>
+      call(name, input, options)
+  // The cast is safe: each name gets the method that calls its own operation.
+  const methods = Object.fromEntries(names.map((name) => [name, methodOf(name)])) as Omit<
+    RemoteClient<OwnLine>,
+    "wait_for_quotes" | "events"
+  >
+  return {
+    ...methods,
+    wait_for_quotes: makeWaitForQuotes(methods.get_quote_request, sleep),
+    events: makeEvents(methods.list_events, sleep)
+  }
+}

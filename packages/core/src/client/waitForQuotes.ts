@@ -1,0 +1,61 @@
+import type { AnswerOf, Client, OperationMethods, WaitOptions } from "./Client.ts"
+import { retryPause } from "./retryPause.ts"
+import { inRange, type Sleep } from "./Sleep.ts"
+
+type Answer = AnswerOf<"get_quote_request">
+
+const default_timeout_ms = 120_000
+const day_ms = 86_400_000
+
+/** The longest wait of one read (api.md, Limits). */
+const wait_seconds = 20
+
+/** The pause after a read that brought no change: a host that is about to stop answers at once. */
+const unchanged_pause_ms = 500
+
+/** Makes `wait_for_quotes` from the read of a quote request. */
+export const makeWaitForQuotes =
+  (get: OperationMethods["get_quote_request"], sleep: Sleep): Client["wait_for_quotes"] =>
+  async (id, options = {}) => {
+    const timeout_ms = inRange("timeout_ms", options.timeout_ms ?? default_timeout_ms, 1, day_ms)
+    const { read_handle, signal } = options
+    signal?.throwIfAborted()
+    const ended = new AbortController()
+    const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
+    const timeOver = new DOMException(`The host has not answered within ${timeout_ms} ms.`, "TimeoutError")
+    sleep(timeout_ms, either).then(
+      () => ended.abort(timeOver),
+      () => {}
+    )
+    let newest: Answer | null = null
+    let failure: unknown = timeOver
+    try {
+      for (let failures = 0; ; ) {
+        try {
+          const wait =
+            newest === null ? { wait_seconds: 0 } : { wait_seconds, since_version: newest.quote_request.version }
+          const before: Answer | null = newest
+          newest = await get({ id, ...wait }, { signal: either, ...(read_handle !== undefined && { read_handle }) })
+          failures = 0
+          const isChanged = before?.quote_request.version !== newest.quote_request.version
+          if (isChanged && isEnough(newest, options)) return newest
+          if (!isChanged) await sleep(unchanged_pause_ms, either)
+        } catch (error) {
+          const pause_ms = either.aborted ? null : retryPause(error, failures++)
+          if (pause_ms === null) throw error
+          failure = error
+          await sleep(pause_ms, either)
+        }
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (!ended.signal.aborted) throw error
+      if (newest === null) throw failure
+      return newest
+    } finally {
+      ended.abort()
+    }
+  }
+
+const isEnough = (answer: Answer, { until }: WaitOptions): boolean =>
+  answer.quote_request.status !== "in_progress" || until?.(answer) === true

@@ -1,0 +1,55 @@
+import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
+
+/** What a host says when it refuses a call (api.md, Error envelope). */
+export interface Refusal {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly status: number
+  readonly field_errors?: ReadonlyArray<FieldError> | null
+  readonly retry_action: RetryActionType
+  readonly retry_after_seconds?: number | null
+  readonly doc_url?: string | null
+  readonly request_id?: string | null
+}
+
+/** A refused call, with the same fields as the `ApiError` of `@quotewire/core`. `isApiError` recognizes both. */
+export class ApiError extends Error {
+  /** Names the refusal. New codes can appear at any time. */
+  readonly code: ErrorCode
+  /** The HTTP status. */
+  readonly status: number
+  /** The wrong or missing fields by their paths. */
+  readonly field_errors: ReadonlyArray<FieldError> | null
+  /** What to do next. */
+  readonly retry_action: RetryActionType
+  /** When the call can succeed, in seconds; null if the host does not say. */
+  readonly retry_after_seconds: number | null
+  /** A page about the code; null if the call was refused before it was sent. */
+  readonly doc_url: string | null
+  /** What to tell support; null if the call was refused before it was sent. */
+  readonly request_id: string | null
+  static {
+    ApiError.prototype.name = "ApiError"
+    Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
+  }
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.code = refusal.code
+    this.status = refusal.status
+    this.field_errors = refusal.field_errors ?? null
+    this.retry_action = refusal.retry_action
+    this.retry_after_seconds = refusal.retry_after_seconds ?? null
+    this.doc_url = refusal.doc_url ?? null
+    this.request_id = refusal.request_id ?? null
+  }
+}
+
+/** Refuses an input that cannot be sent, as the host would. */
+export const invalidInput = (path: string, message: string): ApiError =>
+  new ApiError({
+    code: "invalid_input",
+    status: 422,
+    message: "One field is not valid.",
+    field_errors: [{ path, message }],
+    retry_action: "correct_input"
+  })

@@ -1,0 +1,129 @@
+import type { ErrorCode, FieldError, RetryActionType } from "@quotewire/core/client"
+import { ApiError } from "./ApiError.ts"
+import { HostError } from "./HostError.ts"
+import { revision } from "./routes.ts"
+
+/** No answer of the API is larger: a page has a hundred items, a request at most a thousand quotes. */
+const max_answer_bytes = 32 * 1024 * 1024
+
+/**
+ * Reads the answer of a host: the value of a success.
+ *
+ * Throws an `ApiError` for a refusal, and a `HostError` for what is no answer of this API. `host` is its address.
+ */
+export const read = async (response: Response, host: string): Promise<unknown> => {
+  const content_type = response.headers.get("content-type")
+  if (!/^application\/json\s*(?:;|$)/i.test(content_type ?? "")) {
+    discard(response)
+    throw unexpected(response, host, ofType(content_type))
+  }
+  const text = await textOf(response)
+  if (text === null) throw unexpected(response, host, `more than ${max_answer_bytes} bytes`)
+  const value = parse(text)
+  // The connection may have broken: the next answer can be whole.
+  if (value === undefined) throw unexpected(response, host, "text that is not JSON, or only a part of it", true)
+  if (!response.ok) throw refusalOf(response, value) ?? unexpected(response, host, "JSON that is not of this API")
+  if (!isObject(value)) throw unexpected(response, host, "JSON that is not of this API")
+  const answered = response.headers.get("service-version")
+  // The repeat of an old call gets its first answer, in the revision of that time.
+  if (answered !== null && answered !== revision && !response.headers.has("idempotent-replayed")) {
+    throw unexpected(response, host, `revision ${shortened(answered)} in place of ${revision}`)
+  }
+  return value
+}
+
+const ofType = (content_type: string | null): string =>
+  content_type === null ? "no content type" : `${shortened(content_type)} in place of JSON`
+
+/** What another program wrote, short enough for a sentence. */
+const shortened = (text: string): string => text.slice(0, 100)
+
+const unexpected = (response: Response, host: string, what: string, isPassing = isPassingStatus(response.status)) => {
+  // A browser hides the status of a redirect.
+  const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)
+  const { headers, status } = response
+  const content_type = headers.get("content-type")
+  return new HostError({
+    reason: "unexpected_answer",
+    message: isRedirect
+      ? `The host at ${host} redirects${status === 0 ? "" : ` (HTTP ${status})`}. Set base_url to the address to which it redirects.`
+      : `The host at ${host} has answered HTTP ${status} with ${what}.`,
+    status,
+    content_type: content_type === null ? null : shortened(content_type),
+    request_id: headers.get("request-id"),
+    retry_action: isPassing ? "retry" : "none",
+    retry_after_seconds: retryAfterSeconds(response)
+  })
+}
+
+/** Whether another program's answer says that the call may succeed later. */
+const isPassingStatus = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
+/** `Retry-After` in seconds. Hosts send seconds; proxies may send a date. */
+const retryAfterSeconds = ({ headers }: Response): number | null => {
+  const text = headers.get("retry-after")
+  if (text === null) return null
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null
+}
+
+/** The refusal in an envelope; null if this is none. */
+const refusalOf = (response: Response, value: unknown): ApiError | null => {
+  if (!isObject(value) || !isObject(value.error)) return null
+  const { code, doc_url, field_errors, message, retry_action } = value.error
+  const type = isObject(retry_action) ? retry_action.type : undefined
+  if (!isCode(code) || typeof message !== "string" || !isRetryAction(type)) return null
+  return new ApiError({
+    code,
+    message,
+    status: response.status,
+    field_errors: Array.isArray(field_errors) ? field_errors.filter(isFieldError) : null,
+    retry_action: type,
+    retry_after_seconds: retryAfterSeconds(response),
+    doc_url: typeof doc_url === "string" ? doc_url : null,
+    request_id: typeof value.request_id === "string" ? value.request_id : null
+  })
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+// Newer hosts can send other codes and retry actions. They are passed on.
+const isCode = (value: unknown): value is ErrorCode => typeof value === "string"
+const isRetryAction = (value: unknown): value is RetryActionType => typeof value === "string"
+
+const isFieldError = (value: unknown): value is FieldError =>
+  isObject(value) && typeof value.path === "string" && typeof value.message === "string"
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of an answer; null if it is too large. */
+const textOf = async (response: Response): Promise<string | null> => {
+  const length = response.headers.get("content-length")
+  const isPlain = length !== null && !response.headers.has("content-encoding")
+  if (isPlain && Number(length) <= max_answer_bytes) return response.text()
+  if (response.body === null) return ""
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ""
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.length
+    if (bytes > max_answer_bytes) {
+      reader.cancel().catch(() => {})
+      return null
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
+const discard = (response: Response): void => {
+  response.body?.cancel().catch(() => {})
+}

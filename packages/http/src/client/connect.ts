@@ -1,0 +1,183 @@
+import {
+  type AnyLine,
+  type AnyOperation,
+  type CallOptions,
+  makeClient,
+  type RemoteClient,
+  retryPause,
+  type StandardLine
+} from "@quotewire/core/client"
+import { ApiError } from "./ApiError.ts"
+import * as answer from "./answer.ts"
+import { HostError } from "./HostError.ts"
+import { type CallRequest, isHeaderValue, requestOf } from "./request.ts"
+import { type ClientRoute, routes } from "./routes.ts"
+import { sleep } from "./sleep.ts"
+
+/** Options of `connect`. */
+export interface ConnectOptions {
+  /** The address of the host, also with a path: `https://quotes.example.com/insurance`. */
+  readonly base_url: string
+  /** The API key to call with. In a web page, use a widget key only. */
+  readonly key: string
+  /** Sends the requests; by default the `fetch` of the platform. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** How often a failed call is repeated, if it may be: 4 by default, at most 20; 0 turns repeats off. */
+  readonly max_retries?: number
+  /**
+   * How long one attempt may take, in milliseconds: 15,000 by default, at most an hour. The time that the host may take by the
+   * contract comes on top: 20 seconds for a read that waits, 35 for a test event, 120 for a control of the sandbox.
+   */
+  readonly timeout_ms?: number
+}
+
+/** A host that asks for a longer pause is not waited for: the call rejects, and says how long it would be. */
+const longest_pause_ms = 60_000
+
+/**
+ * Makes a client of a host that runs elsewhere. It needs nothing but `fetch`, in Node, in browsers and in workers.
+ *
+ * A call that fails for now is repeated, if a repeat cannot do it twice: by the `retry_action` and `Retry-After` of a refusal,
+ * and after lost connections, time-outs and answers of proxies. It rejects with an `ApiError` if the host refuses it, with a
+ * `HostError` if no host of the API answers, and with the reason of its signal. Wrong options throw at once.
+ *
+ * `OwnLine` are the lines of the host, if it has others than the standard ones: `connect<typeof bicycle>(…)`.
+ *
+ * @example
+ * const client = connect({ base_url: "https://quotes.example.com", key })
+ * const { capabilities } = await client.get_capabilities({ line: "renters" })
+ */
+export const connect = <OwnLine extends AnyLine = StandardLine>(options: ConnectOptions): RemoteClient<OwnLine> => {
+  const host = checked(options)
+  return makeClient<OwnLine>({
+    names,
+    sleep,
+    // Async, so that an input that cannot be sent rejects as well.
+    call: async (name, input, call_options) => {
+      const route = routes[name]
+      return repeated(host, route, requestOf(route, host.key, input, call_options), call_options)
+    }
+  })
+}
+
+const isName = (name: string): name is AnyOperation["name"] => Object.hasOwn(routes, name)
+const names = Object.keys(routes).filter(isName)
+
+/** The options, checked. */
+type Host = Required<ConnectOptions>
+
+const checked = (options: ConnectOptions): Host => {
+  const { fetch: send, key, max_retries = 4, timeout_ms = 15_000 } = options
+  if (!isHeaderValue(key)) throw new TypeError("key must be an API key: visible ASCII characters, no blanks.")
+  if (!Number.isInteger(max_retries) || max_retries < 0 || max_retries > 20) {
+    throw new RangeError("max_retries must be a whole number from 0 to 20.")
+  }
+  if (!(timeout_ms >= 1 && timeout_ms <= 3_600_000)) {
+    throw new RangeError("timeout_ms must be a number from 1 to 3600000.")
+  }
+  return {
+    base_url: baseOf(options.base_url),
+    key,
+    max_retries,
+    timeout_ms,
+    // Browsers refuse to call `fetch` as a method of another object.
+    fetch: send ?? ((url, init) => fetch(url, init))
+  }
+}
+
+/** The base URL without a trailing slash. A message never repeats it, because it may hold a password. */
+const baseOf = (given: string): string => {
+  const url = URL.canParse(given) ? new URL(given) : null
+  const isBase =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    `${url.username}${url.password}${url.search}${url.hash}` === "" &&
+    !/[?#]/.test(given)
+  if (!isBase) {
+    throw new TypeError("base_url must be an absolute http or https URL without user, password, query or fragment.")
+  }
+  return url.href.replace(/\/+$/, "")
+}
+
+const repeated = async (
+  host: Host,
+  route: ClientRoute,
+  request: CallRequest,
+  { signal }: CallOptions
+): Promise<unknown> => {
+  for (let failures = 0; ; failures++) {
+    signal?.throwIfAborted()
+    try {
+      return await attempt(host, route, request, signal)
+    } catch (error) {
+      signal?.throwIfAborted()
+      const pause_ms = failures < host.max_retries && mayRepeat(route, error) ? retryPause(error, failures) : null
+      if (pause_ms === null || pause_ms > longest_pause_ms) throw error
+      // A little more, at random, so that callers that failed together do not come back together.
+      await sleep(pause_ms * (1 + Math.random() / 4), signal)
+    }
+  }
+}
+
+/** A call that must not be done twice is only repeated if the host has not begun it. */
+const mayRepeat = ({ repeats }: ClientRoute, error: unknown): boolean =>
+  repeats !== "never" || (error instanceof ApiError && error.code === "rate_limited")
+
+const attempt = async (
+  { base_url, fetch: send, timeout_ms }: Host,
+  { takes_ms = 0 }: ClientRoute,
+  { body, headers, method, target }: CallRequest,
+  signal: AbortSignal | undefined
+): Promise<unknown> => {
+  const controller = new AbortController()
+  const at_most_ms = timeout_ms + takes_ms
+  const timer = setTimeout(() => controller.abort(timedOut(base_url, at_most_ms)), at_most_ms)
+  const abort = () => controller.abort(signal?.reason)
+  signal?.addEventListener("abort", abort, { once: true })
+  const init = {
+    method,
+    headers,
+    redirect: "manual",
+    signal: controller.signal,
+    ...(body !== null && { body })
+  } as const
+  try {
+    const exchange = async () => answer.read(await send(`${base_url}${target}`, init), base_url)
+    // Raced, because a `fetch` of the program's own may ignore the signal.
+    return await Promise.race([exchange(), abortOf(controller.signal)])
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason
+    throw error instanceof ApiError || error instanceof HostError ? error : unreachable(base_url, error)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", abort)
+  }
+}
+
+/** Rejects with the signal's reason when it is aborted. */
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))
+
+const timedOut = (base_url: string, at_most_ms: number) =>
+  new HostError({
+    reason: "timed_out",
+    message: `The host at ${base_url} has not answered within ${at_most_ms} ms.`,
+    retry_action: "retry"
+  })
+
+const unreachable = (base_url: string, cause: unknown) =>
+  new HostError({
+    reason: "unreachable",
+    message: `The host at ${base_url} gives no answer${codeOf(cause)}.`,
+    retry_action: "retry",
+    cause
+  })
+
+/** What the system calls the fault, such as ECONNREFUSED; `fetch` names it in the cause of its error. */
+const codeOf = (error: unknown): string => {
+  const cause = error instanceof Error ? error.cause : null
+  const named = [error, cause].find((one) => one instanceof Error && "code" in one && isSystemCode(one.code))
+  return named instanceof Error && "code" in named ? ` (${String(named.code)})` : ""
+}
+
+const isSystemCode = (code: unknown): boolean => typeof code === "string" && /^[A-Z_]+$/.test(code)

@@ -1,0 +1,85 @@
+import type { CallOptions } from "@quotewire/core/client"
+import { ApiError, invalidInput } from "./ApiError.ts"
+import { type ClientRoute, revision } from "./routes.ts"
+
+/** One HTTP request of a call. Each attempt sends the same. */
+export interface CallRequest {
+  readonly method: ClientRoute["method"]
+  /** Path and query, below the base URL. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+/** Makes the request of a call. Throws an `ApiError` if the input cannot be sent. */
+export const requestOf = (route: ClientRoute, key: string, input: unknown, options: CallOptions): CallRequest => {
+  const { method } = route
+  const fields = new Map(Object.entries(objectOf(input)).filter(([, value]) => value !== undefined))
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const segment = segmentOf(name, fields.get(name))
+    fields.delete(name)
+    return segment
+  })
+  const hasBody = method === "POST" || method === "PATCH"
+  const query = hasBody ? "" : queryOf(fields)
+  return {
+    method,
+    target: query === "" ? path : `${path}?${query}`,
+    headers: {
+      accept: "application/json",
+      authorization: `Bearer ${key}`,
+      "service-version": revision,
+      ...(hasBody && { "content-type": "application/json" }),
+      ...optionHeaders(route, options)
+    },
+    body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null
+  }
+}
+
+const objectOf = (input: unknown): object => {
+  if (input === undefined) return {}
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input
+  throw invalidInput("", "Must be an object.")
+}
+
+const segmentOf = (name: string, value: unknown): string => {
+  if (typeof value !== "string") throw invalidInput(name, "Must be text.")
+  // These would lead to another path. Nothing has such an id.
+  if (value === "" || value === "." || value === "..") throw notFound()
+  return encodeURIComponent(value.toWellFormed())
+}
+
+const queryOf = (fields: ReadonlyMap<string, unknown>): string =>
+  new URLSearchParams(Array.from(fields, ([name, value]) => [name, String(value)])).toString()
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/
+
+/** Whether a text can be the value of a header. */
+export const isHeaderValue = (text: unknown): text is string => typeof text === "string" && visibleAscii.test(text)
+
+const optionHeaders = (
+  { repeats }: ClientRoute,
+  { idempotency_key, read_handle }: CallOptions
+): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  const repeat_key = idempotency_key ?? (repeats === "with_key" ? crypto.randomUUID() : null)
+  if (repeat_key !== null) {
+    if (!isHeaderValue(repeat_key)) {
+      throw invalidInput("Idempotency-Key", "Send this header with 1 to 255 visible ASCII characters.")
+    }
+    headers["idempotency-key"] = repeat_key
+  }
+  if (read_handle !== undefined) {
+    if (!isHeaderValue(read_handle)) throw notFound()
+    headers["read-handle"] = read_handle
+  }
+  return headers
+}
+
+const notFound = () =>
+  new ApiError({
+    code: "not_found",
+    status: 404,
+    message: "The resource does not exist, or the caller may not access it.",
+    retry_action: "none"
+  })

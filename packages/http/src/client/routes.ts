@@ -1,0 +1,60 @@
+import type { AnyOperation } from "@quotewire/core/client"
+
+/** The revision of the API that the types of the client describe. */
+export const revision = "2026-09-26"
+
+/** How an operation is called over HTTP. */
+export interface ClientRoute {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
+  /** The path, with `{name}` in place of an input field. Other fields are the query of a GET or DELETE, else the body. */
+  readonly path: string
+  /**
+   * When a call may be sent again without being done twice: `always`; `with_key`, because the host recognizes a repeat by its
+   * `Idempotency-Key`; `never`, unless the host says that it has done nothing.
+   */
+  readonly repeats: "always" | "with_key" | "never"
+  /** How long the host may take for its answer, in milliseconds, besides the usual time. */
+  readonly takes_ms?: number
+}
+
+const read = (path: string, takes_ms = 0): ClientRoute => ({ method: "GET", path, repeats: "always", takes_ms })
+const command = (path: string, takes_ms = 0): ClientRoute => ({ method: "POST", path, repeats: "with_key", takes_ms })
+
+const long_poll_ms = 20_000
+const test_ms = 35_000
+/** An advance answers when everything that fell due has happened. */
+const control_ms = 120_000
+
+/** The route of each operation. */
+export const routes: { readonly [Name in AnyOperation["name"]]: ClientRoute } = {
+  get_capabilities: read("/v1/capabilities"),
+  // A repeat is recognized by its request_key.
+  start_quote_request: { method: "POST", path: "/v1/quote-requests", repeats: "always" },
+  get_quote_request: read("/v1/quote-requests/{id}", long_poll_ms),
+  list_quote_requests: read("/v1/quote-requests"),
+  cancel_quote_request: { method: "POST", path: "/v1/quote-requests/{id}/cancel", repeats: "always" },
+  get_quote: read("/v1/quotes/{id}"),
+  list_events: read("/v1/events"),
+  create_event_subscription: command("/v1/event-subscriptions"),
+  list_event_subscriptions: read("/v1/event-subscriptions"),
+  update_event_subscription: { method: "PATCH", path: "/v1/event-subscriptions/{id}", repeats: "always" },
+  disable_event_subscription: { method: "DELETE", path: "/v1/event-subscriptions/{id}", repeats: "always" },
+  rotate_event_subscription_secret: command("/v1/event-subscriptions/{id}/rotate"),
+  send_test_event: command("/v1/event-subscriptions/{id}/test", test_ms),
+  list_event_deliveries: read("/v1/event-subscriptions/{id}/deliveries"),
+  get_event_delivery: read("/v1/event-subscriptions/{id}/deliveries/{event_id}"),
+  replay_event_delivery: command("/v1/event-subscriptions/{id}/replay"),
+  get_event_subscription_health: read("/v1/event-subscriptions/{id}/health"),
+  list_api_requests: read("/v1/requests"),
+  get_api_request: read("/v1/requests/{id}"),
+  // A repeat would be a second report.
+  send_feedback: { method: "POST", path: "/v1/feedback", repeats: "never" },
+  get_feedback: read("/v1/feedback/{id}"),
+  get_sandbox: read("/v1/sandbox"),
+  list_sandbox_scenarios: read("/v1/sandbox/scenarios"),
+  select_scenario: command("/v1/sandbox/scenarios"),
+  advance_time: command("/v1/sandbox/time", control_ms),
+  force_expiry: command("/v1/sandbox/expiry", control_ms),
+  replay_events: command("/v1/sandbox/replays", control_ms),
+  reset_sandbox: command("/v1/sandbox/reset", control_ms)
+}

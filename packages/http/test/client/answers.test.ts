@@ -1,0 +1,159 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ApiError, HostError, isApiError } from "@quotewire/http/client"
+import { against, json, key, page, refusal, rejectionOf, reset, type Step } from "./scripted.ts"
+
+const errorOf = async (step: Step) => rejectionOf(against([step], { max_retries: 0 }).client.get_quote({ id: "qt_1" }))
+
+const hostErrorOf = async (step: Step) => {
+  const error = await errorOf(step)
+  return error instanceof HostError ? error : assert.fail(`rejected with ${String(error)}`)
+}
+
+const raw = (body: BodyInit | null, headers: Readonly<Record<string, string>>, status = 200): Step => {
+  return () => new Response(body, { status, headers })
+}
+const asJson = { "content-type": "application/json" }
+
+describe("a refusal", () => {
+  it("has the fields of its envelope", async () => {
+    const error = await errorOf(refusal(404, "not_found", "none"))
+    assert.instanceOf(error, ApiError)
+    assert.isTrue(isApiError(error, "not_found"))
+    assert.isFalse(isApiError(error, "forbidden"))
+    assert.deepInclude(error, {
+      name: "ApiError",
+      code: "not_found",
+      status: 404,
+      message: "Refused: not_found.",
+      field_errors: null,
+      retry_action: "none",
+      retry_after_seconds: null,
+      doc_url: "https://docs.example/v1/errors/not_found",
+      request_id: "req_1"
+    })
+  })
+
+  it("of a newer host is passed on, with a code that is not known here", async () => {
+    assert.deepInclude(await errorOf(refusal(409, "price_negotiable", "negotiate")), {
+      code: "price_negotiable",
+      retry_action: "negotiate"
+    })
+  })
+})
+
+describe("an answer that is none of the API", () => {
+  it.each<[string, Step, string, object]>([
+    [
+      "a page",
+      page(200),
+      "The host at https://host.example has answered HTTP 200 with text/html; charset=utf-8 in place of JSON.",
+      { status: 200, content_type: "text/html; charset=utf-8", retry_action: "none" }
+    ],
+    [
+      "a page of a proxy",
+      page(504),
+      "The host at https://host.example has answered HTTP 504 with text/html; charset=utf-8 in place of JSON.",
+      { status: 504, retry_action: "retry" }
+    ],
+    [
+      "a redirect",
+      page(308, { location: "https://secret.example/" }),
+      "The host at https://host.example redirects (HTTP 308). Set base_url to the address to which it redirects.",
+      { status: 308, retry_action: "none" }
+    ],
+    [
+      "nothing",
+      raw(null, {}, 204),
+      "The host at https://host.example has answered HTTP 204 with no content type.",
+      { status: 204, content_type: null }
+    ],
+    [
+      "half an answer",
+      raw('{"secret":', asJson),
+      "The host at https://host.example has answered HTTP 200 with text that is not JSON, or only a part of it.",
+      { status: 200, retry_action: "retry" }
+    ],
+    [
+      "JSON of another API",
+      raw('{"message":"a secret"}', asJson, 404),
+      "The host at https://host.example has answered HTTP 404 with JSON that is not of this API.",
+      { status: 404, retry_action: "none" }
+    ],
+    [
+      "a list",
+      raw("[]", asJson),
+      "The host at https://host.example has answered HTTP 200 with JSON that is not of this API.",
+      { status: 200 }
+    ],
+    [
+      "another revision",
+      json({}, { headers: { "service-version": "2099-01-01" } }),
+      "The host at https://host.example has answered HTTP 200 with revision 2099-01-01 in place of 2026-09-26.",
+      { status: 200, retry_action: "none" }
+    ]
+  ])("is told when it is %s: what came, and neither its body nor the key", async (_, step, message, fields) => {
+    const error = await hostErrorOf(step)
+    assert.strictEqual(error.message, message)
+    assert.deepInclude(error, { reason: "unexpected_answer", ...fields })
+    const told = `${error.stack} ${JSON.stringify(error)}`
+    assert.notInclude(told, "secret")
+    assert.notInclude(told, key)
+  })
+
+  it("keeps the request id, for support", async () => {
+    assert.strictEqual((await hostErrorOf(page(502, { "request-id": "req_7" }))).request_id, "req_7")
+  })
+
+  it("is not read further than it may be long", async () => {
+    let pulled = 0
+    const endless = () =>
+      new ReadableStream({
+        pull: (controller) => {
+          pulled++
+          controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20))
+        }
+      })
+    const error = await hostErrorOf(() => new Response(endless(), { headers: asJson }))
+    assert.match(error.message, /HTTP 200 with more than \d+ bytes\.$/)
+    assert.isBelow(pulled, 50)
+  })
+})
+
+describe("a host that does not answer", () => {
+  it("is told with the fault of the system", async () => {
+    const error = await hostErrorOf(reset)
+    assert.deepInclude(error, {
+      reason: "unreachable",
+      message: "The host at https://host.example gives no answer (ECONNRESET).",
+      status: null,
+      retry_action: "retry",
+      cause: reset
+    })
+  })
+})
+
+describe("an answer of the API", () => {
+  it("may hold fields and values that are not known here", async () => {
+    const value = { id: "qt_1", status: "a new one", mood: "fine" }
+    assert.deepStrictEqual<unknown>(await against([json(value)]).client.get_quote({ id: "qt_1" }), value)
+  })
+
+  it("may be of an older revision if it is the first answer of a call that is repeated", async () => {
+    const headers = { "service-version": "2026-01-01", "idempotent-replayed": "true" }
+    const { client } = against([json({ control: "reset" }, { headers })])
+    assert.deepInclude(await client.reset_sandbox({}), { control: "reset" })
+  })
+
+  it("is whole even if its characters come in parts", async () => {
+    const bytes = new TextEncoder().encode('{"label":"Motörhead 東京 🦆"}')
+    const slowly = () =>
+      new ReadableStream({
+        start: (controller) => {
+          for (const byte of bytes) controller.enqueue(Uint8Array.of(byte))
+          controller.close()
+        }
+      })
+    const { client } = against([() => new Response(slowly(), { headers: asJson })])
+    assert.deepStrictEqual<unknown>(await client.get_quote({ id: "qt_1" }), { label: "Motörhead 東京 🦆" })
+  })
+})

@@ -1,0 +1,207 @@
+import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
+import { HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
+import { against, json, page, refusal, reset, type Step } from "./scripted.ts"
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  // No share of a pause is left to chance.
+  vi.spyOn(Math, "random").mockReturnValue(0)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** Makes a call, lets the time pass, and tells how it ended. */
+const ending = async (promise: Promise<unknown>, pass_ms = 600_000) => {
+  const note: { value?: unknown; error?: unknown } = {}
+  promise.then(
+    (value) => Object.assign(note, { value }),
+    (error) => Object.assign(note, { error })
+  )
+  await vi.advanceTimersByTimeAsync(pass_ms)
+  return note
+}
+
+const unavailable = refusal(503, "service_unavailable", "retry", { "retry-after": "3" })
+const read = (client: RemoteClient) => client.get_quote({ id: "qt_1" })
+const report = (client: RemoteClient) => client.send_feedback({ kind: "bug", summary: "a", expected: "b", actual: "c" })
+const pausesOf = (sent: ReadonlyArray<{ readonly at_ms: number }>) =>
+  sent.slice(1).map(({ at_ms }, index) => at_ms - (sent[index]?.at_ms ?? 0))
+
+describe("a repeat", () => {
+  it.each<[string, Step]>([
+    ["a lost connection", reset],
+    ["a page of a proxy that is overloaded", page(502)],
+    ["half an answer", () => new Response('{"id":', { headers: { "content-type": "application/json" } })],
+    ["the refusal that asks for it", refusal(503, "service_unavailable", "retry")],
+    ["a first call that still runs", refusal(409, "conflict", "wait")]
+  ])("follows %s", async (_, step) => {
+    const { client, sent } = against([step, json({ id: "qt_1" })])
+    assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
+    assert.deepStrictEqual(pausesOf(sent), [500])
+  })
+
+  it.each<[string, Step]>([
+    ["a wrong input", refusal(422, "invalid_input", "correct_input")],
+    ["an internal error, of which support must be told", refusal(500, "internal_error", "contact_support")],
+    ["a service that has been closed", refusal(503, "service_unavailable", "none")],
+    ["a page that is not found", page(404)],
+    ["a redirect", page(301, { location: "https://other.example/" })]
+  ])("does not follow %s", async (_, step) => {
+    const { client, sent } = against([step])
+    assert.property(await ending(read(client)), "error")
+    assert.lengthOf(sent, 1)
+  })
+
+  it("waits twice as long each time, and stops after max_retries", async () => {
+    const { client, sent } = against(
+      Array.from({ length: 7 }, () => reset),
+      { max_retries: 6 }
+    )
+    const { error } = await ending(read(client))
+    assert.instanceOf(error, HostError)
+    assert.deepStrictEqual(pausesOf(sent), [500, 1_000, 2_000, 4_000, 8_000, 8_000])
+  })
+
+  it("waits up to a quarter longer, at random", async () => {
+    vi.mocked(Math.random).mockReturnValue(0.999_999)
+    const { client, sent } = against([reset, json({})])
+    await ending(read(client))
+    assert.approximately(pausesOf(sent)[0] ?? 0, 625, 1)
+  })
+
+  it("waits as long as Retry-After says, in seconds or as a date", async () => {
+    const date = new Date(Date.now() + 20_000).toUTCString()
+    const { client, sent } = against([unavailable, page(503, { "retry-after": date }), json({})])
+    await ending(read(client))
+    const [first, second = 0] = pausesOf(sent)
+    assert.strictEqual(first, 3_000)
+    assert.approximately(second, 17_000, 1_000)
+  })
+
+  it("is not waited for longer than a minute: the error says how long it would be", async () => {
+    const { client, sent } = against([refusal(429, "rate_limited", "wait", { "retry-after": "7200" })])
+    const { error } = await ending(read(client))
+    assert.deepInclude(error, { code: "rate_limited", status: 429, retry_after_seconds: 7_200 })
+    assert.lengthOf(sent, 1)
+  })
+
+  it("carries the same idempotency key, which the client makes if none is given", async () => {
+    const { client, sent } = against([reset, unavailable, json({}), json({})])
+    await ending(client.advance_time({ seconds: 60 }))
+    await ending(client.advance_time({ seconds: 60 }))
+    const keys = sent.map(({ headers }) => headers.get("idempotency-key"))
+    assert.match(String(keys[0]), /^[\x21-\x7e]{20,}$/)
+    assert.deepStrictEqual(keys.slice(0, 3), [keys[0], keys[0], keys[0]])
+    assert.notStrictEqual(keys[3], keys[0])
+  })
+
+  it("of a start is the same start", async () => {
+    const { client, sent } = against([reset, json({ id: "qreq_1" })])
+    const start = {
+      line: "renters",
+      request_key: "first",
+      consent_receipt_id: "receipt-0001",
+      application: {}
+    } as const
+    await ending(client.start_quote_request(start))
+    assert.strictEqual(sent[0]?.init.body, sent[1]?.init.body)
+  })
+
+  it.each<[string, Step]>([
+    ["was lost", reset],
+    ["met a storage that is away", unavailable],
+    ["met an overloaded proxy", page(503)]
+  ])("is not made of a report that %s: it could be stored twice", async (_, step) => {
+    const { client, sent } = against([step])
+    assert.property(await ending(report(client)), "error")
+    assert.lengthOf(sent, 1)
+  })
+
+  it("is made of a report that was refused before it was read", async () => {
+    const { client } = against([
+      refusal(429, "rate_limited", "wait", { "retry-after": "2" }),
+      json({ status: "received" })
+    ])
+    assert.deepStrictEqual(await ending(report(client)), { value: { status: "received" } })
+  })
+})
+
+describe("an attempt", () => {
+  it("ends after timeout_ms, and the next one begins", async () => {
+    const { client, sent } = against(["hangs", json({ id: "qt_1" })], { timeout_ms: 2_000 })
+    assert.deepStrictEqual(await ending(read(client)), { value: { id: "qt_1" } })
+    assert.deepStrictEqual(pausesOf(sent), [2_500])
+    assert.isTrue(sent[0]?.init.signal?.aborted)
+  })
+
+  it("says which time was over", async () => {
+    const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
+    const { error } = await ending(read(client))
+    assert.instanceOf(error, HostError)
+    assert.deepInclude(error, {
+      reason: "timed_out",
+      message: "The host at https://host.example has not answered within 2000 ms.",
+      retry_action: "retry"
+    })
+  })
+
+  it("may take longer where the contract says so: a read that waits for a change has 20 seconds more", async () => {
+    const { client } = against(["hangs"], { timeout_ms: 2_000, max_retries: 0 })
+    const reading = client.get_quote_request({ id: "qreq_1" })
+    assert.deepStrictEqual(await ending(reading, 21_000), {})
+    assert.property(await ending(reading, 1_000), "error")
+  })
+})
+
+describe("a signal", () => {
+  const reason = new Error("Not wanted any more.")
+
+  it.each<[string, Step]>([
+    ["while the host is asked", "hangs"],
+    ["between two attempts", refusal(503, "service_unavailable", "retry", { "retry-after": "30" })]
+  ])("ends a call at once %s, with its reason", async (_, step) => {
+    const controller = new AbortController()
+    const { client, sent } = against([step])
+    const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
+    assert.deepStrictEqual(await ending(reading, 1_000), {})
+    controller.abort(reason)
+    assert.deepStrictEqual(await ending(reading, 0), { error: reason })
+    assert.lengthOf(sent, 1)
+    assert.strictEqual(vi.getTimerCount(), 0)
+  })
+
+  it("that was aborted before sends nothing", async () => {
+    const { client, sent } = against([])
+    const reading = client.get_quote({ id: "qt_1" }, { signal: AbortSignal.abort(reason) })
+    assert.deepStrictEqual(await ending(reading), { error: reason })
+    assert.lengthOf(sent, 0)
+  })
+
+  it("ends a call through a fetch that ignores it", async () => {
+    const controller = new AbortController()
+    const { client } = against([], { fetch: () => new Promise(() => {}) })
+    const reading = client.get_quote({ id: "qt_1" }, { signal: controller.signal })
+    controller.abort(reason)
+    assert.deepStrictEqual(await ending(reading, 0), { error: reason })
+  })
+})
+
+describe("waiting for quotes over HTTP", () => {
+  const answer = (version: number, status: string) =>
+    json({ quote_request: { id: "qreq_1", version, status }, quotes: [] })
+
+  it("survives a host that goes away in a wait and comes back later than the repeats of one call last", async () => {
+    const away = Array.from({ length: 8 }, () => reset)
+    const { client } = against([answer(1, "in_progress"), ...away, page(502), answer(5, "completed")])
+    const { value } = await ending(client.wait_for_quotes("qreq_1"))
+    assert.deepInclude(value, { quote_request: { id: "qreq_1", version: 5, status: "completed" } })
+  })
+
+  it("ends with a refusal that does not pass", async () => {
+    const { client } = against([refusal(404, "not_found", "none")])
+    const { error } = await ending(client.wait_for_quotes("qreq_1"))
+    assert.isTrue(isApiError(error, "not_found"))
+  })
+})

@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ApiError, connect, isApiError } from "@quotewire/http/client"
+import { against, json, key, rejectionOf } from "./scripted.ts"
+
+describe("a request of the client", () => {
+  it("puts each field in its place: path, query or body", async () => {
+    const { client, sent } = against([json({}), json({}), json({})])
+    await client.get_quote_request({ id: "qreq_a/b", wait_seconds: 0, since_version: 3 })
+    await client.cancel_quote_request({ id: "qreq_1" })
+    await client.advance_time({ seconds: 60 })
+    assert.deepStrictEqual(
+      sent.map(({ init, url }) => `${init.method} ${url} ${init.body ?? ""}`.trim()),
+      [
+        "GET https://host.example/v1/quote-requests/qreq_a%2Fb?wait_seconds=0&since_version=3",
+        "POST https://host.example/v1/quote-requests/qreq_1/cancel {}",
+        'POST https://host.example/v1/sandbox/time {"seconds":60}'
+      ]
+    )
+  })
+
+  it("carries the key, the revision and the options in headers, and the key nowhere else", async () => {
+    const { client, sent } = against([json({}), json({})])
+    await client.get_quote({ id: "qt_1" }, { read_handle: "rh_1" })
+    await client.select_scenario({ scenario: "quotes_ready" }, { idempotency_key: "mine" })
+    assert.deepStrictEqual(
+      sent.map(({ headers }) => Object.fromEntries(headers)),
+      [
+        {
+          accept: "application/json",
+          authorization: `Bearer ${key}`,
+          "read-handle": "rh_1",
+          "service-version": "2026-09-26"
+        },
+        {
+          accept: "application/json",
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          "idempotency-key": "mine",
+          "service-version": "2026-09-26"
+        }
+      ]
+    )
+    for (const { init, url } of sent) assert.notInclude(url + String(init.body), key)
+  })
+
+  it("leaves out fields that are undefined", async () => {
+    const { client, sent } = against([json({})])
+    await client.list_events(JSON.parse("{}"))
+    await rejectionOf(client.get_quote({ id: "" }))
+    assert.strictEqual(sent[0]?.url, "https://host.example/v1/events")
+  })
+
+  it.each([
+    ["https://host.example", "https://host.example/v1/sandbox"],
+    ["https://host.example/", "https://host.example/v1/sandbox"],
+    ["https://host.example/insurance", "https://host.example/insurance/v1/sandbox"],
+    ["http://127.0.0.1:8787/insurance/", "http://127.0.0.1:8787/insurance/v1/sandbox"]
+  ])("goes below the base_url %s", async (base_url, url) => {
+    const { client, sent } = against([json({})], { base_url })
+    await client.get_sandbox({})
+    assert.strictEqual(sent[0]?.url, url)
+  })
+
+  it.each(["", ".", ".."])("is not sent with the id %j, which leads elsewhere", async (id) => {
+    const { client, sent } = against([])
+    const error = await rejectionOf(client.get_quote({ id }))
+    assert.isTrue(isApiError(error, "not_found"))
+    assert.lengthOf(sent, 0)
+  })
+
+  it("is not sent with an idempotency key that no header can hold, and the error does not repeat it", async () => {
+    const { client, sent } = against([])
+    const error = await rejectionOf(client.reset_sandbox({}, { idempotency_key: "a\nb" }))
+    assert.instanceOf(error, ApiError)
+    assert.deepInclude(error, {
+      code: "invalid_input",
+      field_errors: [{ path: "Idempotency-Key", message: "Send this header with 1 to 255 visible ASCII characters." }]
+    })
+    assert.lengthOf(sent, 0)
+  })
+})
+
+describe("connect", () => {
+  it.each([
+    "",
+    "host.example",
+    "/v1",
+    "ftp://host.example",
+    "https://user:secret@host.example",
+    "https://host.example?a=b",
+    "https://host.example#"
+  ])("refuses the base_url %j at once, and does not repeat it", (base_url) => {
+    assert.throws(
+      () => connect({ base_url, key }),
+      /^base_url must be an absolute http or https URL without user, password, query or fragment\.$/
+    )
+  })
+
+  it.each(["", " ", "a key", "ключ", "a\r\nb"])("refuses the key %j at once, and does not repeat it", (wrong) => {
+    assert.throws(
+      () => connect({ base_url: "https://host.example", key: wrong }),
+      /^key must be an API key: visible ASCII characters, no blanks\.$/
+    )
+  })
+
+  it.each([
+    { max_retries: -1 },
+    { max_retries: 1.5 },
+    { max_retries: 21 },
+    { timeout_ms: 0 },
+    { timeout_ms: Number.POSITIVE_INFINITY }
+  ])("refuses %o at once, and names the option", (options) => {
+    const [name] = Object.keys(options)
+    assert.throws(
+      () => connect({ base_url: "https://host.example", key, ...options }),
+      new RegExp(`^${name} must be a .*number from`)
+    )
+  })
+})

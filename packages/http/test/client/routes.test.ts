@@ -1,0 +1,27 @@
+import { assert, describe, it } from "@effect/vitest"
+import { operations } from "@quotewire/core"
+import { served } from "../../../core/src/calls/Revision.ts"
+import { revision, routes } from "../../src/client/routes.ts"
+
+describe("the routes of the client", () => {
+  it("are those of the operations", () => {
+    assert.sameMembers(
+      Object.keys(routes),
+      operations.map(({ name }) => name)
+    )
+    for (const { idempotent, name, route } of operations) {
+      const { method, path, repeats } = routes[name]
+      assert.deepStrictEqual({ method, path }, { method: route.method, path: route.path }, name)
+      assert.strictEqual(repeats === "with_key", idempotent, name)
+    }
+  })
+
+  it("send query fields with GET and DELETE only, as the operations want them", () => {
+    const others = operations.filter(({ route }) => route.method !== "GET" && Object.keys(route.query).length > 0)
+    assert.deepStrictEqual(others, [])
+  })
+
+  it("name the newest revision, which the types of the client describe", () => {
+    assert.strictEqual(revision, served[0].date)
+  })
+})
