@@ -93,9 +93,9 @@ export interface Operation<out Name extends string = string, out Input = unknown
 }
 
 /** Makes an operation from its definition. Its input schema is compiled once for the lines of a host. */
-export const make = <const Name extends string, Input, Output, R>(
-  definition: Definition<Name, Input, Output, R>
-): Operation<Name, Input, Output, R> => {
+export const make = <const Name extends string, Input, Output, R, const Idempotent extends boolean>(
+  definition: Definition<Name, Input, Output, R> & { readonly idempotent: Idempotent }
+): Operation<Name, Input, Output, R> & { readonly idempotent: Idempotent } => {
   const { run, ...rest } = definition
   const reading = oncePerLines((lines) => decoder(forLines(definition.input, lines)))
   return {

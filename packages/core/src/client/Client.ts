@@ -1,14 +1,7 @@
 import type * as Operation from "../calls/Operation.ts"
-import type { operations } from "../operations.ts"
-
-/** One of the operations. */
-export type AnyOperation = (typeof operations)[number]
-/** The operation of this name. */
-export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
-
-/** The input of an operation, as in `InputOf<"start_quote_request">`. */
-export type InputOf<Name extends AnyOperation["name"]> =
-  OperationNamed<Name> extends Operation.Operation<string, infer Input, unknown, unknown> ? Input : never
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
+import type { AnyOperation, InputOf, KeyedOperation, OperationNamed } from "./inputs.ts"
 
 /** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
 export type AnswerOf<Name extends AnyOperation["name"]> =
@@ -16,18 +9,29 @@ export type AnswerOf<Name extends AnyOperation["name"]> =
 
 /** Options of a call besides its input. */
 export interface CallOptions {
-  readonly read_handle?: string
-  readonly idempotency_key?: string
+  /** The handle that the start returned: reads and cancellations with a widget or platform key need it. */
+  readonly read_handle?: string | undefined
+  /** A repeat with the same key and input gets the first answer. */
+  readonly idempotency_key?: string | undefined
   /** Aborts the call, also while it waits. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of a call that changes something and can be repeated: the key is required. */
+export interface KeyedCallOptions extends CallOptions {
+  readonly idempotency_key: string
 }
 
 /**
  * Every operation as a method, called with one API key.
  *
- * A refused call rejects with an `ApiError`: `code` names the refusal, `field_errors` and `retry_action` say what to do.
- * An aborted call rejects with the signal's reason.
+ * A refused call rejects with an error that `isApiError` recognizes: `code` names the refusal, `field_errors` and
+ * `retry_action` say what to do. An aborted call rejects with the signal's reason.
+ *
+ * `OwnLine` are the lines that can be started; by default the standard lines.
  */
-export type Client = {
-  readonly [Name in AnyOperation["name"]]: (input: InputOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>
+export type Client<OwnLine extends Line = StandardLine> = {
+  readonly [Name in AnyOperation["name"]]: Name extends KeyedOperation
+    ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
+    : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>
 }

@@ -3,15 +3,16 @@ import type { Environment } from "../access/Caller.ts"
 import type { CarrierAdapter } from "../carriers/Carrier.ts"
 import type { CarrierExchange, RecordedExchanges } from "../carriers/recorder/CarrierExchange.ts"
 import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import type { Rating } from "../rating/Rating.ts"
 
 /** Connections by the ids of their carriers, and their values by the names that the carrier's `connection` declares. */
 export type SandboxConnections = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
 
 /** The configuration of a service: what `quotewire.config.ts` exports, and what `embed` accepts among its options. */
-export interface Config {
+export interface Config<OwnLine extends Line = Line> {
   /** The lines that are offered, in the order in which they are listed: `[...standardLines, bicycle]`. By default the standard lines. */
-  readonly lines?: ReadonlyArray<Line>
+  readonly lines?: ReadonlyArray<OwnLine>
   /** How rate plans see your own lines. `quotewire carriers check` needs them; a carrier of a rate plan has its own. */
   readonly ratings?: ReadonlyArray<Rating>
   /** Your own carriers. They are asked beside the fictional ones. */
@@ -45,4 +46,4 @@ export interface Config {
  * // quotewire.config.ts
  * export default defineConfig({ carriers: [acme, borealis] })
  */
-export const defineConfig = (config: Config): Config => config
+export const defineConfig = <OwnLine extends Line = StandardLine>(config: Config<OwnLine>): Config<OwnLine> => config

@@ -8,6 +8,8 @@ import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from ".
 import type { Client } from "../client/Client.ts"
 import type { Config } from "../config/Config.ts"
 import type { CreatedKey, Cryptography, Services } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import type { ErasureOptions, ErasureReport, ErasureTarget } from "../quoting/erasing/Erasure.ts"
 import type { Storage } from "../storage/Storage.ts"
 import type { Timeline } from "../timeline/Entry.ts"
@@ -16,7 +18,8 @@ import type { WebhookSender } from "../webhooks/WebhookSender.ts"
 import type { KeyId, OrganizationId } from "../wire/Ids.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
-export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connections"> {
+export interface EmbedOptions<OwnLine extends Line = StandardLine>
+  extends Omit<Config<OwnLine>, "carriers" | "sandbox_connections"> {
   /** Where all data is stored, such as `MemoryStorage.layer`. The service does not start without a usable storage. */
   readonly storage: Layer.Layer<Storage, Error>
   /**
@@ -45,8 +48,12 @@ export interface EmbedOptions extends Omit<Config, "carriers" | "sandbox_connect
   readonly grace_ms?: number
 }
 
-/** The service inside another program. It starts at once; calls wait until it has started. */
-export interface Embedded {
+/**
+ * The service inside another program. It starts at once; calls wait until it has started.
+ *
+ * `OwnLine` are the lines that its clients can start; by default the standard lines.
+ */
+export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
@@ -90,7 +97,7 @@ export interface Embedded {
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
   /** Every operation as a method, called with this API key. */
-  readonly client: (key: string) => Client
+  readonly client: (key: string) => Client<OwnLine>
   /**
    * Runs an Effect with every service of the core: what hosts such as `nodeHandler` are built on.
    *

@@ -8,7 +8,8 @@ import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
 import { Connections } from "../carriers/Connections.ts"
-import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
+import type { CallOptions, Client } from "../client/Client.ts"
+import type { AnyOperation } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
@@ -24,6 +25,8 @@ import {
   webCryptography,
   worker
 } from "../layer.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
 import { operations } from "../operations.ts"
 import { Erasures } from "../quoting/erasing/Erasures.ts"
 import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
@@ -44,7 +47,7 @@ import type { Embedded, EmbedOptions } from "./Embedded.ts"
  * const { key } = await quotewire.createKey({ organization_id: id, environment: "sandbox", kind: "server" })
  * const { capabilities } = await quotewire.client(key).get_capabilities({ line: "renters" })
  */
-export const embed = (options: EmbedOptions): Embedded => {
+export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions<OwnLine>): Embedded<OwnLine> => {
   const runtime = ManagedRuntime.make(layerOf(options))
   const running = new Set<Promise<unknown>>()
   const scope = Scope.makeUnsafe()
@@ -115,9 +118,9 @@ const closed = () =>
 
 type Method = (input: unknown, options?: CallOptions) => Promise<unknown>
 
-const clientOf = (methodOf: (operation: AnyOperation) => Method): Client =>
+const clientOf = <OwnLine extends Line>(methodOf: (operation: AnyOperation) => Method): Client<OwnLine> =>
   // The cast is safe: each name gets the method of its own operation, which parses its input and encodes its output.
-  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client
+  Object.fromEntries(operations.map((operation) => [operation.name, methodOf(operation)])) as Client<OwnLine>
 
 /** Copies an input, because the program may change it meanwhile. One that cannot be copied is passed on, and then refused. */
 const snapshot = (input: unknown): unknown => {
@@ -158,7 +161,7 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
-const layerOf = ({
+const layerOf = <OwnLine extends Line>({
   storage,
   carriers,
   seal_keys,
@@ -171,7 +174,7 @@ const layerOf = ({
   work = true,
   grace_ms: _,
   ...config
-}: EmbedOptions): Layer.Layer<Services | Storage, Error> =>
+}: EmbedOptions<OwnLine>): Layer.Layer<Services | Storage, Error> =>
   (work ? worker : Layer.empty).pipe(
     Layer.provideMerge(layer),
     // A storage may bring its own clock. Calls and jobs then both use it.

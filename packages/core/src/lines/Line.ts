@@ -45,12 +45,17 @@ export interface RatedApplication<Facts = unknown> {
   readonly facts: Facts
 }
 
-/** An insurance line, as `defineLine` makes it. `Facts` are its complete facts: as they are sent, with the assumed ones added. */
-export interface Line<Name extends string = string, Facts extends object = object> extends Traits<Name> {
+/**
+ * An insurance line, as `defineLine` makes it.
+ *
+ * `Sent` are its facts as a caller sends them, `Facts` the complete ones, with the assumed ones added.
+ */
+export interface Line<Name extends string = string, Facts extends object = object, Sent extends object = object>
+  extends Traits<Name> {
   /** The JSON Schema (2020-12) of `application`. */
   readonly facts_schema: JsonSchema.JsonSchema
   /** The smallest application that can be priced, for a first call. */
-  readonly example: object
+  readonly example: Sent
   /**
    * The facts without which there is no price.
    *

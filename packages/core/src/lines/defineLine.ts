@@ -52,7 +52,7 @@ export interface LineDefinition<Name extends string, Sent extends object, Comple
  */
 export const defineLine = <const Name extends string, Sent extends object, Complete extends object = Sent>(
   definition: LineDefinition<Name, Sent, Complete>
-): Line<Name, Complete> => {
+): Line<Name, Complete, Sent> => {
   const { assume, example, facts, facts_version, rules = () => {}, stateOf, subjectsOf, ...own } = definition
   const line = definition.name
   const all = factsOf(facts)

@@ -8,6 +8,9 @@ import { renters } from "./renters/line.ts"
 /** The standard lines, in the order in which they are listed. A host can offer others beside them, or instead. */
 export const standardLines = [personalAuto, renters, pet] as const
 
+/** One of the standard lines. */
+export type StandardLine = (typeof standardLines)[number]
+
 /** The names of the standard lines. */
 export const lineNames = standardLines.map(({ name }) => name)
 

@@ -1,0 +1,70 @@
+import type { Brand } from "effect"
+import type * as Operation from "../calls/Operation.ts"
+import type { Line } from "../lines/Line.ts"
+import type { StandardLine } from "../lines/standard.ts"
+import type { operations } from "../operations.ts"
+import type { StartInput } from "../quoting/Start.ts"
+
+/*
+ * What a program passes to a client, as types. They are made from the schemas that check the same input at run time.
+ */
+
+/** One of the operations. */
+export type AnyOperation = (typeof operations)[number]
+
+/** The operation of this name. */
+export type OperationNamed<Name extends AnyOperation["name"]> = Extract<AnyOperation, { readonly name: Name }>
+
+/** The names of the operations that need an `idempotency_key`. */
+export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }>["name"]
+
+/** A field of an input. One that may be absent may also be `undefined`, which counts as absent. */
+type Field<A, K extends keyof A> = Record<never, never> extends Pick<A, K> ? Given<A[K]> | undefined : Given<A[K]>
+
+/** An input as a program writes it: ids are strings. */
+type Given<A> =
+  A extends Brand.Brand<string>
+    ? Brand.Brand.Unbranded<A>
+    : A extends ReadonlyArray<infer Item>
+      ? ReadonlyArray<Given<Item>>
+      : A extends object
+        ? { readonly [K in keyof A]: Field<A, K> }
+        : A
+
+/**
+ * Facts of which any may still be unknown. Names and values must be right.
+ *
+ * A start with missing facts is refused with `needs_information`, which lists them. So a program can ask a person step by
+ * step, and send what it has.
+ */
+type GivenFacts<A> =
+  A extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<GivenFacts<Item>>
+    : A extends object
+      ? { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
+      : A
+
+/** The input of a start: one shape for each line, told apart by `line`. */
+type StartOf<OwnLine extends Line> = OwnLine extends Line
+  ? {
+      readonly [K in keyof StartInput]: K extends "line"
+        ? OwnLine["name"]
+        : K extends "application"
+          ? GivenFacts<OwnLine["example"]>
+          : Field<StartInput, K>
+    }
+  : never
+
+/**
+ * The input of an operation, as in `InputOf<"start_quote_request">`.
+ *
+ * For lines of your own, name them: `InputOf<"start_quote_request", typeof bicycle>`.
+ */
+export type InputOf<
+  Name extends AnyOperation["name"],
+  OwnLine extends Line = StandardLine
+> = Name extends "start_quote_request"
+  ? StartOf<OwnLine>
+  : OperationNamed<Name> extends Operation.Operation<string, infer Input, unknown, unknown>
+    ? Given<Input>
+    : never
