@@ -8,9 +8,16 @@ const { id: organization_id } = await quotewire.createOrganization("Acme")
 for (const environment of ["sandbox", "live"] as const) {
   const { key } = await quotewire.createKey({ organization_id, environment, kind: "server" })
   const client = quotewire.client(key)
-  const application = { home: { state: "NY", zip: "10001" }, bicycle: { value_usd: 1_200, electric: true } }
-  const start = { line: "bicycle", request_key: "first", consent_receipt_id: "receipt-0001", application }
-  let { id, status, version: since_version } = await client.start_quote_request(start)
+  let {
+    id,
+    status,
+    version: since_version
+  } = await client.start_quote_request({
+    line: "bicycle",
+    request_key: "first",
+    consent_receipt_id: "receipt-0001",
+    application: { home: { state: "NY", zip: "10001" }, bicycle: { value_usd: 1_200, electric: true } }
+  })
   while (status === "in_progress") {
     const read = await client.get_quote_request({ id, since_version })
     ;({ status, version: since_version } = read.quote_request)

@@ -55,7 +55,7 @@ await quotewire.setConnection({ ...place, values: { api_key: "key-of-the-agency"
 const { key } = await quotewire.createKey({ organization_id, environment: "live", kind: "server" })
 const client = quotewire.client(key)
 
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
 let { id, status, version: since_version } = await client.start_quote_request(start)
 while (status === "in_progress") {

@@ -6,9 +6,12 @@ const { id: organization_id } = await quotewire.createOrganization("Acme")
 const { key } = await quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
 const client = quotewire.client(key)
 
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
-const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
-const { id } = await client.start_quote_request(start)
+const { id } = await client.start_quote_request({
+  line: "renters",
+  request_key: "first",
+  consent_receipt_id: "receipt-0001",
+  application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+})
 await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 const { quotes } = await client.get_quote_request({ id })
 for (const { source, price } of quotes) console.log(source.carrier.name, price.premium, price.term_months)

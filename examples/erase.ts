@@ -7,7 +7,7 @@ const { key } = await quotewire.createKey({ organization_id, environment: "sandb
 const client = quotewire.client(key)
 
 const consent_receipt_id = "receipt-0001"
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", consent_receipt_id, application } as const
 const { id: quote_request_id } = await client.start_quote_request({ ...start, request_key: "first" })
 await client.start_quote_request({ ...start, request_key: "second" })

@@ -7,7 +7,7 @@ const { key } = await quotewire.createKey({ organization_id, environment: "sandb
 const client = quotewire.client(key)
 
 // The first carrier raises its price ten minutes after the start: the same quote, version 2.
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const { id } = await client.start_quote_request({
   line: "renters",
   scenario: "price_update",

@@ -21,7 +21,7 @@ carrier.callBackTo(receiver.urlFor("naic:10003"))
 
 const { id: organization_id } = await quotewire.createOrganization("Acme")
 const values = { client_id: "acme", client_secret: "a secret of Acme's" }
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
 
 /** Starts one quote request, and waits for its end. */

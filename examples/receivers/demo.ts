@@ -28,7 +28,7 @@ const { id, signing_secret } = await client.create_event_subscription(
 )
 secrets = signing_secret === null ? [] : [signing_secret]
 
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
 await client.start_quote_request(start)
 await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })

@@ -30,7 +30,7 @@ export type Terms = Partial<CarrierDefinition.LineTerms>
 export type AdapterAt = (base_url: string, terms?: Terms) => Carrier.CarrierAdapter
 type Environment = "sandbox" | "live"
 
-export const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+export const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } } as const
 
 /** The ways out to carriers: that of the host, and the default of `embed`. */
 const transports = {

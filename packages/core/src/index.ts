@@ -34,8 +34,15 @@ export type { CarrierMethod, CarrierRequestOptions } from "./carriers/http/Carri
 export type { CarrierResponse, EffectCarrierResponse } from "./carriers/http/CarrierResponse.ts"
 export * as Reply from "./carriers/Reply.ts"
 export * as CarrierExchange from "./carriers/recorder/CarrierExchange.ts"
-export type { AnswerOf, CallOptions, Client, KeyedCallOptions } from "./client/Client.ts"
-export type { InputOf } from "./client/inputs.ts"
+export type {
+  AnswerOf,
+  CallOptions,
+  Client,
+  InputOf,
+  KeyedCallOptions,
+  OperationMethods
+} from "./client/Client.ts"
+export { type ApiErrorOf, isApiError } from "./client/isApiError.ts"
 export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
@@ -50,9 +57,9 @@ export * as Application from "./lines/Application.ts"
 export { defineLine, type LineDefinition } from "./lines/defineLine.ts"
 export * as Fact from "./lines/Fact.ts"
 export * as HostSchema from "./lines/HostSchema.ts"
-export * as Line from "./lines/Line.ts"
 // Exported beside `Line.Line`, because generated declarations cannot name a type through a namespace.
 export type { Line as AnyLine } from "./lines/Line.ts"
+export * as Line from "./lines/Line.ts"
 export { LineName } from "./lines/LineName.ts"
 export * as Lines from "./lines/Lines.ts"
 export * as SharedFacts from "./lines/sharedFacts.ts"

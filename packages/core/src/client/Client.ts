@@ -1,11 +1,17 @@
 import type * as Operation from "../calls/Operation.ts"
+import type { EventPage } from "../events/EventPage.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
-import type { AnyOperation, InputOf, KeyedOperation, OperationNamed } from "./inputs.ts"
+import type { AnyOperation, Given, InputOf, KeyedOperation, OperationNamed } from "./inputs.ts"
+
+export type { AnyOperation, InputOf } from "./inputs.ts"
 
 /** The answer of an operation, as in `AnswerOf<"get_quote_request">`. */
-export type AnswerOf<Name extends AnyOperation["name"]> =
-  OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown> ? Answer : never
+export type AnswerOf<Name extends AnyOperation["name"]> = Name extends "list_events"
+  ? Given<EventPage>
+  : OperationNamed<Name> extends Operation.Operation<string, unknown, infer Answer, unknown>
+    ? Answer
+    : never
 
 /** Options of a call besides its input. */
 export interface CallOptions {
@@ -30,7 +36,10 @@ export interface KeyedCallOptions extends CallOptions {
  *
  * `OwnLine` are the lines that can be started; by default the standard lines.
  */
-export type Client<OwnLine extends Line = StandardLine> = {
+export type Client<OwnLine extends Line = StandardLine> = OperationMethods<OwnLine>
+
+/** The operations as methods, by their names. */
+export type OperationMethods<OwnLine extends Line = StandardLine> = {
   readonly [Name in AnyOperation["name"]]: Name extends KeyedOperation
     ? (input: InputOf<Name, OwnLine>, options: KeyedCallOptions) => Promise<AnswerOf<Name>>
     : (input: InputOf<Name, OwnLine>, options?: CallOptions) => Promise<AnswerOf<Name>>

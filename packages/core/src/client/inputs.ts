@@ -1,5 +1,6 @@
 import type { Brand } from "effect"
 import type * as Operation from "../calls/Operation.ts"
+import type { Scalar } from "../lines/Application.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
 import type { operations } from "../operations.ts"
@@ -21,15 +22,15 @@ export type KeyedOperation = Extract<AnyOperation, { readonly idempotent: true }
 /** A field of an input. One that may be absent may also be `undefined`, which counts as absent. */
 type Field<A, K extends keyof A> = Record<never, never> extends Pick<A, K> ? Given<A[K]> | undefined : Given<A[K]>
 
-/** An input as a program writes it: ids are strings. */
-type Given<A> =
+/** A value as a program writes it: ids are strings. */
+export type Given<A> =
   A extends Brand.Brand<string>
     ? Brand.Brand.Unbranded<A>
-    : A extends ReadonlyArray<infer Item>
-      ? ReadonlyArray<Given<Item>>
-      : A extends object
-        ? { readonly [K in keyof A]: Field<A, K> }
-        : A
+    : A extends Scalar | undefined
+      ? A
+      : A extends ReadonlyArray<infer Item>
+        ? ReadonlyArray<Given<Item>>
+        : { readonly [K in keyof A]: Field<A, K> }
 
 /**
  * Facts of which any may still be unknown. Names and values must be right.
@@ -37,12 +38,11 @@ type Given<A> =
  * A start with missing facts is refused with `needs_information`, which lists them. So a program can ask a person step by
  * step, and send what it has.
  */
-type GivenFacts<A> =
-  A extends ReadonlyArray<infer Item>
+type GivenFacts<A> = A extends Scalar | undefined
+  ? A
+  : A extends ReadonlyArray<infer Item>
     ? ReadonlyArray<GivenFacts<Item>>
-    : A extends object
-      ? { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
-      : A
+    : { readonly [K in keyof A]?: GivenFacts<A[K]> | undefined }
 
 /** The input of a start: one shape for each line, told apart by `line`. */
 type StartOf<OwnLine extends Line> = OwnLine extends Line

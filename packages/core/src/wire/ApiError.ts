@@ -146,6 +146,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Data.Error<{
   static {
     // On the prototype, as for built-in errors, so that it is not a field of each error.
     ApiError.prototype.name = "ApiError"
+    Object.defineProperty(ApiError.prototype, Symbol.for("@quotewire/ApiError"), { value: true })
   }
   /** The error code, under its name in the envelope. */
   get code(): Code {

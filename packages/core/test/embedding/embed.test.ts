@@ -14,7 +14,7 @@ import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import { ApiError } from "../../src/wire/ApiError.ts"
 import { SubscriptionId } from "../../src/wire/Ids.ts"
 import { offers, prompt } from "../quoting/carriers.ts"
-import { startOf } from "../quoting/support.ts"
+import { startOf } from "./starts.ts"
 
 /** A service with a sandbox, closed at the end of the test. */
 const embedded = (options: Partial<EmbedOptions> = {}) =>
@@ -179,7 +179,7 @@ describe("the public URL", () => {
   it.live("is the base of links, without a double slash", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded({ public_url: "https://quotes.example.com/insurance/" }))
-      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf({ line: "renters" })))
+      const { id } = yield* Effect.promise(() => client.start_quote_request(startOf()))
       yield* Effect.promise(() => client.advance_time({ seconds: 60 }, { idempotency_key: "a-minute" }))
       const { quotes } = yield* Effect.promise(() => client.get_quote_request({ id }))
       const [link] = quotes.flatMap(({ next_actions }) =>
@@ -220,8 +220,10 @@ describe("a call", () => {
   it.live("with an input that cannot be copied is refused like any wrong input", () =>
     Effect.gen(function* () {
       const client = yield* clientOf(yield* embedded())
-      const input = startOf({ line: "renters", application: { dwelling: () => "a house" } })
-      const { code, field_errors } = yield* refusal(client.start_quote_request(input))
+      const dwelling = Object.assign(() => "a house", { type: "apartment" as const })
+      const { code, field_errors } = yield* refusal(
+        client.start_quote_request({ ...startOf(), line: "renters", application: { dwelling } })
+      )
       assert.deepStrictEqual([code, field_errors?.[0]?.path], ["invalid_input", "application.dwelling"])
     })
   )
@@ -240,7 +242,7 @@ describe("the limits", () => {
     Effect.forEach(Array.from({ length: count }), (_, index) =>
       Effect.result(
         Effect.tryPromise({
-          try: () => client.start_quote_request({ ...startOf(), request_key: `start-${index}` }),
+          try: () => client.start_quote_request(startOf(`start-${index}`)),
           catch: (error) => (error instanceof ApiError ? error.code : String(error))
         })
       )

@@ -6,7 +6,7 @@ import type { CarrierExchange } from "../../src/carriers/recorder/CarrierExchang
 import type { EmbedOptions } from "../../src/embedding/Embedded.ts"
 import { embed } from "../../src/embedding/embed.ts"
 import { declined, prompt } from "../quoting/carriers.ts"
-import { startOf } from "../quoting/support.ts"
+import { startOf } from "./starts.ts"
 
 /** A live request that one carrier has declined, and its timeline. */
 const declinedRequest = (options: Partial<EmbedOptions> = {}) =>
