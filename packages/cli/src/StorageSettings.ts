@@ -1,7 +1,6 @@
 import { Caller, Ids, Seal } from "@quotewire/core"
-import { Option, Redacted, Result, Schema } from "effect"
+import { Option, Redacted, Schema } from "effect"
 import { Flag } from "effect/cli"
-import { Base64 } from "effect/encoding"
 import { choice, secret, settingError, text, toggle } from "./Settings.ts"
 
 /** Whether text is a PostgreSQL address that parses unambiguously. A `/` in a password would turn its rest into a path. */
@@ -25,14 +24,9 @@ export const database_url = secret(
 /** The keys that encrypt secrets at rest. */
 export type SealKeys = Seal.SealKeys["Service"]["keys"]
 
-const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
-  const bytes = Base64.decode(text.trim())
-  return Result.isSuccess(bytes) && bytes.success.length === Seal.key_bytes ? Redacted.make(bytes.success) : null
-}
-
 /** Parses a list of keys, newest first; none if one of them is not a key. */
 const readSealKeys = (text: string): Option.Option<SealKeys> => {
-  const keys = text.split(",").map(readKey)
+  const keys = text.split(",").map(Seal.readKey)
   const [newest, ...older] = keys.filter((key) => key !== null)
   return newest === undefined || older.length !== keys.length - 1 ? Option.none() : Option.some([newest, ...older])
 }

@@ -171,7 +171,7 @@ describe("a host", () => {
         [error.reason, error.message],
         [
           "older_schema",
-          `The database schema is at migration 0, and this program needs ${known}: run quotewire migrate, or PgStorage.migrate, first.`
+          `The database schema is at migration 0, and this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
         ]
       )
     })

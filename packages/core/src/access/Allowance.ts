@@ -99,6 +99,14 @@ export class Allowance extends Context.Service<
   )
 }
 
+/** The allowance of a program's own calls: they cost nothing. Tests and replays do, to protect the receivers of webhooks. */
+export const freeOfCharge = (allowance: Allowance["Service"]): Allowance["Service"] => ({
+  ...allowance,
+  spend: () => Effect.void,
+  mayAuthenticate: () => Effect.void,
+  failedAuthentication: () => Effect.void
+})
+
 /** One limit and its counts. */
 interface LimitCounter {
   readonly counter: SharedCounts.Counter

@@ -54,12 +54,6 @@ export const noLimits: Limits = {
   tests_and_replays: unlimited
 }
 
-/**
- * The default limits of an embedded service: the program's own calls are not limited. Tests and replays are, to protect
- * the receivers of webhooks.
- */
-export const noCallLimits: Limits = { ...noLimits, tests_and_replays: standardLimits.tests_and_replays }
-
 const Units = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }, { expected: "a whole number of at least 1, or null" })
 )

@@ -1,6 +1,6 @@
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Digest, Mac, SecureRandom } from "effect/crypto"
-import { Base64Url } from "effect/encoding"
+import { Base64, Base64Url } from "effect/encoding"
 import * as Fault from "../concurrency/Fault.ts"
 import { inBlocks } from "../concurrency/RandomPool.ts"
 import type { StoredRecord } from "../storage/Change.ts"
@@ -29,6 +29,15 @@ export class SealKeys extends Context.Service<
 
 /** The length of a seal key. */
 export const key_bytes = 32
+
+/** Reads a seal key from its text: 32 bytes in base64. Null if the text is no key. */
+export const readKey = (text: string): Redacted.Redacted<Uint8Array> | null => {
+  const bytes = Base64.decode(text.trim())
+  return Result.isSuccess(bytes) && bytes.success.length === key_bytes ? Redacted.make(bytes.success) : null
+}
+
+/** Makes a seal key for `embed` or for `QUOTEWIRE_SEAL_KEYS`: 32 random bytes in base64. Keep it as you keep a password. */
+export const generateSealKey = (): string => Base64.encode(SecureRandom.randomBytesUnsafe(key_bytes))
 
 /**
  * Encrypts data at rest, and makes keyed hashes.

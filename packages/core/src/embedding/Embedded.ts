@@ -2,7 +2,6 @@ import type { Effect, Layer, Scope } from "effect"
 import type { Limits } from "../access/Allowance.ts"
 import type { Environment, KeyKind } from "../access/Caller.ts"
 import type { ApiKey, Organization } from "../access/Directory.ts"
-import type { SealKeys } from "../access/Seal.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
 import type { Client } from "../client/Client.ts"
@@ -16,6 +15,8 @@ import type { Timeline } from "../timeline/Entry.ts"
 import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
 import type { KeyId, OrganizationId } from "../wire/Ids.ts"
+import type { ProgramLogger } from "./ProgramLogger.ts"
+import type { GivenSealKeys } from "./sealKeys.ts"
 
 /** Options of `embed`. Those of a configuration can be passed on: `embed({ storage, ...config })`. */
 export interface EmbedOptions<OwnLine extends Line = StandardLine>
@@ -28,11 +29,20 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
    * A layer gives all carriers instead, and `fictional_carriers` then does nothing.
    */
   readonly carriers?: ReadonlyArray<CarrierAdapter> | Layer.Layer<CarrierAdapters>
-  /** The keys that seal facts at rest; by default random keys that are lost when the process ends. */
-  readonly seal_keys?: Layer.Layer<SealKeys>
+  /**
+   * The keys that seal facts at rest, newest first: texts as `generateSealKey` makes them and `QUOTEWIRE_SEAL_KEYS` takes them.
+   *
+   * By default random keys that are lost when the process ends, so a storage that keeps its data needs keys of yours.
+   */
+  readonly seal_keys?: GivenSealKeys
+  /** Where the log goes, such as `console` or a logger of pino; by default to standard output, from level info on. */
+  readonly logger?: ProgramLogger
   /** The runtime's own cryptography, if it is faster than the default. */
   readonly cryptography?: Layer.Layer<Cryptography>
-  /** Rate limits; `Allowance.standardLimits` are those of the contract. By default only tests and replays are limited. */
+  /**
+   * Rate limits; `Allowance.standardLimits` are those of the contract, and the default for callers from outside, whom a host lets
+   * in. The calls of your own program are limited only if you set this.
+   */
   readonly limits?: Limits
   /** Sends webhooks. Without it, no subscription can be created. */
   readonly webhooks?: Layer.Layer<WebhookSender>
@@ -57,6 +67,8 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   /** Resolves when the service has started. If it cannot start, this and every call reject. */
   readonly ready: Promise<void>
   readonly createOrganization: (name: string) => Promise<Organization>
+  /** Lists the organizations, oldest first. */
+  readonly listOrganizations: () => Promise<ReadonlyArray<Organization>>
   /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
     readonly organization_id: OrganizationId

@@ -1,8 +1,7 @@
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Scope } from "effect"
+import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Scope } from "effect"
 import type { Mac } from "effect/crypto"
 import { Access } from "../access/Access.ts"
-import { AllowanceLimits, noCallLimits } from "../access/Allowance.ts"
-import { SealKeys } from "../access/Seal.ts"
+import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
@@ -36,6 +35,8 @@ import { Ids } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions } from "./Embedded.ts"
+import * as ProgramLogger from "./ProgramLogger.ts"
+import * as sealKeys from "./sealKeys.ts"
 
 /**
  * Embeds the service in a program that does not use Effect.
@@ -71,11 +72,14 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   ready.catch(() => {})
   const methodOf =
     (operation: AnyOperation, key: string): Method =>
-    (input, { signal, ...options } = {}) =>
-      run(callWith(operation, key, snapshot(input), options), signal)
+    (input, { signal, ...call_options } = {}) => {
+      const call = callWith(operation, key, snapshot(input), call_options)
+      return run(options.limits === undefined ? withoutLimits(call) : call, signal)
+    }
   return {
     ready,
     createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
+    listOrganizations: () => run(Effect.flatMap(Access, (access) => access.listOrganizations)),
     createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
     listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
     revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
@@ -147,6 +151,10 @@ const callWith = (
     })
   ).pipe(Effect.map(({ json }) => Json.decode(json)))
 
+/** Calls of the program itself, which is trusted. Hosts on the same service keep the limits for their callers. */
+const withoutLimits = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Allowance, (allowance) => Effect.provideService(call, Allowance, freeOfCharge(allowance)))
+
 const isLayer = (carriers: EmbedOptions["carriers"]): carriers is Layer.Layer<CarrierAdapters> =>
   Layer.isLayer(carriers)
 
@@ -165,7 +173,8 @@ const layerOf = <OwnLine extends Line>({
   carriers,
   seal_keys,
   cryptography = webCryptography,
-  limits = noCallLimits,
+  limits = standardLimits,
+  logger,
   webhooks = WebhookSender.layerOff,
   public_url,
   request_log = true,
@@ -179,12 +188,16 @@ const layerOf = <OwnLine extends Line>({
     // A storage may bring its own clock. Calls and jobs then both use it.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(carriers, config)),
-    Layer.provide(seal_keys ?? SealKeys.layerEphemeral),
+    Layer.provide(sealKeys.layerOf(seal_keys)),
     Layer.provide(webhooks),
     Layer.provide(cryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, limits)),
     Layer.provide(Layer.succeed(RequestLogEnabled, request_log)),
     Layer.provide(Layer.succeed(FeedbackEnabled, feedback)),
     Layer.provide(exchanges(config)),
-    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url))
+    Layer.provide(public_url === undefined ? Layer.empty : PublicUrl.layer(public_url)),
+    seal_keys === undefined ? Layer.catchTag("SealKeysRefused", () => randomKeysRefused) : identity,
+    Layer.provideMerge(logger === undefined ? Layer.empty : ProgramLogger.layer(logger))
   )
+
+const randomKeysRefused = Layer.effectContext(Effect.fail(sealKeys.randomKeysRefused))

@@ -34,7 +34,7 @@ export const readStatus = (rows: unknown, known: ReadonlyArray<Migration> = migr
 /** Why this program cannot use a schema; null if it can. */
 export const incompatibility = ({ found, serves_from, known }: SchemaStatus): DatabaseRefused | null => {
   if (found < known) {
-    const message = `The database schema is at migration ${found}, and this program needs ${known}: run quotewire migrate, or PgStorage.migrate, first.`
+    const message = `The database schema is at migration ${found}, and this program needs ${known}: run quotewire migrate, PgStorage.migrate, or postgres({ migrate: true }), first.`
     return new DatabaseRefused({ reason: "older_schema", message })
   }
   if (serves_from > known) {

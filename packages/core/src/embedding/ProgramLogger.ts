@@ -1,0 +1,59 @@
+import { Array, Cause, Layer, Logger, type LogLevel, References } from "effect"
+import * as Fault from "../concurrency/Fault.ts"
+
+/** Takes an entry of the log: its fields, if it has any, and its message. */
+type LogMethod = (...entry: [fields: object, message: string] | [message: string]) => void
+
+/**
+ * A logger of your program, such as `console` or a logger of pino.
+ *
+ * An entry with fields is passed as pino takes it, `warn({ carrier_id }, "…")`, which `console` prints as well. Entries never hold
+ * facts about a person, keys or secrets.
+ */
+export interface ProgramLogger {
+  readonly debug: LogMethod
+  readonly info: LogMethod
+  readonly warn: LogMethod
+  readonly error: LogMethod
+}
+
+const methods: { readonly [Level in LogLevel.LogLevel]: keyof ProgramLogger } = {
+  All: "debug",
+  Trace: "debug",
+  Debug: "debug",
+  Info: "info",
+  Warn: "warn",
+  Error: "error",
+  Fatal: "error",
+  None: "debug"
+}
+
+/**
+ * Passes every entry of the log to the program's logger, which decides what to drop.
+ *
+ * If the logger throws, the entry is printed as it is by default, and the first time also that the logger has thrown.
+ */
+export const layer = (logger: ProgramLogger): Layer.Layer<never> => {
+  let hasThrown = false
+  const toProgram = Logger.make<unknown, void>((options) => {
+    const { annotations, cause, message } = Logger.formatStructured.log(options)
+    const fields = cause === undefined ? annotations : { ...annotations, cause }
+    const text = Array.ensure(message).map(String).join(" ")
+    const method = methods[options.logLevel]
+    try {
+      if (Object.keys(fields).length === 0) logger[method](text)
+      else logger[method](fields, text)
+    } catch (thrown) {
+      Logger.defaultLogger.log(options)
+      if (hasThrown) return
+      hasThrown = true
+      Logger.defaultLogger.log({
+        ...options,
+        logLevel: "Error",
+        message: ["The logger of the program has thrown. Entries that it does not take are printed here"],
+        cause: Cause.die(Fault.redacted(thrown))
+      })
+    }
+  })
+  return Layer.merge(Logger.layer([toProgram]), Layer.succeed(References.MinimumLogLevel, "All"))
+}

@@ -1,0 +1,42 @@
+import type { Storage } from "@quotewire/core"
+import { Effect, Layer, Redacted } from "effect"
+import { DatabaseRefused } from "./connection/DatabaseRefused.ts"
+import * as DatabaseSchema from "./migrations/Schema.ts"
+import * as PgStorage from "./PgStorage.ts"
+
+/** Options of `postgres`. */
+export interface PostgresOptions extends Omit<PgStorage.Options, "url"> {
+  /** The address of the database, `postgres://user:password@host:5432/database`. No message repeats it. */
+  readonly url: string | undefined
+  /** Whether the schema is updated at the start; false by default, and then an outdated schema refuses the start. */
+  readonly migrate?: boolean
+}
+
+/**
+ * A storage in a PostgreSQL database, for `embed`. All processes use the clock of the database.
+ *
+ * If the database cannot be used, the service does not start, and one sentence says why.
+ *
+ * @example
+ * const quotewire = embed({ storage: postgres({ url: process.env.DATABASE_URL }), seal_keys: [process.env.SEAL_KEY] })
+ */
+export const postgres = ({
+  migrate = false,
+  url,
+  ...options
+}: PostgresOptions): Layer.Layer<Storage.Storage, DatabaseRefused> => {
+  if (url === undefined || !isAddress(url)) return Layer.effectContext(Effect.fail(wrongUrl))
+  const database = { ...options, url: Redacted.make(url) }
+  const storage = PgStorage.layerWithClock(database)
+  return migrate ? Layer.unwrap(Effect.as(DatabaseSchema.migrate(database), storage)) : storage
+}
+
+const isAddress = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url !== null && (url.protocol === "postgres:" || url.protocol === "postgresql:")
+}
+
+const wrongUrl = new DatabaseRefused({
+  reason: "address",
+  message: "url must be the address of a PostgreSQL database, such as postgres://user:password@host:5432/database."
+})
