@@ -110,8 +110,8 @@ describe("an embedded service on a storage that stays", () => {
       yield* Effect.promise(() => first.ready)
       for (const options of [withKeys(2), { storage }]) {
         const { ready, createOrganization } = yield* embedded(options)
-        assert.match(`${yield* rejection(ready)}`, /seal keys/)
-        assert.match(`${yield* rejection(createOrganization("Acme"))}`, /seal keys/)
+        assert.match(`${yield* rejection(ready)}`, /seal.keys/)
+        assert.match(`${yield* rejection(createOrganization("Acme"))}`, /seal.keys/)
       }
       const { ready } = yield* embedded(withKeys(2, 1))
       yield* Effect.promise(() => ready)

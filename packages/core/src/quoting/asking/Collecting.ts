@@ -27,12 +27,17 @@ export const make = Effect.gen(function* () {
     const cannotStart = QuoteRequest.scenarioOf(request) === "cannot_start"
     const opened = cannotStart ? null : yield* loading.open(job.workspace_id, request)
     if (opened === null) {
+      if (!cannotStart) yield* Effect.annotateLogs(unreadable, { quote_request_id })
       return yield* finish(job, partOf(ids, QuoteRequest.fail(request, "could_not_start", at), at))
     }
     const isOpen = (candidate: Candidate) => client.isOpen({ ...request, workspace_id: job.workspace_id, candidate })
     yield* finish(job, yield* collection(opened, isOpen, at))
   })
 })
+
+const unreadable = Effect.logError(
+  "A quote request could not start: its facts are gone, cannot be opened, or do not fit their line any more"
+)
 
 const makeCollection = Effect.gen(function* () {
   const ids = yield* Ids

@@ -1,0 +1,219 @@
+import { assert, describe, it, vi } from "@effect/vitest"
+import { MemoryStorage } from "@quotewire/storage-memory"
+import { Clock, Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import * as Pipeline from "../../src/calls/Pipeline.ts"
+import type { EmbedOptions } from "../../src/embedding/Embedded.ts"
+import { embed } from "../../src/embedding/embed.ts"
+import { type AnyLine, generateSealKey, isApiError, type ProgramLogger } from "../../src/index.ts"
+import { startQuoteRequest } from "../../src/operations.ts"
+import { Ids } from "../../src/wire/Ids.ts"
+import { startOf } from "./starts.ts"
+
+/*
+ * What a program passes to `embed` without knowing Effect.
+ */
+
+/** A service that is closed at the end of the test. */
+const embedded = <OwnLine extends AnyLine>(options: Partial<EmbedOptions<OwnLine>> = {}) =>
+  Effect.acquireRelease(
+    Effect.sync(() => embed({ storage: MemoryStorage.layer, work: false, ...options })),
+    (quotewire) => Effect.promise(() => quotewire.close())
+  )
+
+const messageOf = (promise: Promise<unknown>) =>
+  Effect.promise(() =>
+    promise.then(
+      () => assert.fail("did not reject"),
+      (error: unknown) => (error instanceof Error ? error.message : assert.fail(`rejected with ${String(error)}`))
+    )
+  )
+
+/** A storage that several services can use, one after another. */
+const kept = Effect.map(Layer.build(MemoryStorage.layer), Layer.succeedContext)
+
+const keyOf = (quotewire: ReturnType<typeof embed>) =>
+  Effect.promise(async () => {
+    const { id: organization_id } = await quotewire.createOrganization("Acme")
+    return quotewire.createKey({ organization_id, environment: "sandbox", kind: "server" })
+  })
+
+describe("seal keys", () => {
+  it.live("are texts, newest first, as generateSealKey makes them", () =>
+    Effect.gen(function* () {
+      const storage = yield* kept
+      const [older, newer] = [generateSealKey(), generateSealKey()]
+      const first = yield* embedded({ storage, seal_keys: [older] })
+      yield* Effect.promise(() => first.ready)
+      const second = yield* embedded({ storage, seal_keys: [newer, older] })
+      yield* Effect.promise(() => second.ready)
+      const third = yield* embedded({ storage, seal_keys: [older] })
+      assert.match(yield* messageOf(third.ready), /^The seal keys must include the key that the storage is sealed with/)
+    })
+  )
+
+  it.live("that are random do not open what a storage holds: the message says that none were given", () =>
+    Effect.gen(function* () {
+      const storage = yield* kept
+      const first = yield* embedded({ storage, seal_keys: [generateSealKey()] })
+      yield* Effect.promise(() => first.ready)
+      const second = yield* embedded({ storage })
+      for (const promise of [second.ready, second.createOrganization("Acme")]) {
+        assert.match(yield* messageOf(promise), /^seal_keys was not given, so random keys were made/)
+      }
+    })
+  )
+
+  const form = "32 bytes in base64, as generateSealKey() makes them."
+  it.live.each([
+    { seal_keys: ["a secret"], says: `seal_keys[0] must be a seal key: ${form}` },
+    { seal_keys: [undefined], says: `seal_keys[0] must be a seal key: ${form}` },
+    {
+      seal_keys: [generateSealKey(), "", "a secret"],
+      says: `seal_keys[1] and seal_keys[2] must be a seal key: ${form}`
+    },
+    { seal_keys: [], says: `seal_keys must be a list of at least one key: ${form}` }
+  ])("that are wrong are named, and not repeated: $says", ({ says, seal_keys }) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* messageOf((yield* embedded({ seal_keys })).ready), says)
+    })
+  )
+})
+
+type Entry = readonly [method: string, ...parts: ReadonlyArray<unknown>]
+
+/** A logger that keeps its entries, and may throw. */
+const listening = (write: (entry: Entry) => void): ProgramLogger => ({
+  debug: (...parts) => write(["debug", ...parts]),
+  info: (...parts) => write(["info", ...parts]),
+  warn: (...parts) => write(["warn", ...parts]),
+  error: (...parts) => write(["error", ...parts])
+})
+
+const sayAll = Effect.gen(function* () {
+  yield* Effect.logDebug("a debug entry")
+  yield* Effect.logInfo("an entry")
+  yield* Effect.annotateLogs(Effect.logWarning("a warning"), { carrier_id: "naic:12345" })
+  yield* Effect.logError("an error", new Error("The reason."))
+})
+
+describe("a logger of the program", () => {
+  it.live("gets every entry at its level, with its fields before its message", () =>
+    Effect.gen(function* () {
+      const entries: Array<Entry> = []
+      const quotewire = yield* embedded({ logger: listening((entry) => entries.push(entry)) })
+      yield* Effect.promise(() => quotewire.run(sayAll))
+      assert.deepStrictEqual(entries.slice(0, 3), [
+        ["debug", "a debug entry"],
+        ["info", "an entry"],
+        ["warn", { carrier_id: "naic:12345" }, "a warning"]
+      ])
+      assert.match(JSON.stringify(entries[3]), /^\["error",.*The reason\./)
+    })
+  )
+
+  it.live("gets what the service says by itself, and never a key", () =>
+    Effect.gen(function* () {
+      const entries: Array<Entry> = []
+      const quotewire = yield* embedded({
+        fictional_carriers: false,
+        logger: listening((entry) => entries.push(entry))
+      })
+      const { key } = yield* keyOf(quotewire)
+      assert.match(JSON.stringify(entries), /no sandbox carriers/)
+      assert.notInclude(JSON.stringify(entries), key)
+    })
+  )
+
+  it.live("that throws breaks nothing, and what it does not take is printed", () =>
+    Effect.gen(function* () {
+      const printed = vi.spyOn(console, "log").mockImplementation(() => {})
+      yield* Effect.addFinalizer(() => Effect.sync(() => printed.mockRestore()))
+      const logger = listening(() => {
+        throw new Error("The disk is full.")
+      })
+      const quotewire = yield* embedded({ fictional_carriers: false, logger })
+      assert.lengthOf((yield* keyOf(quotewire)).warnings, 1)
+      yield* keyOf(quotewire)
+      const said = printed.mock.calls.map((parts) => parts.join(" "))
+      assert.lengthOf(said.filter((text) => text.includes("no sandbox carriers")), 2)
+      assert.lengthOf(said.filter((text) => text.includes("The logger of the program has thrown")), 1)
+    })
+  )
+
+  it("can be the console", () => {
+    const logger: ProgramLogger = console
+    assert.isFunction(logger.warn)
+  })
+})
+
+describe("the organizations of an embedded service", () => {
+  it.live("are listed, oldest first", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded()
+      for (const name of ["Acme", "Borealis"]) yield* Effect.promise(() => quotewire.createOrganization(name))
+      const listed = yield* Effect.promise(() => quotewire.listOrganizations())
+      assert.deepStrictEqual(
+        listed.map(({ name }) => name),
+        ["Acme", "Borealis"]
+      )
+    })
+  )
+})
+
+describe("the limits of an embedded service", () => {
+  it.live("hold for the callers of a host on it, and not for the program", () =>
+    Effect.gen(function* () {
+      const clock = yield* TestClock.make()
+      const storage = Layer.merge(MemoryStorage.layer, Layer.succeed(Clock.Clock, clock))
+      const quotewire = yield* embedded({ storage })
+      const { key } = yield* keyOf(quotewire)
+      const client = quotewire.client(key)
+      for (let n = 0; n < 61; n++) yield* Effect.promise(() => client.start_quote_request(startOf(`own-${n}`)))
+      // As a host calls for somebody who has the key.
+      const startFor = (address: string, n: number) =>
+        quotewire.run(
+          Effect.result(
+            Effect.flatMap(Ids, (ids) =>
+              Pipeline.call(startQuoteRequest, {
+                request_id: ids.request(),
+                credentials: { key, read_handle: null, address, keyless: false },
+                revision: "current",
+                idempotency_key: null,
+                input: Effect.succeed(startOf(`other-${n}`))
+              })
+            )
+          )
+        )
+      const codes: Array<string> = []
+      for (let n = 0; n < 61; n++) {
+        const started = yield* Effect.promise(() => startFor("203.0.113.7", n))
+        codes.push(Result.isSuccess(started) ? "started" : started.failure.code)
+      }
+      assert.deepStrictEqual([...new Set(codes.slice(0, 60))], ["started"])
+      assert.strictEqual(codes[60], "rate_limited")
+    })
+  )
+})
+
+describe("isApiError", () => {
+  it.live("recognizes a refusal, by its code too, and nothing else", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded()
+      const client = quotewire.client((yield* keyOf(quotewire)).key)
+      const error = yield* Effect.promise(() =>
+        client.start_quote_request({ ...startOf(), line: "renters", application: {} }).catch((error: unknown) => error)
+      )
+      if (!isApiError(error, "needs_information")) return assert.fail(String(error))
+      assert.deepStrictEqual(
+        error.field_errors?.map(({ path }) => path),
+        ["application.dwelling.address.state", "application.dwelling.address.zip", "application.dwelling.type"]
+      )
+      assert.isTrue(isApiError(error))
+      assert.isFalse(isApiError(error, "conflict"))
+      for (const other of [new Error("needs_information"), { code: "needs_information" }, null, "no"]) {
+        assert.isFalse(isApiError(other))
+      }
+    })
+  )
+})
