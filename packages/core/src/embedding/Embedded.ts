@@ -5,6 +5,7 @@ import type { ApiKey, Organization } from "../access/Directory.ts"
 import type { CarrierAdapter, CarrierAdapters, CarrierCallback, ConnectionValues } from "../carriers/Carrier.ts"
 import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from "../carriers/Connection.ts"
 import type { Client } from "../client/Client.ts"
+import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import type { CreatedKey, Cryptography, Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
@@ -14,7 +15,6 @@ import type { Storage } from "../storage/Storage.ts"
 import type { Timeline } from "../timeline/Entry.ts"
 import type { TimelineOptions } from "../timeline/Timelines.ts"
 import type { WebhookSender } from "../webhooks/WebhookSender.ts"
-import type { KeyId, OrganizationId } from "../wire/Ids.ts"
 import type { ProgramLogger } from "./ProgramLogger.ts"
 import type { GivenSealKeys } from "./sealKeys.ts"
 
@@ -61,6 +61,8 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
 /**
  * The service inside another program. It starts at once; calls wait until it has started.
  *
+ * Ids are texts, as the service has given them. A text that is no id of an organization or a key rejects with `not_found`.
+ *
  * `OwnLine` are the lines that its clients can start; by default the standard lines.
  */
 export interface Embedded<OwnLine extends Line = StandardLine> {
@@ -71,28 +73,28 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
   readonly listOrganizations: () => Promise<ReadonlyArray<Organization>>
   /** Makes a key. If no carrier can be asked in its environment, `warnings` and the log say so. */
   readonly createKey: (options: {
-    readonly organization_id: OrganizationId
+    readonly organization_id: string
     readonly environment: Environment
     readonly kind: KeyKind
   }) => Promise<CreatedKey>
   /** Lists the keys of an organization, oldest first, with their metadata and never the key itself. */
-  readonly listKeys: (organization_id: OrganizationId) => Promise<ReadonlyArray<ApiKey>>
+  readonly listKeys: (organization_id: string) => Promise<ReadonlyArray<ApiKey>>
   /** Revokes a key. Calls with it are refused from now on. */
-  readonly revokeKey: (key_id: KeyId) => Promise<ApiKey>
+  readonly revokeKey: (key_id: string) => Promise<ApiKey>
   /**
    * Sets what an organization gives for a carrier, in place of everything that it gave before.
    *
    * A wrong field rejects with `invalid_input`, which names it and never repeats a value.
    */
   readonly setConnection: (
-    connection: ConnectionPlace & { readonly values: ConnectionValues }
+    connection: Given<ConnectionPlace> & { readonly values: ConnectionValues }
   ) => Promise<ConnectionSummary>
   /** Tries a connection at its carrier, and keeps the result. */
-  readonly testConnection: (place: ConnectionPlace) => Promise<ConnectionTestResult>
+  readonly testConnection: (place: Given<ConnectionPlace>) => Promise<ConnectionTestResult>
   /** Lists the connections of an organization, never their secrets. */
-  readonly listConnections: (organization_id: OrganizationId) => Promise<ReadonlyArray<ConnectionSummary>>
+  readonly listConnections: (organization_id: string) => Promise<ReadonlyArray<ConnectionSummary>>
   /** Removes a connection with its values. Its carrier is no longer asked for this organization. */
-  readonly removeConnection: (place: ConnectionPlace) => Promise<void>
+  readonly removeConnection: (place: Given<ConnectionPlace>) => Promise<void>
   /**
    * Accepts a carrier's callback: pass on the headers, with names in lower case, and the raw bytes of the body.
    *

@@ -1,4 +1,4 @@
-import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Scope } from "effect"
+import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Schema, Scope } from "effect"
 import type { Mac } from "effect/crypto"
 import { Access } from "../access/Access.ts"
 import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
@@ -6,8 +6,10 @@ import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
 import type { CarrierAdapters } from "../carriers/Carrier.ts"
+import type { ConnectionPlace } from "../carriers/Connection.ts"
 import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
+import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
@@ -31,7 +33,7 @@ import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids } from "../wire/Ids.ts"
+import { Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
 import type { Embedded, EmbedOptions } from "./Embedded.ts"
@@ -78,19 +80,25 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     }
   return {
     ready,
-    createOrganization: (name) => run(Effect.flatMap(Access, (access) => access.createOrganization(name))),
-    listOrganizations: () => run(Effect.flatMap(Access, (access) => access.listOrganizations)),
-    createKey: (key) => run(Effect.tap(createKey(key), logWarnings)),
-    listKeys: (id) => run(Effect.flatMap(Access, (access) => access.listKeys(id))),
-    revokeKey: (id) => run(Effect.flatMap(Access, (access) => access.revokeKey(id))),
+    createOrganization: (name) => run(onAccess((access) => access.createOrganization(name))),
+    listOrganizations: () => run(onAccess((access) => access.listOrganizations)),
+    createKey: ({ environment, kind, organization_id: id }) =>
+      run(
+        Effect.flatMap(organizationId(id), (organization_id) =>
+          Effect.tap(createKey({ organization_id, environment, kind }), logWarnings)
+        )
+      ),
+    listKeys: (id) => run(onAccess((access) => Effect.flatMap(organizationId(id), access.listKeys))),
+    revokeKey: (id) => run(onAccess((access) => Effect.flatMap(keyId(id), access.revokeKey))),
     timeline: (id, options) => run(Effect.flatMap(Timelines, (timelines) => timelines.read(id, options))),
     setConnection: (connection) => {
-      const copy = { ...connection, values: snapshot(connection.values) }
-      return run(Effect.flatMap(Connections, (connections) => connections.set(copy)))
+      const values = snapshot(connection.values)
+      return run(onConnection(connection, (connections, place) => connections.set({ ...place, values })))
     },
-    testConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.test(place))),
-    listConnections: (id) => run(Effect.flatMap(Connections, (connections) => connections.list(id))),
-    removeConnection: (place) => run(Effect.flatMap(Connections, (connections) => connections.remove(place))),
+    testConnection: (given) => run(onConnection(given, (connections, place) => connections.test(place))),
+    listConnections: (id) =>
+      run(Effect.flatMap(Connections, (connections) => Effect.flatMap(organizationId(id), connections.list))),
+    removeConnection: (given) => run(onConnection(given, (connections, place) => connections.remove(place))),
     carrierCallback: (carrier_id, { headers, body }) =>
       run(carrierCallback(carrier_id, { headers: { ...headers }, body: body.slice() })),
     erase: (target, options) => {
@@ -102,6 +110,27 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     close: () => (closing ??= end())
   }
 }
+
+const onAccess = <A, E>(use: (access: Access["Service"]) => Effect.Effect<A, E>) => Effect.flatMap(Access, use)
+
+const onConnection = <A, E>(
+  { carrier_id, environment, organization_id }: Given<ConnectionPlace>,
+  use: (connections: Connections["Service"], place: ConnectionPlace) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(Connections, (connections) =>
+    Effect.flatMap(organizationId(organization_id), (id) =>
+      use(connections, { organization_id: id, environment, carrier_id })
+    )
+  )
+
+/** Reads an id that the program has kept as text. A text that is none names nothing. */
+const idOf =
+  <Id>(schema: Schema.Decoder<Id>) =>
+  (text: string): Effect.Effect<Id, ApiError.ApiError<"not_found">> =>
+    Effect.mapError(Schema.decodeUnknownEffect(schema)(text), () => ApiError.make("not_found"))
+
+const organizationId = idOf(OrganizationId)
+const keyId = idOf(KeyId)
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 

@@ -136,8 +136,14 @@ describe("a logger of the program", () => {
       assert.lengthOf((yield* keyOf(quotewire)).warnings, 1)
       yield* keyOf(quotewire)
       const said = printed.mock.calls.map((parts) => parts.join(" "))
-      assert.lengthOf(said.filter((text) => text.includes("no sandbox carriers")), 2)
-      assert.lengthOf(said.filter((text) => text.includes("The logger of the program has thrown")), 1)
+      assert.lengthOf(
+        said.filter((text) => text.includes("no sandbox carriers")),
+        2
+      )
+      assert.lengthOf(
+        said.filter((text) => text.includes("The logger of the program has thrown")),
+        1
+      )
     })
   )
 
@@ -157,6 +163,25 @@ describe("the organizations of an embedded service", () => {
         listed.map(({ name }) => name),
         ["Acme", "Borealis"]
       )
+    })
+  )
+
+  it.live("and their keys are named by texts, as a program keeps them", () =>
+    Effect.gen(function* () {
+      const quotewire = yield* embedded()
+      const { key_id } = yield* keyOf(quotewire)
+      const [organization] = yield* Effect.promise(() => quotewire.listOrganizations())
+      const id = String(organization?.id)
+      const listed = yield* Effect.promise(() => quotewire.listKeys(id))
+      assert.deepStrictEqual(
+        listed.map((key) => key.id),
+        [key_id]
+      )
+      assert.isNumber((yield* Effect.promise(() => quotewire.revokeKey(String(key_id)))).revoked_at)
+      for (const refused of [quotewire.listKeys("Acme"), quotewire.revokeKey(id), quotewire.listConnections("")]) {
+        const error = yield* Effect.promise(() => refused.catch((error: unknown) => error))
+        assert.isTrue(isApiError(error, "not_found"))
+      }
     })
   )
 })

@@ -22,8 +22,8 @@ export const ReceiptTarget = Schema.Struct({
   environment: Environment
 })
 
-/** What to erase: one quote request, or every one that was started with a receipt of consent. */
-export type ErasureTarget = typeof RequestTarget.Type | typeof ReceiptTarget.Type
+/** What to erase, as it is sent: one quote request, or every one that was started with a receipt of consent. */
+export type ErasureTarget = typeof RequestTarget.Encoded | typeof ReceiptTarget.Encoded
 
 /** How to erase. */
 export const ErasureOptions = Schema.Struct({
