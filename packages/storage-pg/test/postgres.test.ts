@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import { embed, generateSealKey } from "@quotewire/core"
+import { postgres } from "@quotewire/storage-pg"
+import { Effect } from "effect"
+import { emptyDatabase } from "../../../test/support/TestDatabase.ts"
+
+const messageOf = (promise: Promise<unknown>) =>
+  Effect.promise(() =>
+    promise.then(
+      () => assert.fail("did not reject"),
+      (error: unknown) => (error instanceof Error ? error.message : assert.fail(String(error)))
+    )
+  )
+
+const embedded = (options: Parameters<typeof embed>[0]) =>
+  Effect.acquireRelease(
+    Effect.sync(() => embed({ work: false, ...options })),
+    (quotewire) => Effect.promise(() => quotewire.close())
+  )
+
+describe("postgres", () => {
+  it.live("embeds the service on a database in plain values, and says what is wrong with them", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+      const seal_keys = [generateSealKey()]
+      const outdated = yield* embedded({ storage: postgres({ url }), seal_keys })
+      assert.match(
+        yield* messageOf(outdated.ready),
+        /^The database schema is at migration 0.* postgres\(\{ migrate: true/
+      )
+      const first = yield* embedded({ storage: postgres({ url, migrate: true }), seal_keys })
+      const { id } = yield* Effect.promise(() => first.createOrganization("Acme"))
+      const second = yield* embedded({ storage: postgres({ url }), seal_keys })
+      const listed = yield* Effect.promise(() => second.listOrganizations())
+      assert.deepStrictEqual(
+        listed.map((organization) => organization.id),
+        [id]
+      )
+      const forgetful = yield* embedded({ storage: postgres({ url }) })
+      assert.match(yield* messageOf(forgetful.ready), /^seal_keys was not given/)
+    })
+  )
+
+  it.live.each(["", "localhost:5432", "mysql://user:secret@localhost/quotes", undefined])(
+    "names the option, and does not repeat an address that is none: %j",
+    (url) =>
+      Effect.gen(function* () {
+        const { ready } = yield* embedded({ storage: postgres({ url }) })
+        const form = "such as postgres://user:password@host:5432/database."
+        assert.strictEqual(yield* messageOf(ready), `url must be the address of a PostgreSQL database, ${form}`)
+      })
+  )
+})
