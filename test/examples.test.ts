@@ -57,6 +57,18 @@ describe("examples", () => {
     ])
   })
 
+  it("plain.ts asks for what is missing, and tells events apart", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/plain.ts")), [
+      "ask for application.dwelling.address.state",
+      "ask for application.dwelling.address.zip",
+      "3 quotes",
+      "a quote 1",
+      "a quote 1",
+      "a quote 1",
+      "the end"
+    ])
+  })
+
   it("carrier.ts prints the price of its own carrier", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
       'One Price Mutual {"amount_minor":18000,"currency":"USD"}'

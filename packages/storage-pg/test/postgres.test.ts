@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { embed, generateSealKey } from "@quotewire/core"
 import { postgres } from "@quotewire/storage-pg"
 import { Effect } from "effect"
@@ -38,6 +38,22 @@ describe("postgres", () => {
       )
       const forgetful = yield* embedded({ storage: postgres({ url }) })
       assert.match(yield* messageOf(forgetful.ready), /^seal_keys was not given/)
+    })
+  )
+
+  it.live("makes a service of two environment variables, as the example does", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
+      const seal_key = generateSealKey()
+      const first = yield* embedded({ storage: postgres({ url, migrate: true }), seal_keys: [seal_key] })
+      const { id } = yield* Effect.promise(() => first.createOrganization("Acme"))
+      yield* Effect.promise(() => first.close())
+      vi.stubEnv("DATABASE_URL", url)
+      vi.stubEnv("SEAL_KEY", seal_key)
+      const printed = vi.spyOn(console, "log").mockImplementation(() => {})
+      yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs().restoreAllMocks()))
+      yield* Effect.promise(() => import("../../../examples/postgres.ts"))
+      assert.deepStrictEqual(printed.mock.calls, [[id, "Acme"]])
     })
   )
 
