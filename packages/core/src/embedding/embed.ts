@@ -1,7 +1,8 @@
 import { Cause, Effect, Exit, identity, Layer, ManagedRuntime, Schema, Scope } from "effect"
-import type { Mac } from "effect/crypto"
+import type { Mac, SecureRandom } from "effect/crypto"
 import { Access } from "../access/Access.ts"
 import { Allowance, AllowanceLimits, freeOfCharge, standardLimits } from "../access/Allowance.ts"
+import { SealKeys } from "../access/Seal.ts"
 import type * as Operation from "../calls/Operation.ts"
 import * as Pipeline from "../calls/Pipeline.ts"
 import { RequestLogEnabled } from "../calls/RequestLog.ts"
@@ -11,6 +12,7 @@ import { Connections } from "../carriers/Connections.ts"
 import type { AnyOperation, CallOptions, Client } from "../client/Client.ts"
 import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
+import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -197,6 +199,16 @@ const carriersOf = (
   return carriers(given === undefined ? config : { ...config, carriers: given })
 }
 
+/** Random keys if none are given. */
+const sealKeysOf = (
+  given: sealKeys.GivenSealKeys | undefined
+): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
+  if (given === undefined) return SealKeys.layerEphemeral
+  return isSealKeysLayer(given) ? given : Layer.effect(SealKeys, Effect.fromResult(sealKeys.read(given)))
+}
+
+const isSealKeysLayer = (given: sealKeys.GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
+
 const layerOf = <OwnLine extends Line>({
   storage,
   carriers,
@@ -217,7 +229,7 @@ const layerOf = <OwnLine extends Line>({
     // A storage may bring its own clock. Calls and jobs then both use it.
     Layer.provideMerge(storage),
     Layer.provide(carriersOf(carriers, config)),
-    Layer.provide(sealKeys.layerOf(seal_keys)),
+    Layer.provide(sealKeysOf(seal_keys)),
     Layer.provide(webhooks),
     Layer.provide(cryptography),
     Layer.provide(Layer.succeed(AllowanceLimits, limits)),

@@ -1,30 +1,20 @@
-import { Effect, Layer } from "effect"
-import type { SecureRandom } from "effect/crypto"
-import { readKey, SealKeys } from "../access/Seal.ts"
+import { type Layer, Result } from "effect"
+import { readKey, type SealKeys } from "../access/Seal.ts"
 import { InvalidConfig } from "../config/ConfigRules.ts"
 
 /** The seal keys as `embed` takes them: texts as `generateSealKey` makes them, newest first, or a layer of your own. */
 export type GivenSealKeys = ReadonlyArray<string | undefined> | Layer.Layer<SealKeys>
 
-/** The layer of the seal keys. It fails if a text is no key, and never repeats the text. Without keys, random ones are used. */
-export const layerOf = (
-  given: GivenSealKeys | undefined
-): Layer.Layer<SealKeys, InvalidConfig, SecureRandom.SecureRandom> => {
-  if (given === undefined) return SealKeys.layerEphemeral
-  return isLayer(given) ? given : Layer.effect(SealKeys, read(given))
-}
-
-const isLayer = (given: GivenSealKeys): given is Layer.Layer<SealKeys> => Layer.isLayer(given)
-
-const read = (given: unknown): Effect.Effect<SealKeys["Service"], InvalidConfig> => {
+/** Reads seal keys from their texts. The error names the wrong ones by their places, and never repeats a text. */
+export const read = (given: unknown): Result.Result<SealKeys["Service"], InvalidConfig> => {
   const texts: ReadonlyArray<unknown> = Array.isArray(given) ? given : []
   const keys = texts.map((text) => (typeof text === "string" ? readKey(text) : null))
   const wrong = keys.flatMap((key, index) => (key === null ? [`seal_keys[${index}]`] : []))
   const [newest, ...older] = keys.filter((key) => key !== null)
-  if (newest !== undefined && wrong.length === 0) return Effect.succeed({ keys: [newest, ...older] })
+  if (newest !== undefined && wrong.length === 0) return Result.succeed({ keys: [newest, ...older] })
   const what =
     wrong.length === 0 ? "seal_keys must be a list of at least one key" : `${wrong.join(" and ")} must be a seal key`
-  return Effect.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
+  return Result.fail(new InvalidConfig({ message: `${what}: 32 bytes in base64, as generateSealKey() makes them.` }))
 }
 
 /** The refusal of random keys, which the program did not choose. */

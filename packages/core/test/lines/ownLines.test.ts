@@ -8,7 +8,7 @@ import { embed } from "../../src/embedding/embed.ts"
 import { lines } from "../../src/layer.ts"
 import { defineLine } from "../../src/lines/defineLine.ts"
 import * as Fact from "../../src/lines/Fact.ts"
-import { Lines, linesOf, standard } from "../../src/lines/Lines.ts"
+import { Lines, standard } from "../../src/lines/Lines.ts"
 import { address, completePolicy, policyFacts } from "../../src/lines/sharedFacts.ts"
 import { standardLines } from "../../src/lines/standard.ts"
 import * as operations from "../../src/operations.ts"
@@ -352,21 +352,6 @@ describe("a line of the host's own", () => {
         "bicycle quote.expired"
       )
       assert.strictEqual((yield* there(eraseRequest(id))).erased, 1)
-    }),
-    own
-  )
-
-  testInWorld(
-    "whose old facts do not fit its definition any more fails the request, and the log says why",
-    Effect.gen(function* () {
-      const { id } = yield* startBicycle({}, live)
-      const changed = linesOf([{ ...bicycle, complete: () => null }])
-      const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, changed)
-      const lines = yield* logOf(there(runDue))
-      const { annotations } =
-        lines.find(({ text }) => text.startsWith("A quote request could not start")) ?? assert.fail()
-      assert.deepInclude(annotations, { quote_request_id: id })
-      assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "could_not_start")
     }),
     own
   )

@@ -1,0 +1,24 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { Lines, linesOf } from "../../src/lines/Lines.ts"
+import { renters } from "../../src/lines/renters/line.ts"
+import { logOf } from "./log.ts"
+import { anotherHost, live, read, runDue, start, testInWorld } from "./support.ts"
+
+describe("a request that could not start", () => {
+  testInWorld(
+    "because its facts do not fit its line any more says so in the log",
+    Effect.gen(function* () {
+      const { id } = yield* start({}, live)
+      const changed = linesOf([{ ...renters, complete: () => null }])
+      const there = yield* Effect.provideService(anotherHost({ carriers: [] }), Lines, changed)
+      const lines = yield* logOf(there(runDue))
+      const said = lines.filter(({ text }) => text.startsWith("A quote request could not start: its facts"))
+      assert.deepStrictEqual(
+        said.map(({ annotations }) => annotations.quote_request_id),
+        [id]
+      )
+      assert.strictEqual((yield* read(id, live)).quote_request.status_details.reason, "could_not_start")
+    })
+  )
+})
