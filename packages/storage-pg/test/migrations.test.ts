@@ -3,8 +3,7 @@ import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Option, Redacted, type Scope } from "effect"
 import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
-import { known, type Migration, migrations } from "../src/migrations/migrations.ts"
-import { migrateTo } from "../src/migrations/Schema.ts"
+import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
 import { open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
@@ -38,6 +37,10 @@ const newer = (later: Pick<Migration, "serves_from" | "statements">): ReadonlyAr
   ...migrations,
   { number: known + 1, name: "later", ...later }
 ]
+
+/** Migrates as a program does that knows these migrations. */
+const migrateTo = (options: PgStorage.Options, all: ReadonlyArray<Migration>) =>
+  Effect.provideService(PgStorage.migrate(options), KnownMigrations, all)
 
 const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scope.Scope>) =>
   Effect.flip(Effect.scoped(program))
