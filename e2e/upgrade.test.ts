@@ -36,7 +36,7 @@ const migrate = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
 const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
   start(http(PgStorage.layer(options), { drain_ms: 1_000 }).pipe(Layer.provide(Layer.succeed(KnownMigrations, all))))
 
-/** Lets an organization start requests, follow its feed and move its clock, through whatever hosts are in the list. */
+/** Lets an organization start requests and follow its feed, through whatever hosts are in the list. */
 const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<string>, key: string) {
   const receiver = yield* Effect.acquireRelease(
     Effect.promise(() => Receiver.open()),
@@ -44,26 +44,22 @@ const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<string>,
   )
   const acme = yield* Effect.promise(() => Organization.begin("acme", key, base_urls, receiver))
   let over = false
-  const isOver = () => over
-  const load = Promise.all([
-    ...[1, 2, 3].map((lane) => Organization.load(acme, Chance.make(lane), lane, 20, isOver)),
-    Organization.moveClock(acme, Chance.make(9), 9, isOver, () => true)
-  ])
+  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 100, () => over)))
   load.catch(() => undefined)
   return {
     acme,
-    /** Waits until so many more requests were accepted. */
+    /** Waits until some more requests were accepted. */
     more: Effect.promise(async () => {
       const before = acme.accepted.size
-      while (acme.accepted.size < before + 15) await Promise.race([load, after(10)])
+      while (acme.accepted.size < before + 5) await Promise.race([load, after(10)])
     }),
     /** Ends the load, and says what was promised and not kept. */
     findings: Effect.promise(async () => {
       over = true
       await load
-      const advanced = { method: "POST", idempotency_key: "end", body: { seconds: 120 } } as const
-      assert.strictEqual((await acme.caller.call("/v1/sandbox/time", advanced)).status, 200)
-      acme.advanced.push(advanced.body.seconds)
+      const advance = { method: "POST", idempotency_key: "end", body: { seconds: 120 } } as const
+      assert.strictEqual((await acme.caller.call("/v1/sandbox/time", advance)).status, 200)
+      acme.advanced.push(advance.body.seconds)
       return Audit.findings(await settle(acme, receiver))
     })
   }
@@ -108,7 +104,7 @@ describe("a release with a migration that only adds", () => {
         }
         yield* more
         assert.deepStrictEqual(yield* findings, [])
-        assert.strictEqual(acme.caller.repeats, 0)
+        assert.deepStrictEqual(acme.caller.repeats, [])
         const [events] = yield* Effect.promise(() =>
           statements(
             database.url,

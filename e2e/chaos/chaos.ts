@@ -97,7 +97,7 @@ const strikeUnderLoad = async (
     accepted: outcomes.reduce((sum, { accepted }) => sum + accepted.size, 0),
     events: outcomes.reduce((sum, { feed }) => sum + feed.length, 0),
     repeated_deliveries: [...receiver.received.bodies.values()].reduce((sum, all) => sum + all.length - 1, 0),
-    repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats, 0),
+    repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats.length, 0),
     final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
     recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
     findings: [

@@ -73,7 +73,7 @@ const migrationTable = statements("migration_table.sql")
 // Statements of hosts queue behind a migration that waits for a table. So it gives up soon, lets them pass and tries again.
 // PostgreSQL looks for deadlocks after a second: before that, a migration has given way, and no host's statement is cancelled.
 const brief = "set local lock_timeout = '500ms'"
-const retries = { schedule: Schedule.spaced("1 second"), times: 19 }
+const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
 const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, migration: Migration) {
   for (const statement of migration.statements) yield* connection.query(statement, [], false)
