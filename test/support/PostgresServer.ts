@@ -146,7 +146,7 @@ export class PostgresServer {
     await run("sh", ["-c", copy, from, to], owner())
   }
 
-  /** Starts a server on data that were copied, and takes them to the end of the backup with the log in the archive. */
+  /** Starts a server on data that were copied. It goes through the archived log to the end of the backup, and only reads until then. */
   static async restore(
     folder: string,
     backup: { readonly label: string; readonly archive: string }
@@ -156,8 +156,6 @@ export class PostgresServer {
     const settings = {
       port: `${port}`,
       archive_mode: "off",
-      // Nobody is served before the recovery has ended.
-      hot_standby: "off",
       restore_command: `cp "${backup.archive}/%f" "%p"`,
       recovery_target: "immediate",
       recovery_target_action: "promote"
