@@ -141,10 +141,10 @@ const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
     while (acme.accepted.size < before + count) await Promise.race([load, after(10)])
   }
   const before = yield* Effect.promise(async () => {
-    await more(10)
+    await more(5)
     // From now on webhooks wait for their next attempt.
     receiver.refuse()
-    await more(10)
+    await more(5)
     const followed: Array<FeedEvent> = []
     const cursor = await Follower.read(acme.caller, followed, null)
     return { accepted: new Set(acme.accepted), followed, cursor, delivered: receiver.received.bodies.size }
