@@ -135,7 +135,7 @@ const play = Effect.fnUntraced(function* ({ url, backUp }: Source) {
   const { server: key } = yield* first.newOrganization
   const acme = yield* Effect.promise(() => Organization.begin("acme", key, [first.base_url], receiver))
   let over = false
-  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 50, () => over)))
+  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 100, () => over)))
   const more = async (count: number) => {
     const before = acme.accepted.size
     while (acme.accepted.size < before + count) await Promise.race([load, after(10)])

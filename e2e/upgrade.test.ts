@@ -44,14 +44,14 @@ const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<string>,
   )
   const acme = yield* Effect.promise(() => Organization.begin("acme", key, base_urls, receiver))
   let over = false
-  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 100, () => over)))
+  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 250, () => over)))
   load.catch(() => undefined)
   return {
     acme,
     /** Waits until some more requests were accepted. */
     more: Effect.promise(async () => {
       const before = acme.accepted.size
-      while (acme.accepted.size < before + 5) await Promise.race([load, after(10)])
+      while (acme.accepted.size < before + 3) await Promise.race([load, after(10)])
     }),
     /** Ends the load, and says what was promised and not kept. */
     findings: Effect.promise(async () => {
