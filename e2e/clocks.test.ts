@@ -4,25 +4,12 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Clock, Context, Effect, Layer } from "effect"
 import { scopedDatabase, type TestDatabase } from "../test/support/TestDatabase.ts"
 import { Host, http } from "./host.ts"
+import { off } from "./support/clocks.ts"
 import { advance, askUntil, feed, startRequest, subscribe } from "./support/subscriber.ts"
 
 const skew_ms = 30_000
 /** Less than any of the clocks is off, and more than a busy machine takes. */
 const late_ms = 10_000
-
-/** A clock that is as far off for as long as it runs. */
-const off = (by_ms: number): Clock.Clock => {
-  const right = Clock.Clock.defaultValue()
-  return {
-    currentTimeMillisUnsafe: () => right.currentTimeMillisUnsafe() + by_ms,
-    currentTimeMillis: Effect.map(right.currentTimeMillis, (now) => now + by_ms),
-    currentTimeNanosUnsafe: () => right.currentTimeNanosUnsafe() + BigInt(by_ms) * 1_000_000n,
-    currentTimeNanos: Effect.map(right.currentTimeNanos, (now) => now + BigInt(by_ms) * 1_000_000n),
-    monotonicTimeNanosUnsafe: () => right.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: right.monotonicTimeNanos,
-    sleep: (duration) => right.sleep(duration)
-  }
-}
 
 /** A host of a database that answers and works, whose own clock is as far off. */
 const hostOf = ({ options }: TestDatabase, by_ms: number) =>

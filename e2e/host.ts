@@ -11,7 +11,7 @@ import {
   WebhookAddress
 } from "@quotewire/core"
 import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { agentRoutes, type Services } from "./agentRoutes.ts"
 import type { Call, Keys } from "./support/Call.ts"
 import * as AsClient from "./support/client.ts"
@@ -28,18 +28,24 @@ export class Host extends Context.Service<
   }
 >()("e2e/Host") {}
 
-const server = Layer.unwrap(
-  Effect.map(Effect.context<Quotewire.Services>(), (context) =>
-    Http.layer<Services>({
-      operations,
-      routes: [Handoff.route(Quotewire.go), ...agentRoutes()],
-      ready: Quotewire.ready,
-      port: 0,
-      drain_ms: 0,
-      wake: Effect.provideContext(Quotewire.releaseLongPolls, context)
-    })
+/** How a host of a test ends: at once, unless it is given time for the connections that callers keep. */
+interface HostOptions {
+  readonly drain_ms?: number
+}
+
+const server = ({ drain_ms = 0 }: HostOptions) =>
+  Layer.unwrap(
+    Effect.map(Effect.context<Quotewire.Services>(), (context) =>
+      Http.layer<Services>({
+        operations,
+        routes: [Handoff.route(Quotewire.go), ...agentRoutes()],
+        ready: Quotewire.ready,
+        port: 0,
+        drain_ms,
+        wake: Effect.provideContext(Quotewire.releaseLongPolls, context)
+      })
+    )
   )
-)
 
 // The port is known only when the host listens, and links are written later.
 const address = { base_url: "" }
@@ -68,9 +74,13 @@ const loopback: WebhookAddress.Policy = {
   own_addresses: []
 }
 
-const host = <E>(storage: Layer.Layer<Storage.Storage, E>, callsOf: (base_url: string) => Call) =>
+const host = <E>(
+  storage: Layer.Layer<Storage.Storage, E>,
+  callsOf: (base_url: string) => Call,
+  options: HostOptions = {}
+) =>
   Layer.effect(Host, makeHost(callsOf)).pipe(
-    Layer.provide(server),
+    Layer.provide(server(options)),
     Layer.provide(Quotewire.worker),
     Layer.provide(Quotewire.layer),
     Layer.provide(storage),
@@ -87,7 +97,15 @@ const host = <E>(storage: Layer.Layer<Storage.Storage, E>, callsOf: (base_url: s
   )
 
 /** The HTTP host on a storage, over real sockets. Every answer is checked against the OpenAPI document. */
-export const http = <E>(storage: Layer.Layer<Storage.Storage, E>) => host(storage, Rest.make)
+export const http = <E>(storage: Layer.Layer<Storage.Storage, E>, options?: HostOptions) =>
+  host(storage, Rest.make, options)
+
+/** Starts a host that can be stopped before the scope closes. */
+export const start = Effect.fnUntraced(function* <E>(layer: Layer.Layer<Host, E>) {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const { base_url, newOrganization } = Context.get(yield* Layer.buildWithScope(Layer.fresh(layer), scope), Host)
+  return { base_url, newOrganization, stop: Scope.close(scope, Exit.void) }
+})
 
 /** The same host, whose operations are called by their tools where they have one. */
 export const tools = <E>(storage: Layer.Layer<Storage.Storage, E>) =>

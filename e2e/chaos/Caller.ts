@@ -27,8 +27,8 @@ const answers_within_ms = 40_000
  * Calls hosts as the guide tells callers to: what gets no answer, or a 503, is sent again, the same, to the next host.
  */
 export class Caller {
-  /** How many calls had to be sent again. */
-  repeats = 0
+  /** Why calls were sent again, one line each. */
+  readonly repeats: Array<string> = []
   private turn = 0
   private readonly base_urls: ReadonlyArray<string>
   private readonly key: string
@@ -42,15 +42,18 @@ export class Caller {
   async call(path: string, sent: Sent = {}, waits: () => boolean = until(gives_up_after_ms)): Promise<Answer> {
     while (waits()) {
       const answer = await this.once(path, sent)
-      if (answer !== null && answer.status < 500 && answer.body?.error?.retry_action?.type !== "wait") return answer
-      if (answer !== null && answer.status === 500) throw new Error(`500 for ${path}: ${JSON.stringify(answer.body)}`)
-      this.repeats += 1
+      if (typeof answer !== "string") {
+        if (answer.status < 500 && answer.body?.error?.retry_action?.type !== "wait") return answer
+        if (answer.status === 500) throw new Error(`500 for ${path}: ${JSON.stringify(answer.body)}`)
+      }
+      this.repeats.push(`${path}: ${typeof answer === "string" ? answer : JSON.stringify(answer)}`)
       await after(100)
     }
     throw new Error(`No answer to ${path}`)
   }
 
-  private async once(path: string, { method = "GET", body, idempotency_key }: Sent): Promise<Answer | null> {
+  /** The answer, or why there is none. */
+  private async once(path: string, { method = "GET", body, idempotency_key }: Sent): Promise<Answer | string> {
     const base_url = this.base_urls[this.turn++ % this.base_urls.length]
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}`, "content-type": "application/json" }
     if (idempotency_key !== undefined) headers["idempotency-key"] = idempotency_key
@@ -62,8 +65,8 @@ export class Caller {
         ...(body !== undefined && { body: JSON.stringify(body) })
       })
       return { status: response.status, body: await response.json() }
-    } catch {
-      return null
+    } catch (error) {
+      return `${error} ${error instanceof Error ? error.cause : ""}`
     }
   }
 }

@@ -32,7 +32,7 @@ export const begin = async (
   name: string,
   key: string,
   base_urls: ReadonlyArray<string>,
-  receiver: Awaited<ReturnType<typeof Receiver.open>>
+  receiver: Receiver.OpenReceiver
 ): Promise<Organization> => {
   const caller = new Caller(base_urls, key)
   const subscribed = await caller.call("/v1/event-subscriptions", {

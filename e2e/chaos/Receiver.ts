@@ -14,9 +14,14 @@ export const open = async () => {
   const bodies = new Map<string, Array<string>>()
   const wrong: Array<string> = []
   const secrets = new Map<string, string>()
+  let isRefusing = false
   const server = createServer(async (request, response) => {
     try {
       const body = await buffer(request)
+      if (isRefusing) {
+        response.writeHead(503).end()
+        return
+      }
       const secret = secrets.get(request.url ?? "")
       if (secret === undefined) throw new Error(`Nobody has subscribed ${request.url}`)
       const { ok } = await verifyWebhook({ secrets: [secret], headers: request.headers, body })
@@ -36,6 +41,14 @@ export const open = async () => {
   return {
     received: { bodies, wrong } satisfies Received,
     urlOf: (name: string) => `http://127.0.0.1:${port}/${name}`,
+    /** Answers 503 from now on, and keeps nothing. */
+    refuse: () => {
+      isRefusing = true
+    },
+    /** Takes deliveries again. */
+    accept: () => {
+      isRefusing = false
+    },
     trust: (name: string, secret: string) => secrets.set(`/${name}`, secret),
     close: () => {
       server.closeAllConnections()
@@ -43,3 +56,6 @@ export const open = async () => {
     }
   }
 }
+
+/** A receiver that listens. */
+export type OpenReceiver = Awaited<ReturnType<typeof open>>

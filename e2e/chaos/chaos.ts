@@ -1,12 +1,11 @@
 import * as Audit from "./Audit.ts"
 import * as Chance from "./Chance.ts"
 import type { Fault } from "./Faults.ts"
-import { type FeedEvent, isFinal } from "./Feed.ts"
-import * as Follower from "./Follower.ts"
 import * as Hosts from "./Hosts.ts"
 import * as Organization from "./Organization.ts"
 import * as Receiver from "./Receiver.ts"
 import * as Service from "./Service.ts"
+import { settle, stands_still_ms } from "./settle.ts"
 
 /** What is to happen. */
 export interface Plan {
@@ -38,8 +37,6 @@ export interface Story {
 const lanes = 4
 // About twenty starts a second: faults are to strike work under way, not a host that cannot keep up.
 const rest_ms = 400
-/** Work that makes no progress for so long has stopped: a machine that is busy only makes it slow. */
-const stands_still_ms = 120_000
 
 /** Plays a plan on two hosts and a PostgreSQL of their own, and judges what has come of it. */
 export const play = async (plan: Plan): Promise<Story> => {
@@ -53,9 +50,11 @@ export const play = async (plan: Plan): Promise<Story> => {
   }
 }
 
-type OpenReceiver = Awaited<ReturnType<typeof Receiver.open>>
-
-const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: OpenReceiver): Promise<Story> => {
+const strikeUnderLoad = async (
+  plan: Plan,
+  service: Service.Service,
+  receiver: Receiver.OpenReceiver
+): Promise<Story> => {
   const base_urls = service.hosts.map(({ base_url }) => base_url)
   const organizations: Array<Organization.Organization> = []
   for (const name of ["one", "other"]) {
@@ -98,7 +97,7 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
     accepted: outcomes.reduce((sum, { accepted }) => sum + accepted.size, 0),
     events: outcomes.reduce((sum, { feed }) => sum + feed.length, 0),
     repeated_deliveries: [...receiver.received.bodies.values()].reduce((sum, all) => sum + all.length - 1, 0),
-    repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats, 0),
+    repeated_calls: organizations.reduce((sum, { caller }) => sum + caller.repeats.length, 0),
     final_ms: Math.max(...outcomes.map(({ final_at }) => final_at)) - last_fault,
     recovered_ms: Math.max(...outcomes.map(({ delivered_at }) => delivered_at)) - last_fault,
     findings: [
@@ -106,62 +105,4 @@ const strikeUnderLoad = async (plan: Plan, service: Service.Service, receiver: O
       ...outcomes.flatMap(Audit.findings)
     ]
   }
-}
-
-/** What has become of an organization, and when that was so. */
-interface Settled extends Audit.Outcome {
-  readonly final_at: number
-  readonly delivered_at: number
-}
-
-/** Waits in real time until something is so, for as long as there is progress; answers when that was. */
-const until = async (isSo: () => boolean, progress: () => number): Promise<number> => {
-  let seen = progress()
-  let moved_at = Date.now()
-  while (!isSo() && Date.now() - moved_at < stands_still_ms) {
-    await Hosts.after(50)
-    if (progress() === seen) continue
-    seen = progress()
-    moved_at = Date.now()
-  }
-  return Date.now()
-}
-
-/** Waits for an organization's requests to come to their ends, and their events to the receiver; then reads all of it. */
-const settle = async (organization: Organization.Organization, receiver: OpenReceiver): Promise<Settled> => {
-  const { accepted, advanced, caller, follower } = organization
-  const ended = new Set<string>()
-  let looked = 0
-  const final_at = await until(
-    () => {
-      for (const { resource, type } of follower.events.slice(looked)) if (isFinal(type)) ended.add(resource.id)
-      looked = follower.events.length
-      return [...accepted].every((id) => ended.has(id))
-    },
-    () => follower.events.length
-  )
-  const followed = await follower.stop()
-  const { bodies } = receiver.received
-  const delivered_at = await until(
-    () => followed.every(({ id }) => bodies.has(id)),
-    () => bodies.size
-  )
-  const feed: Array<FeedEvent> = []
-  await Follower.read(caller, feed, null)
-  const requests = await readRequests(organization)
-  const { body } = await caller.call("/v1/sandbox")
-  const clock = { accepted: advanced.reduce((sum, seconds) => sum + seconds, 0), stands: body.clock_offset_seconds }
-  return { accepted, followed, feed, requests, received: receiver.received, clock, final_at, delivered_at }
-}
-
-const readRequests = async ({ caller }: Organization.Organization) => {
-  const requests = new Map<string, { readonly status: string; readonly version: number }>()
-  let cursor: string | null = null
-  do {
-    const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
-    const { body } = await caller.call(`/v1/quote-requests?limit=100${query}`)
-    for (const { id, status, version } of body.quote_requests) requests.set(id, { status, version })
-    cursor = body.next_cursor
-  } while (cursor !== null)
-  return requests
 }

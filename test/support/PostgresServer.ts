@@ -9,7 +9,8 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync
+  symlinkSync,
+  writeFileSync
 } from "node:fs"
 import { createRequire } from "node:module"
 import { createServer, Socket } from "node:net"
@@ -71,6 +72,11 @@ const freePort = (): Promise<number> =>
 
 const run = promisify(execFile)
 
+const linesOf = (settings: Readonly<Record<string, string>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name} = '${value}'\n`)
+    .join("")
+
 /** How a server is started. */
 export interface ServerOptions {
   /** Whether a commit waits for the disk. Tests need not, measurements must. */
@@ -114,8 +120,7 @@ export class PostgresServer {
       ...settings
     }
     const port = await freePort()
-    const lines = Object.entries({ ...all, port: `${port}` }).map(([name, value]) => `${name} = '${value}'\n`)
-    appendFileSync(join(data, "postgresql.conf"), lines.join(""))
+    appendFileSync(join(data, "postgresql.conf"), linesOf({ ...all, port: `${port}` }))
     const server = new PostgresServer(home, port)
     await server.startAgain()
     return server
@@ -130,6 +135,40 @@ export class PostgresServer {
   async startAgain(): Promise<void> {
     const log = join(this.folder, "log")
     await run(binaries().pg_ctl, ["start", "-D", join(this.folder, "data"), "-l", log, "-w"], owner())
+  }
+
+  /** Copies its data as they are now into the folder of another server. They are usable with the log that was written meanwhile. */
+  async copyData(folder: string): Promise<void> {
+    const [from, to] = [join(this.folder, "data"), join(folder, "data")]
+    await run("mkdir", ["-p", "-m", "700", to], owner())
+    // Files that vanish meanwhile are no failure, but cp says so with its exit code.
+    const copy = `cp -Rp "$0/." "$1" 2>/dev/null; cd "$1" && test -f PG_VERSION && rm -rf postmaster.pid pg_wal/*`
+    await run("sh", ["-c", copy, from, to], owner())
+  }
+
+  /** Starts a server on data that were copied. It goes through the archived log to the end of the backup, and only reads until then. */
+  static async restore(
+    folder: string,
+    backup: { readonly label: string; readonly archive: string }
+  ): Promise<PostgresServer> {
+    const data = join(folder, "data")
+    const port = await freePort()
+    const settings = {
+      port: `${port}`,
+      archive_mode: "off",
+      restore_command: `cp "${backup.archive}/%f" "%p"`,
+      recovery_target: "immediate",
+      recovery_target_action: "promote"
+    }
+    appendFileSync(join(data, "postgresql.conf"), linesOf(settings))
+    const user = owner()
+    for (const [name, text] of [["backup_label", backup.label] as const, ["recovery.signal", ""] as const]) {
+      writeFileSync(join(data, name), text)
+      if (user.uid !== undefined && user.gid !== undefined) chownSync(join(data, name), user.uid, user.gid)
+    }
+    const server = new PostgresServer(folder, port)
+    await server.startAgain()
+    return server
   }
 
   /** Stops it: `fast` ends sessions properly, `immediate` is a crash. */

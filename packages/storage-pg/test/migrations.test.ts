@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Change } from "@quotewire/core"
 import { PgStorage } from "@quotewire/storage-pg"
-import { Effect, Option, Redacted, type Scope } from "effect"
+import { Effect, Fiber, Option, Redacted, type Scope } from "effect"
+import { Client } from "pg"
 import { emptyDatabase, statements, type TestDatabase } from "../../../test/support/TestDatabase.ts"
-import { known, type Migration, migrations } from "../src/migrations/migrations.ts"
-import { migrateTo } from "../src/migrations/Schema.ts"
-import { open, workspace } from "./support/hosts.ts"
+import { KnownMigrations, known, type Migration, migrations } from "../src/migrations/migrations.ts"
+import { eventually, open, workspace } from "./support/hosts.ts"
 
 const empty = Effect.acquireRelease(Effect.promise(emptyDatabase), ({ drop }) => Effect.promise(drop))
 
@@ -13,6 +13,22 @@ const steps = migrations.map(({ name }) => name)
 
 const sql = (database: TestDatabase, ...texts: ReadonlyArray<string>) =>
   Effect.promise(() => statements(database.url, ...texts))
+
+/** A session of somebody else, until the scope closes. */
+const session = Effect.fnUntraced(function* ({ url }: TestDatabase) {
+  const client = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const opened = new Client(url)
+      await opened.connect()
+      return opened
+    }),
+    (opened) => Effect.promise(() => opened.end())
+  )
+  return (...texts: ReadonlyArray<string>) =>
+    Effect.promise(async () => {
+      for (const text of texts) await client.query(text)
+    })
+})
 
 /** A version of a quote, with an event that tells of it and a job that is due at once. */
 const step = (version: number): Change.Change =>
@@ -38,6 +54,10 @@ const newer = (later: Pick<Migration, "serves_from" | "statements">): ReadonlyAr
   ...migrations,
   { number: known + 1, name: "later", ...later }
 ]
+
+/** Migrates as a program does that knows these migrations. */
+const migrateTo = (options: PgStorage.Options, all: ReadonlyArray<Migration>) =>
+  Effect.provideService(PgStorage.migrate(options), KnownMigrations, all)
 
 const refusal = (program: Effect.Effect<unknown, PgStorage.DatabaseRefused, Scope.Scope>) =>
   Effect.flip(Effect.scoped(program))
@@ -110,6 +130,42 @@ describe("a migration", () => {
       assert.strictEqual((yield* refusal(migrateTo(database.options, later))).reason, "half_made_schema")
       assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
       assert.deepStrictEqual(yield* sql(database, "select to_regclass('quotewire.note') as note"), [{ note: null }])
+    })
+  )
+
+  it.effect("that fails for another reason names itself and the code, but no value", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const later = newer({
+        serves_from: known,
+        statements: ["create table quotewire.note (id text)", "select 'a value'::integer"]
+      })
+      const error = yield* refusal(migrateTo(database.options, later))
+      assert.deepStrictEqual(
+        [error.reason, error.message],
+        ["migration_failed", "The migration later failed (22P02): nothing was changed."]
+      )
+      assert.deepStrictEqual(yield* sql(database, "select to_regclass('quotewire.note') as note"), [{ note: null }])
+    })
+  )
+
+  it.effect("that waits for a table lets hosts go on, and runs when the table is free", () =>
+    Effect.gen(function* () {
+      const database = yield* empty
+      yield* PgStorage.migrate(database.options)
+      const storage = yield* open(database.options)
+      const backup = yield* session(database)
+      yield* backup("begin", "lock table quotewire.record in access share mode")
+      const later = newer({ serves_from: known, statements: ["alter table quotewire.record add column added text"] })
+      const migrating = yield* Effect.forkChild(migrateTo(database.options, later))
+      const waiting =
+        "select from pg_locks join pg_database on pg_database.oid = database where datname = current_database() and not granted"
+      yield* eventually(Effect.map(sql(database, waiting), (rows) => assert.lengthOf(rows, 1)))
+      yield* storage.commit(step(1))
+      assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
+      yield* backup("commit")
+      assert.deepStrictEqual(yield* Fiber.join(migrating), ["later"])
     })
   )
 

@@ -18,6 +18,10 @@ export type RefusalReason =
   | "newer_schema"
   /** The schema differs from what the migrations make. An operator must look at it. */
   | "half_made_schema"
+  /** A migration failed. Nothing was changed. */
+  | "migration_failed"
+  /** Another session holds a table that a migration changes. Nothing was changed. Migrate again when it has ended. */
+  | "locked"
   /** The user lacks a permission. */
   | "permission"
   /** Any other error of the server. */
@@ -61,6 +65,27 @@ const causeOf = ({ reason: { cause } }: SqlError): string =>
 /** What the server says is wrong with a schema. It names tables and functions, but no values. */
 const findingOf = ({ reason: { cause } }: SqlError, state: string): string =>
   Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : state
+
+/** Whether a statement gave up because another session holds a lock. */
+export const isLocked = (error: SqlError): boolean => ["55P03", "40P01"].includes(stateOf(error) ?? "")
+
+/** Describes in one sentence why a migration was not made. The message has the code of the error and no values. */
+export const migrationRefusalOf = (
+  address: Redacted.Redacted<string>,
+  name: string,
+  error: SqlError
+): DatabaseRefused => {
+  const state = stateOf(error)
+  if (isLocked(error)) {
+    const message = `Another session, such as a backup, holds a table that the migration ${name} changes: nothing was changed; migrate again when it has ended.`
+    return new DatabaseRefused({ reason: "locked", message })
+  }
+  if (state === undefined || /^(?:08|28|42)/.test(state)) return refusalOf(address, error)
+  return new DatabaseRefused({
+    reason: "migration_failed",
+    message: `The migration ${name} failed (${state}): nothing was changed.`
+  })
+}
 
 /** Describes in one sentence why a database cannot be used. */
 export const refusalOf = (address: Redacted.Redacted<string>, error: SqlError): DatabaseRefused => {

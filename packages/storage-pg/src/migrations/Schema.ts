@@ -1,12 +1,12 @@
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, Schema } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { connectionOf, type DatabaseOptions } from "../connection/Database.ts"
-import { DatabaseRefused, refusalOf } from "../connection/DatabaseRefused.ts"
+import { DatabaseRefused, migrationRefusalOf, refusalOf } from "../connection/DatabaseRefused.ts"
 import { inRealTime } from "../connection/inRealTime.ts"
 import * as Columns from "../rows/Columns.ts"
 import { query, statements } from "../sql/files.ts"
-import { type Migration, migrations } from "./migrations.ts"
+import { KnownMigrations, type Migration } from "./migrations.ts"
 
 /** The state of a database's schema, and what this program needs. */
 export interface SchemaStatus {
@@ -26,7 +26,7 @@ const readStatusRow = Columns.someRowsReader(Schema.Struct({ found: Schema.Int, 
 export const statusStatement = query("schema_status")
 
 /** Reads the answer to `statusStatement`, for a program that knows these migrations. */
-export const readStatus = (rows: unknown, known: ReadonlyArray<Migration> = migrations): SchemaStatus => {
+export const readStatus = (rows: unknown, known: ReadonlyArray<Migration>): SchemaStatus => {
   const [{ found, serves_from }] = readStatusRow(rows)
   return { found, serves_from, known: known.length, pending: known.slice(found).map(({ name }) => name) }
 }
@@ -47,15 +47,15 @@ export const incompatibility = ({ found, serves_from, known }: SchemaStatus): Da
 const exists = "select to_regclass('quotewire.migration') is not null as found"
 const readExists = Columns.someRowsReader(Schema.Struct({ found: Schema.Boolean }))
 
-const statusOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, known: ReadonlyArray<Migration>) {
+const statusOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
   const [{ found }] = readExists((yield* connection.query(exists)).rows)
   const rows = found ? (yield* connection.query(statusStatement)).rows : [{ found: 0, serves_from: 0 }]
-  return readStatus(rows, known)
+  return readStatus(rows, yield* KnownMigrations)
 })
 
 const onConnection = <A>(
   options: DatabaseOptions,
-  use: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError>
+  use: (connection: PgConnection.PgConnection) => Effect.Effect<A, SqlError | DatabaseRefused>
 ): Effect.Effect<A, DatabaseRefused> =>
   Effect.scoped(Effect.flatMap(PgConnection.make(connectionOf(options)), use)).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(options.url, error))),
@@ -64,11 +64,16 @@ const onConnection = <A>(
 
 /** The state of the schema. Only reads. */
 export const status = (options: DatabaseOptions): Effect.Effect<SchemaStatus, DatabaseRefused> =>
-  onConnection(options, (connection) => statusOn(connection, migrations))
+  onConnection(options, statusOn)
 
 // An arbitrary number that nothing else locks.
 const lock = "select pg_advisory_xact_lock(5849202817)"
 const migrationTable = statements("migration_table.sql")
+
+// Statements of hosts queue behind a migration that waits for a table. So it gives up soon, lets them pass and tries again.
+// PostgreSQL looks for deadlocks after a second: before that, a migration has given way, and no host's statement is cancelled.
+const brief = "set local lock_timeout = '500ms'"
+const retries = { schedule: Schedule.spaced("500 millis"), times: 29 }
 
 const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, migration: Migration) {
   for (const statement of migration.statements) yield* connection.query(statement, [], false)
@@ -80,30 +85,33 @@ const apply = Effect.fnUntraced(function* (connection: PgConnection.PgConnection
 })
 
 /** Runs the pending migrations in one transaction. After a failure the schema is unchanged. */
-const migrateOn = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, known: ReadonlyArray<Migration>) {
-  // Building an index may take long.
-  for (const statement of ["begin", "set local statement_timeout = 0", lock, ...migrationTable]) {
+const migrateOn = Effect.fnUntraced(function* (options: DatabaseOptions, connection: PgConnection.PgConnection) {
+  // Building an index may take long, and so may whoever else migrates.
+  for (const statement of ["begin", "set local statement_timeout = 0", lock, brief, ...migrationTable]) {
     yield* connection.query(statement)
   }
-  const { found } = yield* statusOn(connection, known)
-  const pending = known.slice(found)
-  for (const migration of pending) yield* apply(connection, migration)
+  const { found } = yield* statusOn(connection)
+  const pending = (yield* KnownMigrations).slice(found)
+  for (const migration of pending) {
+    yield* apply(connection, migration).pipe(
+      Effect.catchTag("SqlError", (error) => Effect.fail(migrationRefusalOf(options.url, migration.name, error)))
+    )
+  }
   yield* connection.query("commit")
   return pending.map(({ name }) => name)
 })
-
-/** Like `migrate`, for a program that knows these migrations. */
-export const migrateTo = (
-  options: DatabaseOptions,
-  known: ReadonlyArray<Migration>
-): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  onConnection(options, (connection) => migrateOn(connection, known))
 
 /**
  * Migrates the schema to what this program needs, and returns the names of the migrations that it ran.
  *
  * It runs all of them or none, in one transaction. If several hosts migrate at once, one does it, and the others wait and then
  * find nothing to do. A newer schema is not changed.
+ *
+ * A migration waits half a second for a table that another session holds, and tries again for half a minute. Then it fails
+ * with the reason `locked`.
  */
 export const migrate = (options: DatabaseOptions): Effect.Effect<ReadonlyArray<string>, DatabaseRefused> =>
-  migrateTo(options, migrations)
+  onConnection(options, (connection) => migrateOn(options, connection)).pipe(
+    Effect.retry({ ...retries, while: ({ reason }) => reason === "locked" }),
+    inRealTime
+  )

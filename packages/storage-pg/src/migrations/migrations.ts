@@ -1,3 +1,4 @@
+import { Context } from "effect"
 import { statements } from "../sql/files.ts"
 
 /** One migration. A released migration is never edited; a later change is a new migration. */
@@ -22,3 +23,8 @@ export const migrations: ReadonlyArray<Migration> = [
 
 /** The newest migration that this program knows. */
 export const known = migrations.length
+
+/** The migrations that this program knows. Tests provide more, to play a newer program beside this one. */
+export const KnownMigrations = Context.Reference<ReadonlyArray<Migration>>("@quotewire/storage-pg/KnownMigrations", {
+  defaultValue: () => migrations
+})

@@ -2,6 +2,7 @@ import { Ids, Page, type Storage } from "@quotewire/core"
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { Database } from "../connection/Database.ts"
 import { unavailable } from "../connection/StatementRefused.ts"
+import { KnownMigrations } from "../migrations/migrations.ts"
 import { incompatibility, readStatus, statusStatement } from "../migrations/Schema.ts"
 import * as Columns from "../rows/Columns.ts"
 import { record_columns, records } from "../rows/records.ts"
@@ -27,6 +28,7 @@ type Reading = Pick<Storage.Storage["Service"], "get" | "page" | "feed" | "works
 /** The reading part of the storage port. */
 export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<Reading, never, Scope.Scope> {
   const lookUp = yield* Lookups.make(database)
+  const known = yield* KnownMigrations
   const reading: Reading = {
     get: ({ workspace_id, kind, id, version }) =>
       Effect.map(
@@ -49,7 +51,7 @@ export const make = Effect.fnUntraced(function* (database: Database): Effect.fn.
       ),
 
     ready: Effect.flatMap(database.read(statusStatement, []), (rows) =>
-      incompatibility(readStatus(rows)) === null ? Effect.void : Effect.fail(unavailable)
+      incompatibility(readStatus(rows, known)) === null ? Effect.void : Effect.fail(unavailable)
     )
   }
   return reading

