@@ -14,6 +14,8 @@ import type { Given } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
+import { Consumers } from "../consuming/Consumers.ts"
+import { consuming } from "../consuming/promises.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -71,8 +73,16 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   // Not one of the running calls, for which `close` would wait.
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
+  const { consume, stopAll } = consuming((...consumer) =>
+    run(
+      Scope.provide(
+        Consumers.use((consumers) => consumers.consume(...consumer)),
+        scope
+      )
+    )
+  )
   const end = async () => {
-    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
+    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stopAll(), ...running]))
     await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await runtime.dispose()
@@ -114,6 +124,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
     client: (key) => makeClient({ names, call: callOf(key), sleep }),
+    consume,
+    listParkedEvents: (name, filter) => run(Consumers.use((consumers) => consumers.listParked(name, filter))),
+    retryParkedEvent: (name, place) => run(Consumers.use((consumers) => consumers.retryParked(name, { ...place }))),
+    dropParkedEvent: (name, place) => run(Consumers.use((consumers) => consumers.dropParked(name, { ...place }))),
     run: (effect) => run(Scope.provide(effect, scope)),
     close: () => (closing ??= end())
   }
