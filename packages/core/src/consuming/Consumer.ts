@@ -87,11 +87,15 @@ export const withRetry = (consumer: Consumer): Consumer => ({
   retries_asked: consumer.retries_asked + 1
 })
 
-/** When a process may take it: when its lease has ended and its next attempt is due. All times are milliseconds of real time. */
-export const freeAt = ({ lease, retry_at }: Consumer): number => Math.max(lease?.ends_at ?? 0, retry_at ?? 0)
+/** When a process may take it, in milliseconds of real time: when nobody else holds it and its next attempt is due. */
+export const freeAt = (consumer: Consumer, holder: string): number =>
+  Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
 
-/** Whether the process that held it has died: its lease was neither renewed nor given back. */
-export const wasLost = ({ lease }: Consumer): boolean => lease !== null
+/** Whether another process that held it has died: its lease has ended, and it was not given back. */
+export const wasLost = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
+
+/** The lease of another process. What this process could not give back is still its own. */
+const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
 
 /**
  * Takes it for a process.
@@ -101,13 +105,11 @@ export const wasLost = ({ lease }: Consumer): boolean => lease !== null
  */
 export const taken = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
   ...consumer,
-  failures: wasLost(consumer) ? consumer.failures + 1 : consumer.failures,
+  version: consumer.version + 1,
+  failures: wasLost(consumer, holder) ? consumer.failures + 1 : consumer.failures,
   retry_at: null,
   lease: { holder, ends_at }
 })
-
-/** Gives it back. */
-export const released = (consumer: Consumer): Consumer => ({ ...consumer, lease: null })
 
 /** After the event with this number is done. */
 export const passed = (consumer: Consumer, number: number): Consumer => ({

@@ -39,7 +39,7 @@ const beginAtEnd = Effect.fnUntraced(function* (
   id: WorkspaceId
 ) {
   const { workspace } = yield* workspaces.moment(id)
-  if (workspace.created_at >= started_at) return
+  if (workspace.created_at > started_at) return
   if ((yield* loadConsumer(storage, id, name)) !== null) return
   const consumer = Consumer.create(name, started_at, yield* endOfFeed(storage, id), workspace.erased_count)
   yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, started_at))

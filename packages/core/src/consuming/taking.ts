@@ -30,7 +30,7 @@ export const take = (tended: Tended): Effect.Effect<NextTurn | Taken, StorageUna
   const { id: workspace_id } = tended.workspace
   return Effect.gen(function* () {
     const found = yield* loadConsumer(storage, workspace_id, settings.name)
-    const wait_ms = found === null ? 0 : Consumer.freeAt(found) - clock.currentTimeMillisUnsafe()
+    const wait_ms = found === null ? 0 : Consumer.freeAt(found, holder) - clock.currentTimeMillisUnsafe()
     if (wait_ms > 0) return { wait_ms }
     const moment = yield* workspaces.moment(workspace_id)
     const page = yield* storage.feed({ workspace_id, after: found?.position ?? 0, limit: 1 })
@@ -39,10 +39,9 @@ export const take = (tended: Tended): Effect.Effect<NextTurn | Taken, StorageUna
     if (!hasWork) return null
     const now = clock.currentTimeMillisUnsafe()
     const taken = Consumer.taken(consumer, holder, now + settings.lease_ms)
-    const stored = { ...taken, version: consumer.version + 1 }
-    yield* commit(storage, Change.make(workspace_id, { writes: [Consumer.toStored(stored, now)] }))
-    const hold = Hold.make({ clock, storage }, workspace_id, stored, settings.lease_ms)
-    return { hold, was_lost: Consumer.wasLost(consumer) }
+    yield* commit(storage, Change.make(workspace_id, { writes: [Consumer.toStored(taken, now)] }))
+    const hold = Hold.make({ clock, storage }, workspace_id, taken, settings.lease_ms)
+    return { hold, was_lost: Consumer.wasLost(consumer, holder) }
   }).pipe(
     // Another process was faster.
     Effect.catchTag("VersionConflict", () => Effect.succeed({ wait_ms: 0 }))

@@ -84,7 +84,9 @@ const handlePage = Effect.fnUntraced(function* (tended: Tended, hold: Hold, care
 const work = Effect.fnUntraced(function* (tended: Tended, hold: Hold, was_lost: boolean) {
   const careful = { left: was_lost ? Consumer.careful_events : 0 }
   while (!tended.isStopping()) {
-    const found = yield* tended.slots.withPermit(handlePage(tended, hold, careful))
+    const page = tended.slots.withPermit(handlePage(tended, hold, careful))
+    // It keeps what it has done while storage is away, as long as its lease lasts.
+    const found = yield* Effect.catchTag(page, "StorageUnavailable", () => Effect.as(Effect.sleep(second_ms), "more"))
     if (found === "paused") return
     if (found === "none" && !(yield* tended.signal.next(Consumer.store_every_ms))) return
   }
