@@ -128,10 +128,10 @@ describe("a process that cannot reach storage for longer than its lease", () => 
       yield* pass(0)
       const other = yield* host("other", handled)
       yield* other.consume()
-      one.cut(true)
+      one.strike("away")
       yield* pass(31_000)
       assert.strictEqual(interrupted, 1)
-      one.cut(false)
+      one.strike(null)
       yield* pass(60_000)
       assert.deepStrictEqual(
         handled.map(({ host }) => host),

@@ -83,19 +83,28 @@ export interface Host {
   ) => Effect.Effect<Consumption, InvalidConsumer>
   /** The process dies: it does nothing any more, and gives nothing back. */
   readonly kill: () => void
-  /** Its storage cannot be reached, or can again. */
-  readonly cut: (isCut: boolean) => void
+  /** Its storage fails from now on, or works again. */
+  readonly strike: (fault: Fault | null) => void
+  readonly isDead: () => boolean
+  /** The process ends as it should. */
+  readonly close: Effect.Effect<void>
 }
+
+/** How storage fails a process: it does not answer, its answers are lost, or each call takes longer than a lease. */
+export type Fault = "away" | "unanswered" | "slow"
 
 /** Starts a process. What its handlers get is noted before they do anything. */
 export const host = Effect.fnUntraced(function* (name: string, handled: Array<Handled>) {
   const port = yield* Storage
   let isDead = false
-  let isCut = false
+  let struck: Fault | null = null
+  const unavailable = new StorageUnavailable({ retry_after_seconds: 1 })
   const through = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | StorageUnavailable> =>
     Effect.suspend((): Effect.Effect<A, E | StorageUnavailable> => {
       if (isDead) return Effect.never
-      return isCut ? Effect.fail(new StorageUnavailable({ retry_after_seconds: 1 })) : call
+      if (struck === "away") return Effect.fail(unavailable)
+      if (struck === "unanswered") return Effect.andThen(call, Effect.fail(unavailable))
+      return struck === "slow" ? Effect.andThen(Effect.sleep(8_000), call) : call
     })
   const storage = Storage.of({
     ...port,
@@ -133,9 +142,11 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
     kill: () => {
       isDead = true
     },
-    cut: (cut) => {
-      isCut = cut
-    }
+    strike: (fault) => {
+      struck = fault
+    },
+    isDead: () => isDead,
+    close: Scope.close(scope, Exit.void)
   }
   return running
 })
