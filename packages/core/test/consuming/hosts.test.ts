@@ -141,6 +141,30 @@ describe("a process that cannot reach storage for longer than its lease", () => 
   )
 })
 
+describe("a process whose clock is so far behind that its lease has ended for all others", () => {
+  test(
+    "stops when it finds that another has taken over, and takes nothing of what that one has done back",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      yield* pass(100_000)
+      const one = yield* host("one", handled, { behind_ms: 60_000 })
+      const { ready } = yield* one.consume("billing", () => Effect.sleep(5_000))
+      yield* ready
+      yield* emit(2, range(1, 20))
+      yield* pass(0)
+      const other = yield* host("other", handled)
+      const second = yield* other.consume()
+      yield* pass(5_000)
+      yield* second.stop
+      yield* pass(600_000)
+      const of = (name: string) => places(handled.filter(({ host }) => host === name))
+      assert.deepStrictEqual(of("one"), [1, 2])
+      assert.deepStrictEqual(of("other"), range(1, 20))
+    })
+  )
+})
+
 describe("an event whose handler ends the process", () => {
   test(
     "is parked when it has done so as often as it may fail, wherever in the feed it is",

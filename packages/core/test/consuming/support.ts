@@ -93,8 +93,9 @@ export interface Host {
 /** How storage fails a process: it does not answer, its answers are lost, or each call takes longer than a lease. */
 export type Fault = "away" | "unanswered" | "slow"
 
-/** Starts a process. What its handlers get is noted before they do anything. */
-export const host = Effect.fnUntraced(function* (name: string, handled: Array<Handled>) {
+/** Starts a process, whose clock may be behind. What its handlers get is noted before they do anything. */
+export const host = Effect.fnUntraced(function* (name: string, handled: Array<Handled>, { behind_ms = 0 } = {}) {
+  const clock = yield* Clock.Clock
   const port = yield* Storage
   let isDead = false
   let struck: Fault | null = null
@@ -116,7 +117,8 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
   })
   const layer = Consumers.layer.pipe(
     Layer.provide([Workspaces.Workspaces.layer, Ids.layer]),
-    Layer.provide([Layer.succeed(Storage, storage), SecureRandom.layerWebCrypto])
+    Layer.provide([Layer.succeed(Storage, storage), SecureRandom.layerWebCrypto]),
+    Layer.provide(Layer.succeed(Clock.Clock, behind(clock, behind_ms)))
   )
   // Nobody closes the scope of a process that has died: it gives nothing back.
   const scope = yield* Scope.make()
@@ -149,6 +151,14 @@ export const host = Effect.fnUntraced(function* (name: string, handled: Array<Ha
     close: Scope.close(scope, Exit.void)
   }
   return running
+})
+
+/** A clock that is so many milliseconds behind another. */
+const behind = (clock: Clock.Clock, millis: number): Clock.Clock => ({
+  ...clock,
+  currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() - millis,
+  currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now - millis),
+  sleep: (duration) => clock.sleep(duration)
 })
 
 /** Lets time pass. */
