@@ -27,5 +27,10 @@ await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 
 await completed.promise
 await stop()
-console.log("parked:", (await quotewire.listParkedEvents("billing")).length)
+
+// Events that failed too often; here none did.
+for (const parked of await quotewire.listParkedEvents("billing")) {
+  console.log(parked.event.type, parked.error, parked.attempts)
+  await quotewire.retryParkedEvent("billing", parked)
+}
 await quotewire.close()
