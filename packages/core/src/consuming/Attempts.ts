@@ -4,6 +4,9 @@ import * as Fault from "../concurrency/Fault.ts"
 import type { Event } from "../events/Event.ts"
 import type { ConsumeSettings, EffectEventHandler } from "./ConsumeOptions.ts"
 
+/** Starts the handler of an event. */
+export type StartHandler = (...event: Parameters<EffectEventHandler>) => Fiber.Fiber<unknown, unknown>
+
 /** Hands the events of one workspace to the handler, one at a time. */
 export interface Attempts {
   /** Makes one attempt. Returns null if it succeeds, otherwise the kind of its failure. A failure is logged. */
@@ -16,7 +19,7 @@ export interface Attempts {
 
 /** Makes attempts for one workspace. */
 export const make = (
-  handler: EffectEventHandler,
+  start: StartHandler,
   { name, timeout_ms }: ConsumeSettings,
   { id: workspace_id, organization_id, environment }: Workspace
 ): Attempts => {
@@ -38,10 +41,7 @@ export const make = (
 
   return {
     make: Effect.fnUntraced(function* (event, attempt) {
-      const fiber = yield* Effect.forkDetach(
-        Effect.suspend(() => handler(event, { organization_id, environment, attempt })),
-        { startImmediately: true }
-      )
+      const fiber = start(event, { organization_id, environment, attempt })
       const exit = fiber.pollUnsafe() ?? (yield* finish(fiber))
       if (exit !== null && Exit.isSuccess(exit)) return null
       const log =

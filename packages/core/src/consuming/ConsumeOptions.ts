@@ -59,7 +59,7 @@ export interface ConsumeOptions {
   readonly lease_ms?: number
   /** How many workspaces are handled at once by this process; 8 by default. */
   readonly concurrency?: number
-  /** How long a stop waits for running handlers; 8 seconds by default. */
+  /** How long a stop waits for running handlers; that of `embed` by default, with Effect 8 seconds. */
   readonly grace_ms?: number
   /** Is called when events were erased before they were handled, which is also logged. */
   readonly on_expired?: (expired: ExpiredEvents) => void

@@ -4,6 +4,7 @@ import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
 import type * as ApiError from "../wire/ApiError.ts"
 import { Ids } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
+import type { StartHandler } from "./Attempts.ts"
 import { begin } from "./beginning.ts"
 import {
   alreadyConsumed,
@@ -74,7 +75,7 @@ export class Consumers extends Context.Service<
       /** Starts a consumer in the scope, and returns what asks it to stop. */
       const start = Effect.fnUntraced(function* (
         settings: ConsumeSettings,
-        handler: EffectEventHandler,
+        startHandler: StartHandler,
         ready: Deferred.Deferred<void>
       ) {
         let isStopping = false
@@ -92,7 +93,7 @@ export class Consumers extends Context.Service<
             slots: Semaphore.makeUnsafe(settings.concurrency),
             isStopping: () => isStopping
           }
-          const looking = Looking.make(tending, handler, fork)
+          const looking = Looking.make(tending, startHandler, fork)
           wakeAll = looking.wakeAll
           const look = Effect.scoped(Looking.forever(tending, looking))
           yield* repeat(look, settings.name)
@@ -112,11 +113,11 @@ export class Consumers extends Context.Service<
         const settings = yield* Effect.fromResult(settingsOf(name, options))
         if (names.has(name)) return yield* alreadyConsumed(name)
         names.add(name)
-        const services = yield* Effect.context<R>()
+        const fork = Effect.runForkWith(yield* Effect.context<R>())
+        const startHandler: StartHandler = (...event) => fork(Effect.suspend(() => handler(...event)))
         const ready = yield* Deferred.make<void>()
         const scope = yield* Scope.make()
-        const starting = start(settings, (...event) => Effect.provide(handler(...event), services), ready)
-        const askToStop = yield* Scope.provide(starting, scope)
+        const askToStop = yield* Scope.provide(start(settings, startHandler, ready), scope)
         const stop = yield* Effect.sync(askToStop).pipe(
           Effect.andThen(Scope.close(scope, Exit.void)),
           Effect.andThen(Effect.sync(() => void names.delete(name))),

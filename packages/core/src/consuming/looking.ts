@@ -4,7 +4,6 @@ import * as Signal from "../concurrency/Signal.ts"
 import type { WorkspaceId } from "../wire/Ids.ts"
 import { second_ms } from "../wire/Timestamp.ts"
 import * as Attempts from "./Attempts.ts"
-import type { EffectEventHandler } from "./ConsumeOptions.ts"
 import { eachWorkspaces } from "./ConsumerStore.ts"
 import type { Tending } from "./Tended.ts"
 import { tend } from "./tend.ts"
@@ -41,7 +40,7 @@ export interface Looking {
 /** Looks at workspaces, each in a fiber of its own, as long as there is work in it. */
 export const make = (
   tending: Tending,
-  handler: EffectEventHandler,
+  start: Attempts.StartHandler,
   fork: (tend: Effect.Effect<void>) => unknown
 ): Looking => {
   const { isStopping, settings, workspaces } = tending
@@ -54,7 +53,7 @@ export const make = (
   const tendTo = Effect.fnUntraced(function* (id: WorkspaceId, entry: Open) {
     const { workspace } = yield* workspaces.cached(id)
     if (!isWanted(workspace)) return
-    const attempts = Attempts.make(handler, settings, workspace)
+    const attempts = Attempts.make(start, settings, workspace)
     yield* tend(
       { ...tending, workspace, attempts, signal: entry.signal },
       () => entry.looks,

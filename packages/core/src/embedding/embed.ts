@@ -73,17 +73,14 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   // Not one of the running calls, for which `close` would wait.
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
-  const { consume, stopAll } = consuming((...consumer) =>
-    run(
-      Scope.provide(
-        Consumers.use((consumers) => consumers.consume(...consumer)),
-        scope
-      )
-    )
-  )
+  const { grace_ms = 8_000 } = options
+  const { consume, stopAll } = consuming((name, handler, consumer) => {
+    const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
+    return run(Scope.provide(started, scope))
+  })
   const end = async () => {
     const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stopAll(), ...running]))
-    await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
+    await Effect.runPromise(Effect.timeoutOption(finish, grace_ms))
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await runtime.dispose()
   }

@@ -24,15 +24,13 @@ const test = (name: string, body: (running: Running) => Promise<void>) =>
 
 /** Consumes, and gives the first event with what the handler was told. */
 const first = async (quotewire: Embedded, handle: EventHandler = () => undefined) => {
-  let stop = () => Promise.resolve()
   const got = Promise.withResolvers<Parameters<EventHandler>>()
   const consumer = quotewire.consume("billing", (event, context) => {
     got.resolve([event, context])
     return handle(event, context)
   })
-  stop = consumer
   await consumer.ready
-  return { stop, got: got.promise }
+  return { stop: consumer, got: got.promise }
 }
 
 describe("a program that embeds the service", () => {
