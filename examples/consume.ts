@@ -20,9 +20,12 @@ const stop = quotewire.consume(
 )
 await stop.ready
 
-const application = { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
-const start = { line: "renters", request_key: "first", consent_receipt_id: "receipt-0001", application } as const
-await client.start_quote_request(start)
+await client.start_quote_request({
+  line: "renters",
+  request_key: "first",
+  consent_receipt_id: "receipt-0001",
+  application: { dwelling: { address: { state: "NY", zip: "10001" }, type: "apartment" } }
+})
 await client.advance_time({ seconds: 60 }, { idempotency_key: "one-minute" })
 
 await completed.promise

@@ -63,7 +63,7 @@ export {
 export { Consumers, type Consumption } from "./consuming/Consumers.ts"
 export type { ParkedEvent, ParkedEventFilter, ParkedEventPlace } from "./consuming/ParkedEvent.ts"
 export type { Consume, StopConsuming } from "./consuming/promises.ts"
-export type { Embedded, EmbedOptions } from "./embedding/Embedded.ts"
+export type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./embedding/Embedded.ts"
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"

@@ -44,7 +44,7 @@ export interface ConsumeOptions {
   /** Only the events of one environment; by default of both. */
   readonly environment?: Environment
   /** Only the events of one organization; by default of all that share the storage. */
-  readonly organization_id?: OrganizationId
+  readonly organization_id?: string
   /** Only events of these types; by default of all. */
   readonly types?: ReadonlyArray<EventType>
   /** How long one attempt may take; 30 seconds by default. Then its signal aborts, and it counts as failed. */
@@ -73,7 +73,7 @@ export interface ConsumeSettings {
   readonly name: string
   readonly from: "now" | "oldest"
   readonly environment: Environment | null
-  readonly organization_id: OrganizationId | null
+  readonly organization_id: string | null
   /** Null for all. */
   readonly types: ReadonlySet<string> | null
   readonly timeout_ms: number

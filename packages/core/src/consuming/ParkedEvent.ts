@@ -77,7 +77,7 @@ export const view = (
 
 /** Which parked events to list. */
 export interface ParkedEventFilter {
-  readonly organization_id?: OrganizationId
+  readonly organization_id?: string
   readonly environment?: Environment
   /** At most this many; 100 by default, 1,000 at most. */
   readonly limit?: number

@@ -7,7 +7,7 @@ import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from ".
 import type { Client } from "../client/Client.ts"
 import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
-import type { ParkedEvent, ParkedEventFilter, ParkedEventPlace } from "../consuming/ParkedEvent.ts"
+import type { ParkedEvent, ParkedEventFilter } from "../consuming/ParkedEvent.ts"
 import type { Consume } from "../consuming/promises.ts"
 import type { CreatedKey, Cryptography, Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
@@ -58,6 +58,13 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly work?: boolean
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
+}
+
+/** Names a parked event: one that `listParkedEvents` gave, or ids that the program has kept. */
+export interface GivenParkedEventPlace {
+  readonly organization_id: string
+  readonly environment: Environment
+  readonly event_id: string
 }
 
 /**
@@ -127,9 +134,9 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    *
    * Resolves at once. Rejects with `not_found` if the event is not parked.
    */
-  readonly retryParkedEvent: (name: string, place: ParkedEventPlace) => Promise<void>
+  readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
   /** Gives a parked event up for good. Rejects with `not_found` if it is not parked. */
-  readonly dropParkedEvent: (name: string, place: ParkedEventPlace) => Promise<void>
+  readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
   /** Every operation as a method, called with this API key. */
   readonly client: (key: string) => Client<OwnLine>
   /**

@@ -15,6 +15,7 @@ import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
 import { Consumers } from "../consuming/Consumers.ts"
+import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
 import { consuming } from "../consuming/promises.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
@@ -38,10 +39,10 @@ import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
+import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
-import type { Embedded, EmbedOptions } from "./Embedded.ts"
+import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import * as sealKeys from "./sealKeys.ts"
 
@@ -123,8 +124,8 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
     client: (key) => makeClient({ names, call: callOf(key), sleep }),
     consume,
     listParkedEvents: (name, filter) => run(Consumers.use((consumers) => consumers.listParked(name, filter))),
-    retryParkedEvent: (name, place) => run(Consumers.use((consumers) => consumers.retryParked(name, { ...place }))),
-    dropParkedEvent: (name, place) => run(Consumers.use((consumers) => consumers.dropParked(name, { ...place }))),
+    retryParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.retryParked(name, place))),
+    dropParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.dropParked(name, place))),
     run: (effect) => run(Scope.provide(effect, scope)),
     close: () => (closing ??= end())
   }
@@ -142,6 +143,15 @@ const onConnection = <A, E>(
     )
   )
 
+const onParked = <E>(
+  { organization_id, environment, event_id }: GivenParkedEventPlace,
+  use: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
+) =>
+  Effect.gen(function* () {
+    const place = { organization_id: yield* organizationId(organization_id), event_id: yield* eventId(event_id) }
+    yield* use(yield* Consumers, { ...place, environment })
+  })
+
 /** Reads an id that the program has kept as text. A text that is none names nothing. */
 const idOf =
   <Id>(schema: Schema.Decoder<Id>) =>
@@ -150,6 +160,7 @@ const idOf =
 
 const organizationId = idOf(OrganizationId)
 const keyId = idOf(KeyId)
+const eventId = idOf(EventId)
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { EventHandler } from "../../src/consuming/ConsumeOptions.ts"
 import type { Embedded } from "../../src/embedding/Embedded.ts"
 import { embed } from "../../src/embedding/embed.ts"
-import { startOf } from "../quoting/support.ts"
+import { startOf } from "./starts.ts"
 
 /** A service with a sandbox, closed at the end of the test. */
 const embedded = Effect.acquireRelease(
@@ -83,7 +83,7 @@ describe("a program that embeds the service", () => {
     )
     await stop.ready
     await client.start_quote_request(startOf())
-    await client.start_quote_request({ ...startOf(), request_key: "other" })
+    await client.start_quote_request(startOf("other"))
     await parked.promise
     const [event] = await quotewire.listParkedEvents("billing")
     assert.deepInclude(event, { error: "TypeError", attempts: 1, retrying: false })
