@@ -3,6 +3,7 @@ import * as carriersMemory from "./carriers/memory.ts"
 import * as slowCarrier from "./carriers/slow.ts"
 import * as carriers from "./carriers/throughput.ts"
 import * as client from "./client/reads.ts"
+import * as consume from "./consume/suite.ts"
 import * as flags from "./flags.ts"
 import * as hostile from "./hostile/suite.ts"
 import * as http from "./http/suite.ts"
@@ -56,6 +57,7 @@ if (isWanted("carriers")) add(carriers.tableOf(await carriers.run(settings)))
 if (isWanted("carriers_memory"))
   add(carriersMemory.tableOf(await carriersMemory.run(carriersMemory.levelsOf(settings))))
 if (isWanted("slow_carrier")) add(slowCarrier.tableOf(await slowCarrier.run(...slowCarrier.planOf(settings))))
+if (isWanted("consume")) add(consume.tableOf(await consume.run(settings)))
 if (isWanted("pg_changes")) add(pgChanges.tableOf(await pgChanges.run(settings)))
 if (isWanted("pg_starts")) {
   // The database writes together what comes together: it shows what it can do only where much does.

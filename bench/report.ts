@@ -123,6 +123,7 @@ export const order = [
   "carriers",
   "carriers_memory",
   "slow_carrier",
+  "consume",
   "pg_changes",
   "pg_starts",
   "pg_starts_many",

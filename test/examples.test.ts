@@ -69,6 +69,14 @@ describe("examples", () => {
     ])
   })
 
+  it("consume.ts gets an event for each of the three quotes", async () => {
+    assert.deepStrictEqual(await run(() => import("../examples/consume.ts")), [
+      'Lanternway Renters (sandbox) {"amount_minor":16604,"currency":"USD"} attempt 1',
+      'Harborline Mutual (sandbox) {"amount_minor":20079,"currency":"USD"} attempt 1',
+      'Brightstoop Home (sandbox) {"amount_minor":18842,"currency":"USD"} attempt 1'
+    ])
+  })
+
   it("carrier.ts prints the price of its own carrier", async () => {
     assert.deepStrictEqual(await run(() => import("../examples/carrier.ts")), [
       'One Price Mutual {"amount_minor":18000,"currency":"USD"}'

@@ -25,6 +25,7 @@ describe("rooms", () => {
     "carriers",
     "rating",
     "events",
+    "consuming",
     "runner",
     "quoting",
     "webhooks",

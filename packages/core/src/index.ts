@@ -52,7 +52,18 @@ export * as Fault from "./concurrency/Fault.ts"
 export * as Supervise from "./concurrency/supervise.ts"
 export { type Config, defineConfig } from "./config/Config.ts"
 export { InvalidConfig, readConfig } from "./config/ConfigRules.ts"
-export type { Embedded, EmbedOptions } from "./embedding/Embedded.ts"
+export {
+  type ConsumeOptions,
+  type EffectEventHandler,
+  type EventContext,
+  type EventHandler,
+  type ExpiredEvents,
+  InvalidConsumer
+} from "./consuming/ConsumeOptions.ts"
+export { Consumers, type Consumption } from "./consuming/Consumers.ts"
+export type { ParkedEvent, ParkedEventFilter, ParkedEventPlace } from "./consuming/ParkedEvent.ts"
+export type { Consume, StopConsuming } from "./consuming/promises.ts"
+export type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./embedding/Embedded.ts"
 export { embed } from "./embedding/embed.ts"
 export type { ProgramLogger } from "./embedding/ProgramLogger.ts"
 export type { GivenSealKeys } from "./embedding/sealKeys.ts"

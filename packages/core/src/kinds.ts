@@ -7,6 +7,8 @@ import * as Revision from "./calls/Revision.ts"
 import * as CarrierHealth from "./carriers/CarrierHealth.ts"
 import * as Connection from "./carriers/Connection.ts"
 import * as Exchange from "./carriers/recorder/Exchange.ts"
+import * as Consumer from "./consuming/Consumer.ts"
+import * as ParkedEvent from "./consuming/ParkedEvent.ts"
 import * as FeedbackReport from "./feedback/FeedbackReport.ts"
 import * as AskRef from "./quoting/asking/AskRef.ts"
 import * as BegunAsk from "./quoting/asking/BegunAsk.ts"
@@ -50,6 +52,9 @@ export const kinds: Kind.Kinds = Kind.registry([
   Start.applicationKind,
   Start.consentKind,
   Erasure.kind,
+  Consumer.kind,
+  Consumer.startKind,
+  ParkedEvent.kind,
   EventSubscription.kind,
   Recipients.kind,
   EndpointHealth.kind,

@@ -16,6 +16,7 @@ import { Connections } from "./carriers/Connections.ts"
 import { ExchangeRecording, OnCarrierExchange } from "./carriers/recorder/CarrierExchange.ts"
 import type { Config } from "./config/Config.ts"
 import { type InvalidConfig, readConfig } from "./config/ConfigRules.ts"
+import { Consumers } from "./consuming/Consumers.ts"
 import { Events } from "./events/Events.ts"
 import { Feedback } from "./feedback/Feedback.ts"
 import { kinds } from "./kinds.ts"
@@ -126,6 +127,7 @@ export type Services =
   | CarrierAdapters
   | Carriers
   | Connections
+  | Consumers
   | Deliveries
   | Erasures
   | Events
@@ -237,6 +239,7 @@ export const layer: Layer.Layer<
       QuoteStarts.layer,
       Quotes.layer,
       Erasures.layer(kinds),
+      Consumers.layer,
       Events.layer,
       Feedback.layer,
       Timelines.layer

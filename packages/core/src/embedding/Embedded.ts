@@ -7,6 +7,8 @@ import type { ConnectionPlace, ConnectionSummary, ConnectionTestResult } from ".
 import type { Client } from "../client/Client.ts"
 import type { Given } from "../client/inputs.ts"
 import type { Config } from "../config/Config.ts"
+import type { ParkedEvent, ParkedEventFilter } from "../consuming/ParkedEvent.ts"
+import type { Consume } from "../consuming/promises.ts"
 import type { CreatedKey, Cryptography, Services } from "../layer.ts"
 import type { Line } from "../lines/Line.ts"
 import type { StandardLine } from "../lines/standard.ts"
@@ -56,6 +58,13 @@ export interface EmbedOptions<OwnLine extends Line = StandardLine>
   readonly work?: boolean
   /** How long `close` waits for running work, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
+}
+
+/** Names a parked event: one that `listParkedEvents` gave, or ids that the program has kept. */
+export interface GivenParkedEventPlace {
+  readonly organization_id: string
+  readonly environment: Environment
+  readonly event_id: string
 }
 
 /**
@@ -110,6 +119,24 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    * lists nothing; an unknown organization rejects with `not_found`.
    */
   readonly erase: (target: ErasureTarget, options: ErasureOptions) => Promise<ErasureReport>
+  /**
+   * Hands the events of all workspaces to a handler in this process: at least once, and those of a workspace in order, one at
+   * a time over all processes. The name keeps its place in storage.
+   *
+   * Returns the function that stops it; `close` stops it, too. Throws `InvalidConsumer` if the name or an option is wrong, or
+   * this process already consumes the name.
+   */
+  readonly consume: Consume
+  /** Lists the events that a consumer has given up after too many failures, oldest first in each workspace. */
+  readonly listParkedEvents: (name: string, filter?: ParkedEventFilter) => Promise<ReadonlyArray<ParkedEvent>>
+  /**
+   * Asks for one more attempt of a parked event, in whichever process consumes the name. If it fails, the event stays parked.
+   *
+   * Resolves at once. Rejects with `not_found` if the event is not parked.
+   */
+  readonly retryParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
+  /** Gives a parked event up for good. Rejects with `not_found` if it is not parked. */
+  readonly dropParkedEvent: (name: string, place: GivenParkedEventPlace) => Promise<void>
   /** Every operation as a method, called with this API key. */
   readonly client: (key: string) => Client<OwnLine>
   /**
@@ -124,7 +151,7 @@ export interface Embedded<OwnLine extends Line = StandardLine> {
    */
   readonly timeline: (quote_request_id: string, options?: TimelineOptions) => Promise<Timeline>
   /**
-   * Returns pending long polls at once, finishes running work within the grace period, and releases all resources.
+   * Returns pending long polls at once, stops consumers, finishes running work within the grace period, and releases all resources.
    *
    * Calls that do not finish in time, and all later calls, reject with `service_unavailable`.
    */

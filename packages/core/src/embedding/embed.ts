@@ -14,6 +14,9 @@ import type { Given } from "../client/inputs.ts"
 import { makeClient } from "../client/makeClient.ts"
 import type { Config } from "../config/Config.ts"
 import type { InvalidConfig } from "../config/ConfigRules.ts"
+import { Consumers } from "../consuming/Consumers.ts"
+import type { ParkedEventPlace } from "../consuming/ParkedEvent.ts"
+import { consuming } from "../consuming/promises.ts"
 import { FeedbackEnabled } from "../feedback/Feedback.ts"
 import {
   type CreatedKey,
@@ -36,10 +39,10 @@ import { type Storage, StorageUnavailable } from "../storage/Storage.ts"
 import { Timelines } from "../timeline/Timelines.ts"
 import { WebhookSender } from "../webhooks/WebhookSender.ts"
 import * as ApiError from "../wire/ApiError.ts"
-import { Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
+import { EventId, Ids, KeyId, OrganizationId } from "../wire/Ids.ts"
 import * as Json from "../wire/Json.ts"
 import * as PublicUrl from "../wire/PublicUrl.ts"
-import type { Embedded, EmbedOptions } from "./Embedded.ts"
+import type { Embedded, EmbedOptions, GivenParkedEventPlace } from "./Embedded.ts"
 import * as ProgramLogger from "./ProgramLogger.ts"
 import * as sealKeys from "./sealKeys.ts"
 
@@ -71,9 +74,14 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
   // Not one of the running calls, for which `close` would wait.
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> =>
     valueOf(await begin(Effect.sleep(ms), signal), signal)
+  const { grace_ms = 8_000 } = options
+  const { consume, stopAll } = consuming((name, handler, consumer) => {
+    const started = Consumers.use((consumers) => consumers.consume(name, handler, { grace_ms, ...consumer }))
+    return run(Scope.provide(started, scope))
+  })
   const end = async () => {
-    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), ...running]))
-    await Effect.runPromise(Effect.timeoutOption(finish, options.grace_ms ?? 8_000))
+    const finish = Effect.promise(() => Promise.all([runtime.runPromiseExit(releaseLongPolls), stopAll(), ...running]))
+    await Effect.runPromise(Effect.timeoutOption(finish, grace_ms))
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await runtime.dispose()
   }
@@ -114,6 +122,10 @@ export const embed = <OwnLine extends Line = StandardLine>(options: EmbedOptions
       return run(Effect.flatMap(Erasures, (erasures) => erasures.erase(to_erase, how)))
     },
     client: (key) => makeClient({ names, call: callOf(key), sleep }),
+    consume,
+    listParkedEvents: (name, filter) => run(Consumers.use((consumers) => consumers.listParked(name, filter))),
+    retryParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.retryParked(name, place))),
+    dropParkedEvent: (name, given) => run(onParked(given, (consumers, place) => consumers.dropParked(name, place))),
     run: (effect) => run(Scope.provide(effect, scope)),
     close: () => (closing ??= end())
   }
@@ -131,6 +143,15 @@ const onConnection = <A, E>(
     )
   )
 
+const onParked = <E>(
+  { organization_id, environment, event_id }: GivenParkedEventPlace,
+  use: (consumers: Consumers["Service"], place: ParkedEventPlace) => Effect.Effect<void, E>
+) =>
+  Effect.gen(function* () {
+    const place = { organization_id: yield* organizationId(organization_id), event_id: yield* eventId(event_id) }
+    yield* use(yield* Consumers, { ...place, environment })
+  })
+
 /** Reads an id that the program has kept as text. A text that is none names nothing. */
 const idOf =
   <Id>(schema: Schema.Decoder<Id>) =>
@@ -139,6 +160,7 @@ const idOf =
 
 const organizationId = idOf(OrganizationId)
 const keyId = idOf(KeyId)
+const eventId = idOf(EventId)
 
 const logWarnings = ({ warnings }: CreatedKey) => Effect.forEach(warnings, (warning) => Effect.logWarning(warning))
 

@@ -98,6 +98,8 @@ export type Hint =
   /** Everything of a workspace was erased. */
   | { readonly about: "workspace"; readonly workspace_id: WorkspaceId }
   | { readonly about: "record"; readonly id: string }
+  /** The feed of a workspace has new events. */
+  | { readonly about: "events"; readonly workspace_id: WorkspaceId }
   | { readonly about: "jobs"; readonly workspace_id: WorkspaceId }
   /** Hints may have been lost, so anything may have changed. */
   | { readonly about: "everything" }

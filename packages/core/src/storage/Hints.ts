@@ -55,6 +55,7 @@ export const hintsOf = (change: Change, kinds: Kinds): ReadonlyArray<Hint> => {
     if (wakes === "parent" && parent !== null) changed.add(parent)
   }
   const hints: Array<Hint> = [...changed].map((id) => ({ about: "record", id }))
+  if (change.events.length > 0) hints.push({ about: "events", workspace_id: change.workspace_id })
   if (change.jobs.length > 0 || change.finishes.length > 0 || change.clock_offset_ms !== null) {
     hints.push({ about: "jobs", workspace_id: change.workspace_id })
   }

@@ -109,6 +109,7 @@ describe("retention", () => {
       assert.deepStrictEqual(records, {
         delivery: 0,
         endpoint_health: 0,
+        parked_event: 0,
         erasure: 0,
         request_key: 0,
         application: 0,

@@ -41,7 +41,7 @@ export const parseAnnouncement = (host: string, payload: string): ReadonlyArray<
     const id = line.slice(space + 1)
     if (about === "record") return [{ about, id }]
     // A newer host may announce more than this one knows.
-    if (about !== "jobs" && about !== "workspace") return []
+    if (about !== "events" && about !== "jobs" && about !== "workspace") return []
     return Option.toArray(Option.map(workspaceId(id), (workspace_id) => ({ about, workspace_id })))
   })
 }

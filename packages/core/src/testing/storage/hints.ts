@@ -45,6 +45,16 @@ export const hints: ReadonlyArray<Case> = [
     })
   ),
   rule(
+    "gives a hint of new events",
+    Effect.fnUntraced(function* (storage) {
+      const ear = yield* listen(storage)
+      yield* storage.commit(Sample.change({ workspace_id: Sample.elsewhere, events: [Sample.event(1)] }))
+      yield* expectSoon("a hint of the feed", () =>
+        ear.heard.some((hint) => hint.about === "events" && hint.workspace_id === Sample.elsewhere)
+      )
+    })
+  ),
+  rule(
     "gives a hint only after its change is stored",
     Effect.fnUntraced(function* (storage) {
       const ear = yield* listen(storage)

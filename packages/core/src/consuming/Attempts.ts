@@ -1,0 +1,62 @@
+import { Cause, Effect, Exit, Fiber, Option } from "effect"
+import type { Workspace } from "../access/Workspaces.ts"
+import * as Fault from "../concurrency/Fault.ts"
+import type { Event } from "../events/Event.ts"
+import type { ConsumeSettings, EffectEventHandler } from "./ConsumeOptions.ts"
+
+/** Starts the handler of an event. */
+export type StartHandler = (...event: Parameters<EffectEventHandler>) => Fiber.Fiber<unknown, unknown>
+
+/** Hands the events of one workspace to the handler, one at a time. */
+export interface Attempts {
+  /** Makes one attempt. Returns null if it succeeds, otherwise the kind of its failure. A failure is logged. */
+  readonly make: (event: Event, attempt: number) => Effect.Effect<string | null>
+  /** Whether an attempt that was cut off is still running, because the handler ignores its signal. */
+  readonly isRunning: () => boolean
+  /** Waits until no attempt is running. */
+  readonly settled: Effect.Effect<void>
+}
+
+/** Makes attempts for one workspace. */
+export const make = (
+  start: StartHandler,
+  { name, timeout_ms }: ConsumeSettings,
+  { id: workspace_id, organization_id, environment }: Workspace
+): Attempts => {
+  let running: Fiber.Fiber<unknown, unknown> | null = null
+  const about = { consumer: name, workspace_id }
+
+  /** Interrupts an attempt without waiting for it: the handler may ignore that. */
+  const cutOff = (fiber: Fiber.Fiber<unknown, unknown>) => Effect.sync(() => fiber.interruptUnsafe())
+
+  const finish = Effect.fnUntraced(function* (fiber: Fiber.Fiber<unknown, unknown>) {
+    running = fiber
+    fiber.addObserver(() => {
+      if (running === fiber) running = null
+    })
+    const exit = yield* Effect.onInterrupt(Effect.timeoutOption(Fiber.await(fiber), timeout_ms), () => cutOff(fiber))
+    if (Option.isNone(exit)) yield* cutOff(fiber)
+    return Option.getOrNull(exit)
+  })
+
+  return {
+    make: Effect.fnUntraced(function* (event, attempt) {
+      const fiber = start(event, { organization_id, environment, attempt })
+      const exit = fiber.pollUnsafe() ?? (yield* finish(fiber))
+      if (exit !== null && Exit.isSuccess(exit)) return null
+      const log =
+        exit === null
+          ? Effect.logWarning(`An event handler was cut off after ${timeout_ms} ms`)
+          : Fault.log("An event handler has failed", exit.cause)
+      yield* Effect.annotateLogs(log, { ...about, event_id: event.id, event_type: event.type, attempt })
+      return exit === null ? "timeout" : Fault.classOf(Cause.squash(exit.cause))
+    }),
+    isRunning: () => running !== null,
+    settled: Effect.suspend(() => {
+      if (running === null) return Effect.void
+      const warning =
+        "An event handler ignores its signal: this process waits for it before it handles the next event of the workspace"
+      return Effect.andThen(Effect.annotateLogs(Effect.logWarning(warning), about), Effect.asVoid(Fiber.await(running)))
+    })
+  }
+}

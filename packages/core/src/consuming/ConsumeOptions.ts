@@ -1,0 +1,149 @@
+import { Data, type Effect, Predicate, Result, Schema } from "effect"
+import { Environment } from "../access/Caller.ts"
+import { type Event, type EventType, types } from "../events/Event.ts"
+import { OrganizationId } from "../wire/Ids.ts"
+import * as Input from "../wire/Input.ts"
+import { day_ms, hour_ms, second_ms } from "../wire/Timestamp.ts"
+
+/** What a handler is told besides the event. */
+export interface EventContext {
+  readonly organization_id: OrganizationId
+  readonly environment: Environment
+  /** Counts the attempts of this event, from 1. An attempt that a process did not survive counts, too. */
+  readonly attempt: number
+}
+
+/** Handles one event. What fails is tried again; what succeeds is done. */
+export type EffectEventHandler<E = unknown, R = never> = (
+  event: Event,
+  context: EventContext
+) => Effect.Effect<unknown, E, R>
+
+/** Handles one event. A promise that rejects is tried again; one that resolves is done. */
+export type EventHandler = (
+  event: Event,
+  context: EventContext & {
+    /** Aborts when the attempt is cut off: its time is over, the consumer stops, or another process takes over. */
+    readonly signal: AbortSignal
+  }
+) => unknown
+
+/** Events that were erased by their age before they were handled. */
+export interface ExpiredEvents {
+  readonly consumer: string
+  readonly organization_id: OrganizationId
+  readonly environment: Environment
+  /** How many there were, of all types. */
+  readonly events: number
+}
+
+/** Options of a consumer. Times are milliseconds of real time. */
+export interface ConsumeOptions {
+  /** Where a new name begins: after the events of now (by default), or at the oldest that is kept. A known name goes on. */
+  readonly from?: "now" | "oldest"
+  /** Only the events of one environment; by default of both. */
+  readonly environment?: Environment
+  /** Only the events of one organization; by default of all that share the storage. */
+  readonly organization_id?: string
+  /** Only events of these types; by default of all. */
+  readonly types?: ReadonlyArray<EventType>
+  /** How long one attempt may take; 30 seconds by default. Then its signal aborts, and it counts as failed. */
+  readonly timeout_ms?: number
+  /** How often an event may fail before it is parked; 10 by default. */
+  readonly max_attempts?: number
+  /** The pause after the first failure, 1 second by default. It doubles with each further one. */
+  readonly backoff_ms?: number
+  /** The longest pause; 1 minute by default. */
+  readonly max_backoff_ms?: number
+  /** How long after the death of a process another takes over; 30 seconds by default. */
+  readonly lease_ms?: number
+  /** How many workspaces are handled at once by this process; 8 by default. */
+  readonly concurrency?: number
+  /** How long a stop waits for running handlers; that of `embed` by default, with Effect 8 seconds. */
+  readonly grace_ms?: number
+  /** Is called when events were erased before they were handled, which is also logged. */
+  readonly on_expired?: (expired: ExpiredEvents) => void
+}
+
+/** A consumer that cannot start as it is asked for. The message names each wrong option, and what to do. */
+export class InvalidConsumer extends Data.TaggedError("InvalidConsumer")<{ readonly message: string }> {}
+
+/** The options of a consumer with all defaults. */
+export interface ConsumeSettings {
+  readonly name: string
+  readonly from: "now" | "oldest"
+  readonly environment: Environment | null
+  readonly organization_id: string | null
+  /** Null for all. */
+  readonly types: ReadonlySet<string> | null
+  readonly timeout_ms: number
+  readonly max_attempts: number
+  readonly backoff_ms: number
+  readonly max_backoff_ms: number
+  readonly lease_ms: number
+  readonly concurrency: number
+  readonly grace_ms: number
+  readonly on_expired: ((expired: ExpiredEvents) => void) | null
+}
+
+const whole = (minimum: number, maximum: number) =>
+  Schema.optional(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
+
+const firing = types.filter((type) => !type.startsWith("purchase.") && type !== "webhook.test")
+
+const Options = Schema.Struct({
+  from: Schema.optional(Schema.Literals(["now", "oldest"])),
+  environment: Schema.optional(Environment),
+  organization_id: Schema.optional(OrganizationId),
+  types: Schema.optional(Schema.NonEmptyArray(Schema.Literals(firing))),
+  timeout_ms: whole(1, day_ms),
+  max_attempts: whole(1, 1_000),
+  backoff_ms: whole(1, hour_ms),
+  max_backoff_ms: whole(1, day_ms),
+  lease_ms: whole(second_ms, hour_ms),
+  concurrency: whole(1, 1_000),
+  grace_ms: whole(0, hour_ms),
+  on_expired: Schema.optional(Schema.declare(Predicate.isFunction, { message: "Must be a function." }))
+})
+
+const wrongOptions = Input.findings(Options)
+
+const name_form = /^[a-z0-9][a-z0-9_-]{0,63}$/
+
+/** The settings of a consumer, or what is wrong with its name or an option. */
+export const settingsOf = (name: string, options: ConsumeOptions): Result.Result<ConsumeSettings, InvalidConsumer> => {
+  if (typeof name !== "string" || !name_form.test(name))
+    return Result.fail(new InvalidConsumer({ message: wrong_name }))
+  const wrong = wrongOptions(options)
+  if (wrong.length > 0) {
+    const faults = wrong.map(({ path, message }) => `${path === "" ? "options" : path}: ${message}`)
+    const message = `The options of the consumer ${name} are wrong. ${faults.join(" ")}`
+    return Result.fail(new InvalidConsumer({ message }))
+  }
+  return Result.succeed(withDefaults(name, options))
+}
+
+const wrong_name =
+  "The name of a consumer must have 1 to 64 characters of a-z, 0-9, - and _, and begin with a letter or a digit."
+
+const withDefaults = (name: string, options: ConsumeOptions): ConsumeSettings => ({
+  name,
+  from: options.from ?? "now",
+  environment: options.environment ?? null,
+  organization_id: options.organization_id ?? null,
+  types: options.types === undefined ? null : new Set(options.types),
+  timeout_ms: options.timeout_ms ?? 30 * second_ms,
+  max_attempts: options.max_attempts ?? 10,
+  backoff_ms: options.backoff_ms ?? second_ms,
+  max_backoff_ms: options.max_backoff_ms ?? 60 * second_ms,
+  lease_ms: options.lease_ms ?? 30 * second_ms,
+  concurrency: options.concurrency ?? 8,
+  grace_ms: options.grace_ms ?? 8 * second_ms,
+  on_expired: options.on_expired ?? null
+})
+
+/** The refusal of a second consumer of a name. */
+export const alreadyConsumed = (name: string): InvalidConsumer =>
+  new InvalidConsumer({
+    message: `This process already has a consumer named ${name}. Stop it first, or take another name: each name has its own place in the feed.`
+  })

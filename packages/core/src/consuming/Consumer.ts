@@ -1,0 +1,148 @@
+import { Schema } from "effect"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+
+/*
+ * How far a consumer has come in one workspace, and what follows from what happens to it.
+ */
+
+/** A consumer in one workspace: its place in the feed, its next attempt, and the process that holds it. */
+export const Consumer = Schema.Struct({
+  name: Schema.String,
+  version: Schema.Int,
+  created_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  /** Every event up to this number is done: handled, parked, or of a type that the consumer does not take. */
+  position: Schema.Int,
+  /** How many resets of the workspace had erased its events when the position was set. */
+  erased_count: Schema.Int,
+  /** How often the event after the position has failed. */
+  failures: Schema.Int,
+  retry_at: Schema.NullOr(Schema.Int).annotate({
+    description: "Milliseconds of real time: when the event after the position is tried again"
+  }),
+  /** How many retries of parked events were asked for, and how many of these are done. */
+  retries_asked: Schema.Int,
+  retries_done: Schema.Int,
+  lease: Schema.NullOr(
+    Schema.Struct({
+      holder: Schema.String,
+      ends_at: Schema.Int.annotate({ description: "Milliseconds of real time" })
+    })
+  )
+})
+export type Consumer = typeof Consumer.Type
+
+/** Consumers in storage, by name. They survive a reset, because the numbers of the feed go on after it. */
+export const kind = Kind.make({ name: "consumer", schema: Consumer, survives_reset: true })
+
+/** Since when a name is consumed. */
+export const ConsumerStart = Schema.Struct({
+  started_at: Schema.Int.annotate({ description: "Milliseconds of real time" }),
+  /** Whether it has its place in the feed of every workspace that is older. */
+  is_complete: Schema.Boolean
+})
+export type ConsumerStart = typeof ConsumerStart.Type
+
+/** The starts of consumers in the directory, by name. Workspaces that came later are consumed from their first event. */
+export const startKind = Kind.make({ name: "consumer_start", schema: ConsumerStart, survives_reset: true })
+
+/** How often a failing event is tried, and how long the consumer waits between attempts, in milliseconds. */
+export interface RetryPolicy {
+  readonly max_attempts: number
+  readonly backoff_ms: number
+  readonly max_backoff_ms: number
+}
+
+/** A consumer that has not been stored yet. */
+export const create = (name: string, created_at: number, position: number, erased_count: number): Consumer => ({
+  name,
+  version: 0,
+  created_at,
+  position,
+  erased_count,
+  failures: 0,
+  retry_at: null,
+  retries_asked: 0,
+  retries_done: 0,
+  lease: null
+})
+
+/** The record of a version. */
+export const toStored = (consumer: Consumer, now: number): StoredRecord =>
+  kind.record(consumer, {
+    id: consumer.name,
+    version: consumer.version,
+    created_at: consumer.created_at,
+    updated_at: now
+  })
+
+/** Whether a retry of a parked event was asked for and is not done. */
+export const hasRetries = ({ retries_asked, retries_done }: Consumer): boolean => retries_asked > retries_done
+
+/** The next version, in which one more retry is asked for. */
+export const withRetry = (consumer: Consumer): Consumer => ({
+  ...consumer,
+  version: consumer.version + 1,
+  retries_asked: consumer.retries_asked + 1
+})
+
+/** When a process may take it, in milliseconds of real time: when nobody else holds it and its next attempt is due. */
+export const freeAt = (consumer: Consumer, holder: string): number =>
+  Math.max(othersLease(consumer, holder)?.ends_at ?? 0, consumer.retry_at ?? 0)
+
+/** Whether another process that held it has died: its lease has ended, and it was not given back. */
+export const wasLost = (consumer: Consumer, holder: string): boolean => othersLease(consumer, holder) !== null
+
+/** The lease of another process. What this process could not give back is still its own. */
+const othersLease = ({ lease }: Consumer, holder: string) => (lease?.holder === holder ? null : lease)
+
+/**
+ * Takes it for a process.
+ *
+ * If the one before has died, its event may be the cause. So that counts as a failed attempt, and an event that kills
+ * every process is parked in the end, too.
+ */
+export const taken = (consumer: Consumer, holder: string, ends_at: number): Consumer => ({
+  ...consumer,
+  version: consumer.version + 1,
+  failures: wasLost(consumer, holder) ? consumer.failures + 1 : consumer.failures,
+  retry_at: null,
+  lease: { holder, ends_at }
+})
+
+/** After the event with this number is done. */
+export const passed = (consumer: Consumer, number: number): Consumer => ({
+  ...consumer,
+  position: number,
+  failures: 0,
+  retry_at: null
+})
+
+/** After a failed attempt of the next event. */
+export const failed = (consumer: Consumer, now: number, policy: RetryPolicy): Consumer => {
+  const failures = consumer.failures + 1
+  return { ...consumer, failures, retry_at: now + backoffOf(failures, policy) }
+}
+
+/** The pause after so many failures: it doubles with each, up to the longest. */
+export const backoffOf = (failures: number, { backoff_ms, max_backoff_ms }: RetryPolicy): number =>
+  Math.min(max_backoff_ms, backoff_ms * 2 ** Math.min(failures - 1, 30))
+
+/** Whether the next event has failed so often that it is parked. */
+export const isExhausted = ({ failures }: Consumer, { max_attempts }: RetryPolicy): boolean => failures >= max_attempts
+
+/** Continues after the events that were erased, by age or by a reset. */
+export const afterErased = (consumer: Consumer, erased_through: number, erased_count: number): Consumer =>
+  erased_through > consumer.position
+    ? { ...passed(consumer, erased_through), erased_count }
+    : consumer.erased_count === erased_count
+      ? consumer
+      : { ...consumer, erased_count }
+
+/** How many events are read at once, and how many are at most done without storing the position. */
+export const page_events = 200
+/** How many events are stored one by one after a process has died, so that the one that kills is found. */
+export const careful_events = page_events
+/** How long at most events are done without storing the position, in milliseconds. */
+export const store_every_ms = second_ms

@@ -1,0 +1,153 @@
+import { Clock, Context, Deferred, Effect, Exit, FiberSet, Layer, Scope, Semaphore } from "effect"
+import { Workspaces } from "../access/Workspaces.ts"
+import { Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type * as ApiError from "../wire/ApiError.ts"
+import { Ids } from "../wire/Ids.ts"
+import { second_ms } from "../wire/Timestamp.ts"
+import type { StartHandler } from "./Attempts.ts"
+import { begin } from "./beginning.ts"
+import {
+  alreadyConsumed,
+  type ConsumeOptions,
+  type ConsumeSettings,
+  type EffectEventHandler,
+  type InvalidConsumer,
+  settingsOf
+} from "./ConsumeOptions.ts"
+import * as Looking from "./looking.ts"
+import { logUnlessInterrupted } from "./looking.ts"
+import type * as ParkedEvent from "./ParkedEvent.ts"
+import * as ParkedEvents from "./parkedEvents.ts"
+
+/** A consumer that runs in this process. */
+export interface Consumption {
+  /** Succeeds when the consumer has its place in every feed: it gets each event from now on. */
+  readonly ready: Effect.Effect<void>
+  /** Stops the consumer. Succeeds when the running handlers have ended or the grace is over, and the places are stored. */
+  readonly stop: Effect.Effect<void>
+}
+
+/**
+ * Consumes the events of workspaces in this process (docs/guides/consume-events.md).
+ *
+ * Each event comes at least once, and those of a workspace in the order of its feed. Of all processes that share the storage,
+ * one at a time handles a workspace for a name.
+ */
+export class Consumers extends Context.Service<
+  Consumers,
+  {
+    /**
+     * Consumes until it is stopped, or the scope closes.
+     *
+     * Refuses a wrong name or option, and a name that this process already consumes.
+     */
+    readonly consume: <E, R>(
+      name: string,
+      handler: EffectEventHandler<E, R>,
+      options?: ConsumeOptions
+    ) => Effect.Effect<Consumption, InvalidConsumer, R | Scope.Scope>
+    /** Lists the events that failed too often, workspace by workspace, oldest first. */
+    readonly listParked: (
+      name: string,
+      filter?: ParkedEvent.ParkedEventFilter
+    ) => Effect.Effect<ReadonlyArray<ParkedEvent.ParkedEvent>, StorageUnavailable>
+    /** Asks for one more attempt of a parked event, by whichever process consumes. `not_found` if it is not parked. */
+    readonly retryParked: (
+      name: string,
+      place: ParkedEvent.ParkedEventPlace
+    ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
+    /** Gives a parked event up. `not_found` if it is not parked. */
+    readonly dropParked: (
+      name: string,
+      place: ParkedEvent.ParkedEventPlace
+    ) => Effect.Effect<void, ApiError.ApiError<"not_found"> | StorageUnavailable>
+  }
+>()("@quotewire/core/Consumers") {
+  static readonly layer: Layer.Layer<Consumers, never, Storage | Workspaces | Ids> = Layer.effect(
+    Consumers,
+    Effect.gen(function* () {
+      const storage = yield* Storage
+      const workspaces = yield* Workspaces
+      const ids = yield* Ids
+      const clock = yield* Clock.Clock
+      const names = new Set<string>()
+
+      /** Starts a consumer in the scope, and returns what asks it to stop. */
+      const start = Effect.fnUntraced(function* (
+        settings: ConsumeSettings,
+        startHandler: StartHandler,
+        ready: Deferred.Deferred<void>
+      ) {
+        let isStopping = false
+        let wakeAll = () => {}
+        const fibers = yield* FiberSet.make()
+        const fork = yield* FiberSet.runtime(fibers)()
+        // Runs before the handlers are interrupted.
+        yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), settings.grace_ms))
+        const running = Effect.gen(function* () {
+          const started_at = yield* begin(storage, workspaces, settings, clock.currentTimeMillisUnsafe())
+          yield* Deferred.succeed(ready, undefined)
+          const tending = {
+            ...{ storage, workspaces, clock, settings, started_at },
+            holder: ids.request(),
+            slots: Semaphore.makeUnsafe(settings.concurrency),
+            isStopping: () => isStopping
+          }
+          const looking = Looking.make(tending, startHandler, fork)
+          wakeAll = looking.wakeAll
+          const look = Effect.scoped(Looking.forever(tending, looking))
+          yield* repeat(look, settings.name)
+        })
+        yield* Effect.forkScoped(repeat(running, settings.name))
+        return () => {
+          isStopping = true
+          wakeAll()
+        }
+      })
+
+      const consume = Effect.fnUntraced(function* <E, R>(
+        name: string,
+        handler: EffectEventHandler<E, R>,
+        options: ConsumeOptions = {}
+      ) {
+        const settings = yield* Effect.fromResult(settingsOf(name, options))
+        if (names.has(name)) return yield* alreadyConsumed(name)
+        names.add(name)
+        const fork = Effect.runForkWith(yield* Effect.context<R>())
+        const startHandler: StartHandler = (...event) => fork(Effect.suspend(() => handler(...event)))
+        const ready = yield* Deferred.make<void>()
+        const scope = yield* Scope.make()
+        const askToStop = yield* Scope.provide(start(settings, startHandler, ready), scope)
+        const stop = yield* Effect.sync(askToStop).pipe(
+          Effect.andThen(Scope.close(scope, Exit.void)),
+          Effect.andThen(Effect.sync(() => void names.delete(name))),
+          Effect.provideService(Clock.Clock, clock),
+          Effect.uninterruptible,
+          Effect.cached
+        )
+        yield* Effect.addFinalizer(() => stop)
+        const consumption: Consumption = { ready: Deferred.await(ready), stop }
+        return consumption
+      })
+
+      return Consumers.of({
+        consume,
+        listParked: (name, filter = {}) => ParkedEvents.list(storage, workspaces, name, filter),
+        retryParked: (name, place) => ParkedEvents.decide(storage, workspaces, name, place, "retrying"),
+        dropParked: (name, place) => ParkedEvents.decide(storage, workspaces, name, place, "dropped")
+      })
+    })
+  )
+}
+
+/** Repeats what fails until it is interrupted. */
+const repeat = <E>(what: Effect.Effect<unknown, E>, consumer: string): Effect.Effect<void> =>
+  what.pipe(
+    Effect.catchCause((cause) =>
+      logUnlessInterrupted("A consumer cannot look for events now; trying again", cause, consumer)
+    ),
+    Effect.andThen(Effect.sleep(again_ms)),
+    Effect.forever
+  )
+
+const again_ms = second_ms

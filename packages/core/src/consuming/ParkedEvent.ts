@@ -1,0 +1,93 @@
+import { Schema } from "effect"
+import type { Environment } from "../access/Caller.ts"
+import { Event } from "../events/Event.ts"
+import type { StoredRecord } from "../storage/Change.ts"
+import * as Kind from "../storage/Kind.ts"
+import type { EventId, OrganizationId } from "../wire/Ids.ts"
+import { fromMillis, type Timestamp } from "../wire/Timestamp.ts"
+
+/** An event that has failed too often, as stored. */
+export const StoredParkedEvent = Schema.Struct({
+  consumer: Schema.String,
+  event: Event,
+  /** How often it has failed. */
+  attempts: Schema.Int,
+  /** The kind of the last failure, such as `TypeError`; never its message. */
+  error: Schema.String,
+  parked_at: Schema.Int.annotate({ description: "Milliseconds of workspace time" }),
+  status: Schema.Literals(["parked", "retrying", "handled", "dropped"])
+})
+export type StoredParkedEvent = typeof StoredParkedEvent.Type
+
+/** Parked events in storage, by consumer and event. A write wakes the consumer. They are kept as long as events. */
+export const kind = Kind.make({
+  name: "parked_event",
+  schema: StoredParkedEvent,
+  kept_for: { period: "events", clock: "workspace" },
+  wakes: "parent",
+  listing: ({ consumer, status }) => ({ parent: consumer, status })
+})
+
+/** The id of the record of a parked event. */
+export const idOf = (consumer: string, event_id: EventId): string => `${consumer} ${event_id}`
+
+/** The record of a version. */
+export const toStored = (parked: StoredParkedEvent, version: number, now: number): StoredRecord =>
+  kind.record(parked, {
+    id: idOf(parked.consumer, parked.event.id),
+    version,
+    created_at: parked.parked_at,
+    updated_at: now
+  })
+
+/** Names a parked event: the event, and the workspace that it belongs to. */
+export interface ParkedEventPlace {
+  readonly organization_id: OrganizationId
+  readonly environment: Environment
+  readonly event_id: EventId
+}
+
+/** An event that has failed too often: the consumer went on without it. */
+export interface ParkedEvent extends ParkedEventPlace {
+  readonly event: Event
+  /** How often it has failed. */
+  readonly attempts: number
+  /** The kind of the last failure, such as `TypeError`, `timeout` or `process_ended`; never its message. */
+  readonly error: string
+  /** In workspace time. */
+  readonly parked_at: Timestamp
+  /** Whether a retry was asked for and has not ended. */
+  readonly retrying: boolean
+}
+
+/** A parked event as operators see it. */
+export const view = (
+  { event, attempts, error, parked_at, status }: StoredParkedEvent,
+  { organization_id, environment }: Pick<ParkedEventPlace, "organization_id" | "environment">
+): ParkedEvent => ({
+  organization_id,
+  environment,
+  event_id: event.id,
+  event,
+  attempts,
+  error,
+  parked_at: fromMillis(parked_at),
+  retrying: status === "retrying"
+})
+
+/** Which parked events to list. */
+export interface ParkedEventFilter {
+  readonly organization_id?: string
+  readonly environment?: Environment
+  /** At most this many; 100 by default, 1,000 at most. */
+  readonly limit?: number
+}
+
+/** After a retry. `error` is null if it succeeded. */
+export const retried = (parked: StoredParkedEvent, error: string | null): StoredParkedEvent =>
+  error === null
+    ? { ...parked, status: "handled" }
+    : { ...parked, status: "parked", attempts: parked.attempts + 1, error }
+
+/** Whether it waits for a retry or for someone to decide. */
+export const isOpen = ({ status }: StoredParkedEvent): boolean => status === "parked" || status === "retrying"

@@ -1,0 +1,73 @@
+import { Effect } from "effect"
+import type { Workspaces } from "../access/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import { commit, directoryWorkspace, type Storage, type StorageUnavailable } from "../storage/Storage.ts"
+import type { WorkspaceId } from "../wire/Ids.ts"
+import type { ConsumeSettings } from "./ConsumeOptions.ts"
+import * as Consumer from "./Consumer.ts"
+import { eachWorkspaces, endOfFeed, loadConsumer, loadStart } from "./ConsumerStore.ts"
+
+type StorageService = Storage["Service"]
+
+/** Stores a record that another process may store as well. */
+const storeUnlessThere = (
+  storage: StorageService,
+  workspace_id: WorkspaceId,
+  record: Change.StoredRecord
+): Effect.Effect<void, StorageUnavailable> =>
+  Effect.catchTag(
+    commit(storage, Change.make(workspace_id, { writes: [record] })),
+    "VersionConflict",
+    () => Effect.void
+  )
+
+const mark = (storage: StorageService, name: string, version: number, start: Consumer.ConsumerStart) => {
+  const times = { created_at: start.started_at, updated_at: start.started_at }
+  return storeUnlessThere(
+    storage,
+    directoryWorkspace,
+    Consumer.startKind.record(start, { id: name, version, ...times })
+  )
+}
+
+/** Gives a consumer its place at the end of a feed, unless it has one. */
+const beginAtEnd = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspaces: Workspaces["Service"],
+  name: string,
+  started_at: number,
+  id: WorkspaceId
+) {
+  const { workspace } = yield* workspaces.moment(id)
+  if (workspace.created_at > started_at) return
+  if ((yield* loadConsumer(storage, id, name)) !== null) return
+  const consumer = Consumer.create(name, started_at, yield* endOfFeed(storage, id), workspace.erased_count)
+  yield* storeUnlessThere(storage, id, Consumer.toStored({ ...consumer, version: 1 }, started_at))
+})
+
+/**
+ * Gives a new name its place in every feed, and returns when it was first consumed, in milliseconds of real time.
+ *
+ * Whoever continues after a death in between uses the same time, so no workspace that came since is skipped.
+ */
+export const begin = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspaces: Workspaces["Service"],
+  { name, from }: ConsumeSettings,
+  now: number
+) {
+  const is_complete = from === "oldest"
+  if ((yield* loadStart(storage, name)) === null) yield* mark(storage, name, 1, { started_at: now, is_complete })
+  const start = yield* loadStart(storage, name)
+  if (start === null) return yield* Effect.die(new Error(`The start of the consumer ${name} was not stored`))
+  const { started_at, version } = start
+  if (start.is_complete) return started_at
+  yield* eachWorkspaces(storage, (page) =>
+    Effect.forEach(page, (id) => beginAtEnd(storage, workspaces, name, started_at, id), {
+      concurrency: 8,
+      discard: true
+    })
+  )
+  yield* mark(storage, name, version + 1, { started_at, is_complete: true })
+  return started_at
+})

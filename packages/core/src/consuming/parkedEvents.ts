@@ -1,0 +1,78 @@
+import { Clock, Effect } from "effect"
+import { findOrganization } from "../access/Directory.ts"
+import type { Workspace, Workspaces } from "../access/Workspaces.ts"
+import * as Change from "../storage/Change.ts"
+import { commit, eachPage, retryOnConflict, type Storage } from "../storage/Storage.ts"
+import * as ApiError from "../wire/ApiError.ts"
+import * as Consumer from "./Consumer.ts"
+import { eachWorkspaces, loadConsumer, loadParked } from "./ConsumerStore.ts"
+import * as ParkedEvent from "./ParkedEvent.ts"
+
+type StorageService = Storage["Service"]
+
+const default_limit = 100
+const max_limit = 1_000
+
+/** Lists parked events, workspace by workspace. */
+export const list = Effect.fnUntraced(function* (
+  storage: StorageService,
+  workspaces: Workspaces["Service"],
+  name: string,
+  filter: ParkedEvent.ParkedEventFilter
+) {
+  const limit = Math.min(Math.max(1, filter.limit ?? default_limit), max_limit)
+  const found: Array<ParkedEvent.ParkedEvent> = []
+
+  const listIn = (workspace: Workspace, status: ParkedEvent.StoredParkedEvent["status"]) => {
+    const query = { workspace_id: workspace.id, kind: ParkedEvent.kind.name, parent: name, status } as const
+    return eachPage(storage, { ...query, order: "oldest", limit: 100 }, (records) =>
+      Effect.sync(() => {
+        const parked = records.slice(0, limit - found.length).map(ParkedEvent.kind.value)
+        found.push(...parked.map((one) => ParkedEvent.view(one, workspace)))
+      })
+    )
+  }
+
+  yield* eachWorkspaces(storage, (page) =>
+    Effect.forEach(
+      page,
+      Effect.fnUntraced(function* (id) {
+        if (found.length >= limit) return
+        const { workspace } = yield* workspaces.cached(id)
+        const { organization_id = workspace.organization_id, environment = workspace.environment } = filter
+        if (organization_id !== workspace.organization_id || environment !== workspace.environment) return
+        yield* listIn(workspace, "parked")
+        yield* listIn(workspace, "retrying")
+      }),
+      { discard: true }
+    )
+  )
+  return found
+})
+
+/** Has a parked event retried or dropped. A retry also changes the consumer, so that whoever holds it learns of it. */
+export const decide = (
+  storage: StorageService,
+  workspaces: Workspaces["Service"],
+  name: string,
+  place: ParkedEvent.ParkedEventPlace,
+  status: "retrying" | "dropped"
+) =>
+  retryOnConflict(
+    Effect.gen(function* () {
+      const organization = yield* findOrganization(storage, place.organization_id)
+      const workspace_id = organization?.workspaces[place.environment]
+      if (workspace_id === undefined) return yield* ApiError.make("not_found")
+      const consumer = yield* loadConsumer(storage, workspace_id, name)
+      const found = yield* loadParked(storage, workspace_id, name, place.event_id)
+      if (consumer === null || found === null || !ParkedEvent.isOpen(found.parked)) {
+        return yield* ApiError.make("not_found")
+      }
+      if (found.parked.status === status) return
+      const { now } = yield* workspaces.moment(workspace_id)
+      const parked = ParkedEvent.toStored({ ...found.parked, status }, found.version + 1, now)
+      const asked = Consumer.toStored(Consumer.withRetry(consumer), yield* Clock.currentTimeMillis)
+      const writes = status === "retrying" ? [parked, asked] : [parked]
+      yield* commit(storage, Change.make(workspace_id, { writes }))
+    })
+  )

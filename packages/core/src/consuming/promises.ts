@@ -1,0 +1,45 @@
+import { Effect, Result } from "effect"
+import {
+  alreadyConsumed,
+  type ConsumeOptions,
+  type EffectEventHandler,
+  type EventHandler,
+  settingsOf
+} from "./ConsumeOptions.ts"
+import type { Consumption } from "./Consumers.ts"
+import { fromPromise } from "./handlers.ts"
+
+/** Stops a consumer: resolves when the running handlers have ended or the grace is over, and its place is stored. */
+export interface StopConsuming {
+  (): Promise<void>
+  /** Resolves when the consumer has its place in every feed: it gets each event from now on. Rejects if it cannot start. */
+  readonly ready: Promise<void>
+}
+
+/** Consumes with promises. Throws `InvalidConsumer` if the name or an option is wrong, or the name is in use. */
+export type Consume = (name: string, handler: EventHandler, options?: ConsumeOptions) => StopConsuming
+
+/** The consumers of a program with promises. `start` starts one, and `stopAll` stops all that were started. */
+export const consuming = (
+  start: (name: string, handler: EffectEventHandler, options: ConsumeOptions) => Promise<Consumption>
+): { readonly consume: Consume; readonly stopAll: () => Promise<unknown> } => {
+  const running = new Map<string, StopConsuming>()
+  const consume: Consume = (name, handler, options = {}) => {
+    Result.getOrThrow(settingsOf(name, options))
+    if (running.has(name)) throw alreadyConsumed(name)
+    const started = start(name, fromPromise(handler), { ...options })
+    const ready = started.then((consumption) => Effect.runPromise(consumption.ready))
+    // A program that ignores `ready` sees a failed start at its other calls.
+    ready.catch(() => {})
+    const stopped = async () => {
+      const consumption = await started.catch(() => null)
+      if (consumption !== null) await Effect.runPromise(consumption.stop)
+      running.delete(name)
+    }
+    let stopping: Promise<void> | null = null
+    const stop = Object.assign(() => (stopping ??= stopped()), { ready })
+    running.set(name, stop)
+    return stop
+  }
+  return { consume, stopAll: () => Promise.all([...running.values()].map((stop) => stop())) }
+}

@@ -1,0 +1,288 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import * as Workspaces from "../../src/access/Workspaces.ts"
+import type { ExpiredEvents } from "../../src/consuming/ConsumeOptions.ts"
+import { commit, Storage } from "../../src/storage/Storage.ts"
+import {
+  emit,
+  type Handled,
+  host,
+  organization,
+  organizationId,
+  pass,
+  places,
+  range,
+  test,
+  workspaceId
+} from "./support.ts"
+
+describe("two processes that consume under one name", () => {
+  test(
+    "handle each event once, in order, and a workspace one at a time",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      yield* organization(2)
+      let running = 0
+      for (const name of ["one", "other"]) {
+        const one = yield* host(name, handled)
+        const { ready } = yield* one.consume("billing", () =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => assert.isAtMost(++running, 2)),
+            () => Effect.sleep(100),
+            () => Effect.sync(() => void running--)
+          )
+        )
+        yield* ready
+      }
+      for (const place of range(1, 20)) {
+        yield* emit(2, [place])
+        yield* emit(4, [100 + place])
+        yield* pass(50)
+      }
+      yield* pass(5_000)
+      for (const from of [1, 101]) {
+        const own = places(handled).filter((place) => place >= from && place < from + 20)
+        assert.deepStrictEqual(own, range(from, from + 19))
+      }
+    })
+  )
+
+  test(
+    "share the workspaces: while one handles an event of one, the other handles another",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      for (const name of ["one", "other"]) {
+        const { consume } = yield* host(name, handled)
+        const { ready } = yield* consume("billing", () => Effect.sleep(10_000), { concurrency: 1 })
+        yield* ready
+      }
+      yield* emit(2, [1])
+      yield* emit(3, [2], { environment: "live" })
+      yield* pass(0)
+      assert.deepStrictEqual(new Set(handled.map(({ host }) => host)), new Set(["one", "other"]))
+      assert.sameMembers(places(handled), [1, 2])
+    })
+  )
+
+  test(
+    "take over from one another when one dies: the event comes again when its lease has ended, not before",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      const one = yield* host("one", handled)
+      const first = yield* one.consume("billing", () => Effect.never, { timeout_ms: 600_000 })
+      yield* first.ready
+      yield* emit(2, [1, 2])
+      yield* pass(0)
+      const other = yield* host("other", handled)
+      yield* other.consume()
+      yield* pass(70_000)
+      one.kill()
+      yield* pass(10_000)
+      assert.lengthOf(handled, 1)
+      yield* pass(20_000)
+      assert.deepStrictEqual(handled.slice(1), [
+        { host: "other", place: 1, attempt: 2 },
+        { host: "other", place: 2, attempt: 1 }
+      ])
+    })
+  )
+
+  test(
+    "hold no event back when one has stopped",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      const one = yield* host("one", handled)
+      const first = yield* one.consume()
+      yield* first.ready
+      yield* emit(2, [1])
+      yield* pass(0)
+      yield* first.stop
+      const other = yield* host("other", handled)
+      yield* other.consume()
+      yield* emit(2, [2])
+      yield* pass(0)
+      assert.deepStrictEqual(handled, [
+        { host: "one", place: 1, attempt: 1 },
+        { host: "other", place: 2, attempt: 1 }
+      ])
+    })
+  )
+})
+
+describe("a process that cannot reach storage for longer than its lease", () => {
+  test(
+    "cuts its handler off, and another takes over",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      let interrupted = 0
+      yield* organization(1)
+      const one = yield* host("one", handled)
+      const hangs = Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++))
+      const { ready } = yield* one.consume("billing", () => hangs, { timeout_ms: 600_000 })
+      yield* ready
+      yield* emit(2, [1])
+      yield* pass(0)
+      const other = yield* host("other", handled)
+      yield* other.consume()
+      one.strike("away")
+      yield* pass(31_000)
+      assert.strictEqual(interrupted, 1)
+      one.strike(null)
+      yield* pass(60_000)
+      assert.deepStrictEqual(
+        handled.map(({ host }) => host),
+        ["one", "other"]
+      )
+    })
+  )
+})
+
+describe("a process whose clock is so far behind that its lease has ended for all others", () => {
+  test(
+    "stops when it finds that another has taken over, and takes nothing of what that one has done back",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      yield* pass(100_000)
+      const one = yield* host("one", handled, { behind_ms: 60_000 })
+      const { ready } = yield* one.consume("billing", () => Effect.sleep(5_000))
+      yield* ready
+      yield* emit(2, range(1, 20))
+      yield* pass(0)
+      const other = yield* host("other", handled)
+      const second = yield* other.consume()
+      yield* pass(5_000)
+      yield* second.stop
+      yield* pass(600_000)
+      const of = (name: string) => places(handled.filter(({ host }) => host === name))
+      assert.deepStrictEqual(of("one"), [1, 2])
+      assert.deepStrictEqual(of("other"), range(1, 20))
+    })
+  )
+})
+
+describe("an event whose handler ends the process", () => {
+  test(
+    "is parked when it has done so as often as it may fail, wherever in the feed it is",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      yield* organization(1)
+      yield* emit(2, range(1, 5))
+      for (const name of range(1, 12)) {
+        const one = yield* host(`${name}`, handled)
+        yield* one.consume(
+          "billing",
+          ({ id }) => (id.endsWith("4") ? Effect.andThen(Effect.sync(one.kill), Effect.never) : Effect.void),
+          { from: "oldest", max_attempts: 3, lease_ms: 1_000 }
+        )
+        yield* pass(2_000)
+      }
+      assert.deepStrictEqual(places(handled), [1, 2, 3, 4, 1, 2, 3, 4, 4, 4, 5])
+      const last = yield* host("last", handled)
+      const parked = yield* last.consumers.listParked("billing")
+      assert.deepStrictEqual(
+        parked.map(({ error }) => error),
+        ["process_ended"]
+      )
+    })
+  )
+})
+
+/** Erases the events of the workspace at place 2, up to now. */
+const erase = Effect.gen(function* () {
+  const storage = yield* Storage
+  const occurred_before = (yield* Clock.currentTimeMillis) + 1
+  yield* storage.erase({ what: "events", workspace_id: workspaceId(2), occurred_before, limit: 1_000 })
+})
+
+/** Resets the workspace at place 2. */
+const reset = Effect.gen(function* () {
+  const storage = yield* Storage
+  const store = (change: Partial<Workspaces.Workspace>) =>
+    Effect.gen(function* () {
+      const found = yield* storage.get({ workspace_id: workspaceId(2), kind: "workspace", id: workspaceId(2) })
+      if (found._tag === "None") return assert.fail("no workspace")
+      const workspace = Workspaces.kind.value(found.value)
+      yield* commit(storage, Workspaces.changeOf({ ...workspace, ...change, version: workspace.version + 1 }))
+    })
+  yield* store({ reset_count: 1 })
+  yield* storage.erase({ what: "workspace", workspace_id: workspaceId(2) })
+  yield* store({ erased_count: 1 })
+})
+
+describe("a consumer whose events were erased", () => {
+  const consuming = Effect.fnUntraced(function* (handled: Array<Handled>, expired: Array<ExpiredEvents>) {
+    const one = yield* host("one", handled)
+    return yield* one.consume("billing", undefined, { on_expired: (events) => void expired.push(events) })
+  })
+
+  for (const [how, erases, isTold] of [
+    ["by their age is told so, and goes on at the oldest", erase, true],
+    ["by a reset goes on with the new feed, and is told nothing", reset, false]
+  ] as const) {
+    test(
+      how,
+      Effect.gen(function* () {
+        const handled: Array<Handled> = []
+        const expired: Array<ExpiredEvents> = []
+        yield* organization(1)
+        const first = yield* consuming(handled, expired)
+        yield* first.ready
+        yield* emit(2, range(1, 3))
+        yield* pass(0)
+        yield* first.stop
+        yield* emit(2, range(4, 10))
+        yield* pass(1_000)
+        yield* erases
+        yield* emit(2, [11])
+        yield* consuming(handled, expired)
+        yield* pass(0)
+        assert.deepStrictEqual(places(handled), [1, 2, 3, 11])
+        const told = { consumer: "billing", organization_id: organizationId(1), environment: "sandbox", events: 7 }
+        assert.deepStrictEqual(expired, isTold ? [told] : [])
+      })
+    )
+  }
+
+  test(
+    "while it runs goes on with what comes after a reset",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      const expired: Array<ExpiredEvents> = []
+      yield* organization(1)
+      const { ready } = yield* consuming(handled, expired)
+      yield* ready
+      yield* emit(2, range(1, 3))
+      yield* pass(0)
+      yield* reset
+      yield* emit(2, [4])
+      yield* pass(10_000)
+      yield* emit(2, [5])
+      yield* pass(0)
+      assert.deepStrictEqual(places(handled), range(1, 5))
+      assert.deepStrictEqual(expired, [])
+    })
+  )
+
+  test(
+    "misses nothing of before it was known",
+    Effect.gen(function* () {
+      const handled: Array<Handled> = []
+      const expired: Array<ExpiredEvents> = []
+      yield* organization(1)
+      yield* emit(2, range(1, 3))
+      yield* erase
+      yield* pass(1)
+      const one = yield* host("one", handled)
+      const on_expired = (events: ExpiredEvents) => void expired.push(events)
+      yield* one.consume("billing", undefined, { from: "oldest", on_expired })
+      yield* emit(2, [4])
+      yield* pass(0)
+      assert.deepStrictEqual([places(handled), expired], [[4], []])
+    })
+  )
+})
