@@ -1,18 +1,9 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import {
-  Access,
-  Allowance,
-  operations,
-  PublicUrl,
-  Quotewire,
-  Seal,
-  type Storage,
-  WebhookAddress
-} from "@quotewire/core"
-import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Access, Allowance, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
+import { Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
-import { agentRoutes, type Services } from "./agentRoutes.ts"
 import type { Call, Keys } from "./support/Call.ts"
 import * as AsClient from "./support/client.ts"
 import * as Rest from "./support/rest.ts"
@@ -36,10 +27,8 @@ interface HostOptions {
 const server = ({ drain_ms = 0 }: HostOptions) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
-      Http.layer<Services>({
-        operations,
-        routes: [Handoff.route(Quotewire.go), ...agentRoutes()],
-        ready: Quotewire.ready,
+      Http.layer<ServiceApi.Services>({
+        ...ServiceApi.of({ mcp, mcp_origins: { allowed: [], loopback: true } }),
         port: 0,
         drain_ms,
         wake: Effect.provideContext(Quotewire.releaseLongPolls, context)

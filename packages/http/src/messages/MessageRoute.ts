@@ -105,7 +105,7 @@ interface Request extends Pipeline.RequestHead {
 
 const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Request => {
   const { address, headers, request_id } = incoming
-  const key = RequestInfo.key(headers.authorization)
+  const key = RequestInfo.key(RequestInfo.header(headers, "authorization"))
   const credentials = { key, read_handle: null, address, keyless: true }
   return { incoming, request_id, credentials, transport, origin: RequestInfo.header(headers, "origin") }
 }

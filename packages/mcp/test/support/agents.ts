@@ -82,6 +82,7 @@ const make = (options: AgentsOptions) =>
         headers: { "content-type": "application/json", ...authorizationOf(as), ...headers },
         address,
         docs_url,
+        public_path: "",
         read,
         readRaw: read
       }

@@ -1,10 +1,10 @@
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Host } from "../Http.ts"
-import * as Answer from "./Answer.ts"
-import type * as Api from "./Api.ts"
+import * as Answer from "../host/Answer.ts"
+import type * as Api from "../host/Api.ts"
+import * as Route from "../host/Route.ts"
 import * as Handler from "./Handler.ts"
-import * as Route from "./Route.ts"
 import * as Server from "./Server.ts"
 
 const requests = Metric.counter("quotewire_requests_total", {
