@@ -4,8 +4,9 @@ import { Result } from "effect"
 export const rule =
   "must be a path that begins with /, without query and fragment, and with a percent sign written as %25"
 
-/** Parses a path such as `/api/insurance/` into its percent-encoded form without a slash at the end; an empty text for `/`. */
+/** Parses a path such as `/api/insurance/` into its percent-encoded form without a slash at the end; an empty text for the root. */
 export const read = (text: string): Result.Result<string, typeof rule> => {
+  if (text === "") return Result.succeed("")
   if (!text.startsWith("/") || /[?#\\\s\p{C}]/u.test(text)) return Result.fail(rule)
   const url = URL.parse(`http://host${text}`)
   const path = url?.pathname.replace(/\/+$/, "")
