@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { finding, holds, without } from "./support/findings.ts"
-import { manifest, packages, read, type Source, sources } from "./support/sources.ts"
+import { manifest, packages, read, sources } from "./support/sources.ts"
 
 /*
  * Who may import whom, and the style of the house, read off the sources. ARCHITECTURE.md tells the reasons.
@@ -304,12 +304,10 @@ describe("hosts", () => {
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
-  // A handler stands in an embedded service, and the agent endpoint signs its sessions with the service's key.
-  const serving = ["Quotewire", "Storage"]
-  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", ...serving]
+  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage"]
   const allowed = {
     http: [...speaking, ...sending, ...telling, ...mounting],
-    mcp: [...speaking, ...serving],
+    mcp: [...speaking, "Quotewire", "Storage"],
     cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "Fault", "ratePlanCarrier"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))
@@ -336,26 +334,6 @@ describe("hosts", () => {
         "text"
       )
     )
-  })
-
-  it("answer Web requests on every runtime: what the Web handler imports knows no platform", () => {
-    const targets = new Map([["@quotewire/core", "packages/core/src/index.ts"]])
-    const seen = new Map<string, Source>()
-    const visit = (path: string): void => {
-      if (seen.has(path) || !path.endsWith(".ts")) return
-      const source = read(path)
-      seen.set(path, source)
-      for (const { specifier, target } of source.imports) visit(target ?? targets.get(specifier) ?? "")
-    }
-    visit("packages/http/src/web/index.ts")
-    const all = [...seen.values()]
-    const foreign = (specifier: string) => !/^(?:\.|effect(?:\/|$)|@quotewire\/core$)/.test(specifier)
-    holds(
-      all.flatMap(({ path, imports }) =>
-        imports.map(({ specifier }) => finding(path, !foreign(specifier), `must not import ${specifier}`))
-      )
-    )
-    holds(without(all, /\b(?:Buffer|process|setImmediate|require)\b[.(]/g))
   })
 
   it("take the core as a whole: no layer of a single service", () => {
