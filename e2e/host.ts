@@ -57,8 +57,8 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
 // The same for every host of a process: some share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes).fill(7))] })
 
-// Recipients of the journeys listen on this machine.
-const loopback: WebhookAddress.Policy = {
+/** Recipients of the journeys listen on this machine. */
+export const loopback: WebhookAddress.Policy = {
   allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
   own_addresses: []
 }

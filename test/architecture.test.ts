@@ -276,28 +276,26 @@ describe("hosts", () => {
   const speaking = [...calling, "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
-    ...[
-      "Access",
-      "Allowance",
-      "ApiKey",
-      "Carrier",
-      "Connections",
-      "ConnectionSummary",
-      "ErasedRequest",
-      "ErasureReport",
-      "ErasureTarget",
-      "Erasures",
-      "Feedback",
-      "PublicUrl",
-      "Quotewire",
-      "RatePlan",
-      "RequestLog",
-      "Retention",
-      "Seal",
-      "Storage",
-      "Timeline",
-      "Timelines"
-    ]
+    "Access",
+    "Allowance",
+    "ApiKey",
+    "Carrier",
+    "Connections",
+    "ConnectionSummary",
+    "ErasedRequest",
+    "ErasureReport",
+    "ErasureTarget",
+    "Erasures",
+    "Feedback",
+    "PublicUrl",
+    "Quotewire",
+    "RatePlan",
+    "RequestLog",
+    "Retention",
+    "Seal",
+    "Storage",
+    "Timeline",
+    "Timelines"
   ]
   // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.
   const sending = ["CarrierTransport", "HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
