@@ -114,6 +114,7 @@ describe("the reference", () => {
         request_id: Ids.RequestId.make(`req_${"0".repeat(26)}`),
         params: {},
         query: "",
+        header: () => null,
         headers: {},
         address: "",
         read: () => Effect.never,

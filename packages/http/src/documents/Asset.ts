@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
-import * as RequestInfo from "../host/RequestInfo.ts"
-import type { Headers } from "../host/Route.ts"
+import type { Header } from "../host/Route.ts"
 
 /** Content that is the same for every caller: a document, a page, a script. */
 export interface Content {
@@ -17,7 +16,7 @@ export interface Content {
 }
 
 /** Answers with content: with an ETag, and in the best encoding that the caller accepts. */
-export type Asset = (asked: Headers) => Effect.Effect<Answer>
+export type Asset = (asked: Header) => Effect.Effect<Answer>
 
 /** Reads, tags and compresses content when it is first requested, and keeps the result. */
 export const make = (content: Content): Asset => {
@@ -32,7 +31,7 @@ export const make = (content: Content): Asset => {
   }
   return (asked) =>
     Effect.promise(async (): Promise<Answer> => {
-      const accepted = acceptedIn(RequestInfo.header(asked, "accept-encoding") ?? "")
+      const accepted = acceptedIn(asked("accept-encoding") ?? "")
       const encoding = ["br", "gzip"].find((one) => accepted.has(one) && one in packed) ?? "identity"
       const etag = `"${await tag()}-${encoding}"`
       const headers = {
@@ -43,7 +42,7 @@ export const make = (content: Content): Asset => {
         vary: "Accept-Encoding",
         etag
       }
-      if (RequestInfo.header(asked, "if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
+      if (asked("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
       const body = await (packed[encoding] ?? bytes)()
       return {
         status: 200,

@@ -1,7 +1,6 @@
 import type { Lines } from "@quotewire/core"
 import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
-import * as RequestInfo from "../host/RequestInfo.ts"
 import * as Route from "../host/Route.ts"
 import * as FirstCall from "./FirstCall.ts"
 import { html, page } from "./Page.ts"
@@ -16,9 +15,9 @@ export interface Settings {
 
 /** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
 export const route = (base_url: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
-  Route.make("GET", "/", ({ headers, public_path }) =>
+  Route.make("GET", "/", ({ header, public_path }) =>
     Effect.sync(() => {
-      const answer = (RequestInfo.header(headers, "accept") ?? "").includes("text/html")
+      const answer = (header("accept") ?? "").includes("text/html")
         ? pageOf(public_path, base_url, lines, settings)
         : textOf(base_url, lines, settings)
       return { ...answer, headers: { ...answer.headers, vary: "Accept" } }

@@ -18,7 +18,7 @@ export const routes = (document: () => Node, scalar: Scalar.Scalar | null): Read
       headers: Page.headers,
       read: async () => Page.document("API reference", ReferencePage.content(document())).html
     })
-    return [Route.make("GET", "/docs", ({ headers }) => plain(headers))]
+    return [Route.make("GET", "/docs", ({ header }) => plain(header))]
   }
   const reference = Asset.make({
     type: Page.type,
@@ -34,8 +34,8 @@ export const routes = (document: () => Node, scalar: Scalar.Scalar | null): Read
     brotli: scalar.brotli
   })
   return [
-    Route.make("GET", "/docs", ({ headers }) => reference(headers)),
-    Route.make("GET", scriptPath(scalar.version), ({ headers }) => script(headers))
+    Route.make("GET", "/docs", ({ header }) => reference(header)),
+    Route.make("GET", scriptPath(scalar.version), ({ header }) => script(header))
   ]
 }
 

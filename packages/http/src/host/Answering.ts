@@ -4,7 +4,7 @@ import * as Answer from "./Answer.ts"
 import * as Cors from "./Cors.ts"
 import * as NotFound from "./NotFound.ts"
 import * as Paths from "./Paths.ts"
-import type { Headers, Incoming, Route } from "./Route.ts"
+import type { Header, Incoming, Route } from "./Route.ts"
 
 /*
  * What every handler does with a request, whatever platform it came from: find its route, run it, and answer every failure.
@@ -44,9 +44,9 @@ export interface Answering<R> {
   /** What answers a request without a route. */
   readonly notFound: (path: string) => Found<R>
   /** Answers a preflight of an allowed origin; null for any other request. */
-  readonly preflight: (method: string, path: string, headers: Headers) => Answer.Answer | null
+  readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
   /** Begins an exchange: with its request id, and the headers that its answer has whoever gives it. */
-  readonly begin: (route: Found<R>["value"], path: string, headers: Headers) => Exchange
+  readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
   /**
    * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
    */
@@ -141,11 +141,11 @@ const makeUnsafe = <R>(
     find: (method, path) => paths.find(method === "HEAD" ? "GET" : method, path),
     notFound: (path) => NotFound.match(paths, path),
     preflight: cors.preflight,
-    begin: (route, path, headers) => {
+    begin: (route, path, header) => {
       // An answer in an older revision sets this header itself (api.md, Versioning 2).
       const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
       const began_ms = onAnswered === undefined ? 0 : performance.now()
-      return new Exchange(ids.request(), { ...version, ...cors.headers(headers, route.cors) }, route.name, began_ms)
+      return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, began_ms)
     },
     run: (route, incoming, ended) => {
       if (isRefusing) {

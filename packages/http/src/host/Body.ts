@@ -1,7 +1,6 @@
 import { ApiError } from "@quotewire/core"
 import { Effect, Result } from "effect"
-import * as RequestInfo from "./RequestInfo.ts"
-import type { Headers } from "./Route.ts"
+import type { Header } from "./Route.ts"
 
 /*
  * Bodies: how large they may be, and how they are parsed. How they are read depends on the platform.
@@ -12,9 +11,6 @@ export const max_bytes = 256 * 1024
 
 /** Reads a body. If it is too large, it is refused. If the caller disconnects, reading is interrupted. */
 export type Read = Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
-
-/** The `content-length` of a request; 0 if it has none, for example with a chunked body. */
-export const announcedBytes = (headers: Headers): number => Number(headers["content-length"] ?? 0)
 
 /** No body, or an empty one. */
 export const nothing = new Uint8Array(0)
@@ -37,10 +33,10 @@ export const parse = (bytes: Uint8Array): Result.Result<unknown, ApiError.ApiErr
  *
  * A body without a content type counts as JSON, because the API accepts nothing else.
  */
-export const isJson = (headers: Headers): boolean => {
-  const encoding = RequestInfo.header(headers, "content-encoding")
+export const isJson = (header: Header): boolean => {
+  const encoding = header("content-encoding")
   if (encoding !== null && encoding.toLowerCase() !== "identity") return false
-  const type = RequestInfo.header(headers, "content-type")
+  const type = header("content-type")
   return type === null || jsonType.test(type)
 }
 

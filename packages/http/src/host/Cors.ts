@@ -1,7 +1,6 @@
 import * as Answer from "./Answer.ts"
 import type { Paths } from "./Paths.ts"
-import * as RequestInfo from "./RequestInfo.ts"
-import type { Headers, Route } from "./Route.ts"
+import type { Header, Route } from "./Route.ts"
 
 /** The origins of web pages that may call. Browsers send an origin, other programs send none. */
 export interface Origins {
@@ -40,9 +39,9 @@ const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Hand
 /** Lets web pages of the allowed origins call the routes that are made for browsers. By default no origin is allowed. */
 export interface Cors {
   /** The CORS headers for an answer of this route. */
-  readonly headers: (sent: Headers, isOpen: boolean) => Readonly<Record<string, string>>
+  readonly headers: (sent: Header, isOpen: boolean) => Readonly<Record<string, string>>
   /** Answers a preflight; null if the request is not one, or if its origin or route is not allowed. */
-  readonly preflight: (method: string, path: string, sent: Headers) => Answer.Answer | null
+  readonly preflight: (method: string, path: string, sent: Header) => Answer.Answer | null
 }
 
 /** Allows these origins, spelled as browsers spell them. `*` allows every origin. */
@@ -52,13 +51,13 @@ export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>):
   return {
     headers: (sent, isOpen) => {
       if (!isOpen || origins.length === 0) return none
-      const origin = RequestInfo.header(sent, "origin")
+      const origin = sent("origin")
       return isOpenTo(origin) ? readableBy(origin, exposed_headers) : { vary: "Origin" }
     },
     preflight: (method, path, sent) => {
       if (method !== "OPTIONS") return null
-      const origin = RequestInfo.header(sent, "origin")
-      const asked = RequestInfo.header(sent, "access-control-request-method")
+      const origin = sent("origin")
+      const asked = sent("access-control-request-method")
       if (asked === null || !isOpenTo(origin)) return null
       if (paths.find(asked, path)?.value.cors !== true) return null
       return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowed_headers) })

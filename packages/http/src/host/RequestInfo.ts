@@ -1,7 +1,7 @@
 import { type FinishedCall, type Pipeline, WebhookAddress } from "@quotewire/core"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
-import type { Headers, Incoming } from "./Route.ts"
+import type { Header, Headers, Incoming } from "./Route.ts"
 
 /*
  * Everything that the host knows of a request before its body: who calls and from where, in which revision, on which route.
@@ -11,13 +11,13 @@ import type { Headers, Incoming } from "./Route.ts"
 export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
-    key: key(header(incoming.headers, "authorization")),
-    read_handle: header(incoming.headers, "read-handle"),
+    key: key(incoming.header("authorization")),
+    read_handle: incoming.header("read-handle"),
     address: incoming.address,
     keyless: false
   },
-  revision: { header: header(incoming.headers, "service-version") },
-  idempotency_key: header(incoming.headers, "idempotency-key"),
+  revision: { header: incoming.header("service-version") },
+  idempotency_key: incoming.header("idempotency-key"),
   transport
 })
 
@@ -26,7 +26,7 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
   method: incoming.method,
   route,
   status: null,
-  user_agent: header(incoming.headers, "user-agent"),
+  user_agent: incoming.header("user-agent"),
   client_name: null,
   client_version: null
 })
@@ -39,18 +39,20 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
   return (incoming) => {
-    const user_agent = header(incoming.headers, "user-agent")
+    const user_agent = incoming.header("user-agent")
     if (last === null || last.method !== incoming.method || last.user_agent !== user_agent)
       last = transport(incoming, route)
     return last
   }
 }
 
-/** The text of a header; null if it was not sent. A repeated header is joined by commas, and so is not valid. */
-export const header = (headers: Headers, name: string): string | null => {
-  const value = headers[name]
-  return typeof value === "string" ? value : null
-}
+/** Reads headers from an object. A repeated header is joined by commas, and so is not valid. */
+export const headerIn =
+  (headers: Headers): Header =>
+  (name) => {
+    const value = headers[name]
+    return typeof value === "string" ? value : null
+  }
 
 /**
  * The key in an `Authorization` header (api.md, Authentication 1).
@@ -96,13 +98,13 @@ export const readTrusted = (text: string): TrustedProxies | null => {
  * `remote` is the address of the connection, or an empty text if it has none. Without proxies it is the answer, whatever the
  * headers say. With proxies it is the last address in the header that is not a trusted proxy's. Earlier entries may be forged.
  */
-export const addressOf = (proxies: Proxies | null): ((remote: string, headers: Headers) => string) =>
+export const addressOf = (proxies: Proxies | null): ((remote: string, header: Header) => string) =>
   proxies === null
     ? (remote) => counted(remote)
-    : (remote, headers) => counted(clientOf(proxies, remote, headers[proxies.header]))
+    : (remote, header) => counted(clientOf(proxies, remote, header(proxies.header)))
 
-const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | ReadonlyArray<string> | undefined) => {
-  const reported = value === undefined ? [] : String(value).split(",")
+const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | null) => {
+  const reported = value === null ? [] : value.split(",")
   let client = remote
   for (let hop = 0; isTrusted(trusted, client, hop); hop++) {
     const entry = reported.pop()

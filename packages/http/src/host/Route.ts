@@ -5,6 +5,9 @@ import type { Answer } from "./Answer.ts"
 /** The headers of a request by name in lower case. */
 export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
+/** Reads a header by its name in lower case; null if it was not sent. A repeated header is joined by commas. */
+export type Header = (name: string) => string | null
+
 /** A request as a route receives it. */
 export interface Incoming {
   readonly request_id: Ids.RequestId
@@ -14,6 +17,8 @@ export interface Incoming {
   readonly params: Readonly<Record<string, string>>
   /** The text after the `?`, still encoded. */
   readonly query: string
+  readonly header: Header
+  /** All headers. Reading one with `header` costs less. */
   readonly headers: Headers
   /** The caller's address, as limits count it. */
   readonly address: string

@@ -112,19 +112,21 @@ const makeUnsafe = <R>(
   ): void => {
     const { request } = pipelined
     const headers = RequestHeaders.headersOf(request)
-    const exchange = answering.begin(route, target.path, headers)
+    const header = RequestInfo.headerIn(headers)
+    const exchange = answering.begin(route, target.path, header)
     const pending = new Pending(exchange, pipelined)
-    const preflight = answering.preflight(request.method ?? "", target.path, headers)
+    const preflight = answering.preflight(request.method ?? "", target.path, header)
     if (preflight !== null) return void sendTo(pending, preflight)
     const remote = request.socket.remoteAddress ?? answering.guarded("address", () => addressOf(request)) ?? ""
     const incoming = new IncomingRequest(request, {
       request_id: exchange.request_id,
       params,
       query: target.query,
+      header,
       headers,
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: countedAddress(remote, headers)
+      address: countedAddress(remote, header)
     })
     // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
     if (RequestBody.isAnnounced(request)) setImmediate(run, pending, route, incoming)
@@ -136,7 +138,9 @@ const makeUnsafe = <R>(
     const method = request.method ?? ""
     const found = answering.find(method, target.path)
     const isForeign =
-      found === null ? answering.preflight(method, target.path, request.headers) === null : isRoot(target)
+      found === null
+        ? answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
+        : isRoot(target)
     if (isForeign && next !== undefined) return next()
     const match = found ?? answering.notFound(target.path)
     backpressure.admit(request, response, (pipelined) => answer(pipelined, target, match))
@@ -190,6 +194,7 @@ class IncomingRequest implements Incoming {
   readonly method: string
   readonly params: Incoming["params"]
   readonly query: string
+  readonly header: Incoming["header"]
   readonly headers: Incoming["headers"]
   readonly address: string
   readonly docs_url: string
@@ -202,6 +207,7 @@ class IncomingRequest implements Incoming {
     this.method = request.method ?? ""
     this.params = known.params
     this.query = known.query
+    this.header = known.header
     this.headers = known.headers
     this.address = known.address
     this.docs_url = known.docs_url

@@ -3,8 +3,11 @@ import { Effect, Predicate } from "effect"
 import * as Body from "../host/Body.ts"
 
 /** Whether a request announces a body that is not empty. */
-export const isAnnounced = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined || Body.announcedBytes(headers) > 0
+export const isAnnounced = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || announcedBytes(request) > 0
+
+/** The `content-length` of a request; 0 if it has none, for example with a chunked body. */
+export const announcedBytes = (request: IncomingMessage): number => Number(request.headers["content-length"] ?? 0)
 
 /**
  * Reads a body of at most `limit` bytes.
@@ -25,7 +28,7 @@ const from = (
   left: (body: unknown) => Uint8Array | null,
   gone: Effect.Effect<never>
 ): Body.Read => {
-  if (Body.announcedBytes(request.headers) > limit) return Body.tooLarge(limit)
+  if (announcedBytes(request) > limit) return Body.tooLarge(limit)
   if (!isAnnounced(request)) return Effect.succeed(Body.nothing)
   if (!request.readableDidRead) return isHere(request) ? whole(request, limit) : arriving(request, limit)
   const bytes = Predicate.hasProperty(request, "body") ? left(request.body) : null

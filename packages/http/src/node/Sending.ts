@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "../host/Answer.ts"
-import * as Body from "../host/Body.ts"
 import * as RequestBody from "./RequestBody.ts"
 
 /** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
@@ -65,7 +64,7 @@ const small_bytes = 64 * 1024
 
 const isUnreadAndLarge = (request: IncomingMessage): boolean => {
   if (request.complete || !RequestBody.isAnnounced(request)) return false
-  return request.headers["transfer-encoding"] !== undefined || Body.announcedBytes(request.headers) > small_bytes
+  return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > small_bytes
 }
 
 /** How long the rest of a body is dropped before the connection ends. */

@@ -2,7 +2,7 @@ import { Effect, Exit, type Scope } from "effect"
 import type { Answer } from "../host/Answer.ts"
 import * as Answering from "../host/Answering.ts"
 import * as RequestInfo from "../host/RequestInfo.ts"
-import type { Headers, Incoming, Route } from "../host/Route.ts"
+import type { Header, Incoming, Route } from "../host/Route.ts"
 import * as Target from "../host/Target.ts"
 import * as RequestBody from "./RequestBody.ts"
 
@@ -42,11 +42,11 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
 
   return (request) => {
     const { method } = request
-    const headers = headersOf(request)
+    const header: Header = (name) => request.headers.get(name)
     const target = locate(request.url, "") ?? Target.elsewhere
     const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
-    const exchange = answering.begin(route, target.path, headers)
-    const preflight = answering.preflight(method, target.path, headers)
+    const exchange = answering.begin(route, target.path, header)
+    const preflight = answering.preflight(method, target.path, header)
     if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
     const remote = answering.guarded("address", () => addressOf(request)) ?? ""
     const incoming: Incoming = {
@@ -54,12 +54,16 @@ const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): H
       method,
       params,
       query: target.query,
-      headers,
+      header,
+      // An object of all headers costs much, and few routes need it.
+      get headers() {
+        return Object.fromEntries(request.headers)
+      },
       docs_url: settings.docs_url,
       public_path: settings.public_path ?? target.mount_path,
-      address: countedAddress(remote, headers),
-      read: (max_bytes) => RequestBody.read(request, headers, max_bytes),
-      readRaw: (max_bytes) => RequestBody.read(request, headers, max_bytes)
+      address: countedAddress(remote, header),
+      read: (max_bytes) => RequestBody.read(request, max_bytes),
+      readRaw: (max_bytes) => RequestBody.read(request, max_bytes)
     }
     return new Promise((resolve) => {
       let forget = () => {}
@@ -96,21 +100,13 @@ const respond = <R>(
   }
 }
 
-/** Repeated headers are joined by commas, and so are not valid. */
-const headersOf = (request: Request): Headers => Object.fromEntries(request.headers)
-
 const responseOf = ({ headers, request_id }: Answering.Exchange, method: string, answer: Answer): Response =>
   toResponse({ ...answer, headers: { "request-id": request_id, ...headers, ...answer.headers } }, method)
 
-const utf8 = new TextEncoder()
-
-/** An answer as a response with its exact length. That to a `HEAD` has no body. */
+/** An answer as a response. That to a `HEAD` has no body, but its length. */
 export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
-  if (status === 204) return new Response(null, { status, headers })
-  const bytes = typeof body === "string" ? utf8.encode(body) : (body?.slice() ?? null)
-  const length = String(bytes?.length ?? 0)
-  return new Response(method === "HEAD" || status === 304 ? null : bytes, {
-    status,
-    headers: { ...headers, "content-length": length }
-  })
+  if (status === 204 || status === 304) return new Response(null, { status, headers })
+  if (method !== "HEAD") return new Response(body instanceof Uint8Array ? body.slice() : body, { status, headers })
+  const length = typeof body === "string" ? new TextEncoder().encode(body).length : (body?.length ?? 0)
+  return new Response(null, { status, headers: { ...headers, "content-length": String(length) } })
 }

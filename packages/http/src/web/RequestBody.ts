@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import * as Body from "../host/Body.ts"
-import type { Headers } from "../host/Route.ts"
 
 /**
  * Reads the body of a Web request, of at most `limit` bytes.
@@ -8,9 +7,9 @@ import type { Headers } from "../host/Route.ts"
  * A larger one is refused with `request_too_large`: at once if its length was announced, otherwise when the limit is
  * exceeded, and the rest is not read. If the caller disconnects, it is interrupted. A body that was read before is a defect.
  */
-export const read = (request: Request, headers: Headers, limit: number): Body.Read =>
+export const read = (request: Request, limit: number): Body.Read =>
   Effect.suspend(() => {
-    if (Body.announcedBytes(headers) > limit) return Body.tooLarge(limit)
+    if (Number(request.headers.get("content-length") ?? 0) > limit) return Body.tooLarge(limit)
     if (request.bodyUsed || request.body?.locked === true) return gone
     return request.body === null ? Effect.succeed(Body.nothing) : streamed(request.body, limit)
   })
