@@ -121,6 +121,30 @@ describe("webHandler", () => {
     })
   )
 
+  it.live("tells at / what is served, as a page for browsers and as text with a first call that works", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
+      const handle = webHandler(quotewire, { base_path: "/insurance", mcp })
+      const get = (accept: string) =>
+        Effect.promise(() => handle(new Request(`${host}/insurance`, { headers: { accept } })))
+      const page = yield* get("text/html,application/xhtml+xml")
+      assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; /)
+      const html = yield* textOf(page)
+      for (const path of ["/docs", "/openapi.json", "/health/ready", "/v1/mcp"]) {
+        assert.include(html, `href="/insurance${path}"`)
+      }
+      const answer = yield* get("*/*")
+      assert.include(answer.headers.get("content-type") ?? "", "text/plain")
+      assert.strictEqual(answer.headers.get("vary"), "Accept")
+      const text = yield* textOf(answer)
+      const [, address = "", body = ""] = /curl -s (\S+)[\s\S]*-d '(.*)'/.exec(text) ?? []
+      const started = yield* Effect.promise(() =>
+        handle(new Request(address, { method: "POST", headers: json(key), body }))
+      )
+      assert.strictEqual(started.status, 202)
+    })
+  )
+
   it.live("interrupts a call whose caller has gone", () =>
     Effect.gen(function* () {
       const service = yield* embedded()
