@@ -116,15 +116,6 @@ const specifiers = packages.flatMap(entryPoints)
 
 /** The lists of modules of Effect that the build adds. */
 const lists = /(?:^|\/)dist\/(?:testing\/)?(?:effect|platform-node|sql-pg)\.js$/
-const exported: Readonly<Record<string, string>> = {
-  "@quotewire/core": "embed",
-  "@quotewire/core/testing": "StorageContract",
-  "@quotewire/http": "Http",
-  "@quotewire/http/testing": "NodeReceiver",
-  "@quotewire/http/web": "webHandler",
-  "@quotewire/storage-memory": "MemoryStorage",
-  "@quotewire/storage-pg": "PgStorage"
-}
 
 describe("a published package", () => {
   it.each(packages)("%s contains what it needs and nothing else", (name) => {
