@@ -7,7 +7,7 @@ const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, impor
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^@quotewire\/([a-z-]+)\/(client|testing)$/, replacement: source("$1/src/$2/index.ts") },
+      { find: /^@quotewire\/([a-z-]+)\/([a-z-]+)$/, replacement: source("$1/src/$2/index.ts") },
       { find: /^@quotewire\/([a-z-]+)$/, replacement: source("$1/src/index.ts") }
     ]
   },

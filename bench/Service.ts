@@ -21,7 +21,7 @@ import { named } from "./operations.ts"
 const many: Allowance.Limit = { per_minute: 1_000_000_000, per_day: 1_000_000_000 }
 
 /** The standard limits out of reach: every call is counted, and none refused. */
-const limits: Allowance.Limits = {
+export const limits: Allowance.Limits = {
   ...Allowance.standardLimits,
   keys: { live: { start: many, read: many, other: many }, sandbox: { start: many, read: many, other: many } }
 }

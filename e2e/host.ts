@@ -1,18 +1,9 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
-import {
-  Access,
-  Allowance,
-  operations,
-  PublicUrl,
-  Quotewire,
-  Seal,
-  type Storage,
-  WebhookAddress
-} from "@quotewire/core"
-import { Handoff, Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { Access, Allowance, PublicUrl, Quotewire, Seal, type Storage, WebhookAddress } from "@quotewire/core"
+import { Http, NodeCrypto, NodeWebhookSender, ServiceApi } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
-import { agentRoutes, type Services } from "./agentRoutes.ts"
 import type { Call, Keys } from "./support/Call.ts"
 import * as AsClient from "./support/client.ts"
 import * as Rest from "./support/rest.ts"
@@ -36,10 +27,8 @@ interface HostOptions {
 const server = ({ drain_ms = 0 }: HostOptions) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
-      Http.layer<Services>({
-        operations,
-        routes: [Handoff.route(Quotewire.go), ...agentRoutes()],
-        ready: Quotewire.ready,
+      Http.layer<ServiceApi.Services>({
+        ...ServiceApi.of({ mcp, mcp_origins: { allowed: [], loopback: true } }),
         port: 0,
         drain_ms,
         wake: Effect.provideContext(Quotewire.releaseLongPolls, context)
@@ -68,8 +57,8 @@ const makeHost = Effect.fnUntraced(function* (callsOf: (base_url: string) => Cal
 // The same for every host of a process: some share a storage.
 const sealKeys = Layer.succeed(Seal.SealKeys, { keys: [Redacted.make(new Uint8Array(Seal.key_bytes).fill(7))] })
 
-// Recipients of the journeys listen on this machine.
-const loopback: WebhookAddress.Policy = {
+/** Recipients of the journeys listen on this machine. */
+export const loopback: WebhookAddress.Policy = {
   allow: WebhookAddress.readNetworks("127.0.0.0/8,::1/128") ?? [],
   own_addresses: []
 }

@@ -4,6 +4,7 @@ import { PgStorage } from "@quotewire/storage-pg"
 import { Effect, Layer } from "effect"
 import { scopedDatabase } from "../test/support/TestDatabase.ts"
 import { connected, type Host, http, tools } from "./host.ts"
+import { inExpress, overWeb } from "./mounted.ts"
 
 /** PostgreSQL, with a database of one's own for as long as the layer lives. */
 export const pgStorage = Layer.unwrap(Effect.map(scopedDatabase, ({ options }) => PgStorage.layer(options)))
@@ -24,6 +25,10 @@ const byTools: ReadonlyArray<Row> = [
   { name: "by tools, in memory", host: tools(MemoryStorage.layer), whole: false },
   { name: "by tools, in PostgreSQL", host: tools(pgStorage), whole: false }
 ]
+const inPrograms: ReadonlyArray<Row> = [
+  { name: "in Express, by nodeHandler", host: inExpress, whole: false },
+  { name: "over Web requests, by webHandler", host: overWeb, whole: false }
+]
 
 const byClient: ReadonlyArray<Row> = [
   { name: "by the client, in memory", host: connected(MemoryStorage.layer), whole: false }
@@ -39,6 +44,9 @@ const on = (rows: ReadonlyArray<Row>) => (name: string, journeys: Journeys) =>
 
 /** Journeys by operations' names: over REST and by tools on every storage, and by the client. */
 export const onEveryHost = on([...overRest, ...byTools, ...byClient])
+
+/** Journeys by operations' names: on every host, and inside programs of somebody else. */
+export const everywhere = on([...overRest, ...byTools, ...byClient, ...inPrograms])
 
 /** Journeys over REST alone, on every storage. */
 export const onEveryStorage = on(overRest)

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Applications } from "@quotewire/core/testing"
 import { Effect, Fiber } from "effect"
 import { Host } from "./host.ts"
-import { onEveryHost } from "./hosts.ts"
+import { everywhere } from "./hosts.ts"
 import type { Keys } from "./support/Call.ts"
 
 const start = (keys: Keys, request_key: string, more: object = {}, options = {}) =>
@@ -21,7 +21,7 @@ const start = (keys: Keys, request_key: string, more: object = {}, options = {})
     )
   )
 
-onEveryHost("a caller", (it) => {
+everywhere("a caller", (it) => {
   it.effect("reads the capabilities of a line, whose facts schema lists the required facts", () =>
     Effect.gen(function* () {
       const host = yield* Host

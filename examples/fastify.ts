@@ -1,42 +1,25 @@
-import { operations, PublicUrl, Quotewire, Seal } from "@quotewire/core"
-import { Http, NodeCrypto, NodeWebhookSender } from "@quotewire/http"
+import { embed } from "@quotewire/core"
+import { nodeHandler } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
-import { Effect, Layer } from "effect"
 import { fastify } from "fastify"
 
-const base_url = "http://127.0.0.1:8080"
-
-const core = Quotewire.worker.pipe(
-  Layer.provideMerge(Quotewire.layer),
-  Layer.provideMerge(MemoryStorage.layer),
-  Layer.provide(Quotewire.sandboxCarriers),
-  Layer.provide(Seal.SealKeys.layerEphemeral),
-  Layer.provide(PublicUrl.layer(base_url)),
-  Layer.provide(NodeWebhookSender.layer()),
-  Layer.provide(NodeCrypto.layer)
-)
-
-const program = Effect.gen(function* () {
-  const { handle } = yield* Http.handler<Quotewire.Services>({ operations, base_url })
-  const app = fastify()
-  // Fastify parses JSON bodies before its handlers run: pass on the result.
-  app.all("/v1/*", (request, reply) => {
+const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
+const handle = nodeHandler(quotewire, { base_path: "/insurance", mcp })
+const app = fastify()
+app.all("/insurance/*", {
+  // Before Fastify reads the body.
+  onRequest: async (request, reply) => {
     reply.hijack()
-    handle(Object.assign(request.raw, { body: request.body }), reply.raw)
-  })
-  yield* Effect.addFinalizer(() => Effect.promise(() => app.close()))
-
-  const { statusCode } = yield* Effect.promise(async () => {
-    const address = await app.listen({ port: 0 })
-    const answer = await fetch(`${address}/v1/quote-requests`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: "{}"
-    })
-    return { statusCode: answer.status }
-  })
-  console.log(statusCode)
+    handle(request.raw, reply.raw)
+  },
+  handler: async () => {}
 })
+// Stops when Fastify does; running requests finish first.
+app.addHook("preClose", () => quotewire.close())
 
-// The answer is 401, because the call has no key. A real server would wait with `Effect.never`.
-await Effect.runPromise(Effect.scoped(Effect.provide(program, core)))
+// Port 0 picks a free port.
+const address = await app.listen({ port: 0 })
+const { status } = await fetch(`${address}/insurance/v1/quote-requests`, { method: "POST", body: "{}" })
+console.log(status)
+await app.close()

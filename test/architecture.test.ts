@@ -276,37 +276,36 @@ describe("hosts", () => {
   const speaking = [...calling, "HostSchema", "Line", "Lines", "Resource", "Revision", "Timestamp"]
   /** What a program needs besides to put a process together. */
   const wiring = [
-    ...[
-      "Access",
-      "Allowance",
-      "ApiKey",
-      "Carrier",
-      "Connections",
-      "ConnectionSummary",
-      "ErasedRequest",
-      "ErasureReport",
-      "ErasureTarget",
-      "Erasures",
-      "Feedback",
-      "PublicUrl",
-      "Quotewire",
-      "RatePlan",
-      "RequestLog",
-      "Retention",
-      "Seal",
-      "Storage",
-      "Timeline",
-      "Timelines"
-    ]
+    "Access",
+    "Allowance",
+    "ApiKey",
+    "Carrier",
+    "Connections",
+    "ConnectionSummary",
+    "ErasedRequest",
+    "ErasureReport",
+    "ErasureTarget",
+    "Erasures",
+    "Feedback",
+    "PublicUrl",
+    "Quotewire",
+    "RatePlan",
+    "RequestLog",
+    "Retention",
+    "Seal",
+    "Storage",
+    "Timeline",
+    "Timelines"
   ]
   // The Node host implements the ports of cryptography and those through which webhooks and requests to carriers leave.
   const sending = ["CarrierTransport", "HttpAddress", "TextCrypto", "WebhookAddress", "WebhookSender"]
   const settings = ["Config", "readConfig", "HttpAddress", "Signature", "WebhookAddress", "WebhookHeaders"]
   // The OpenAPI document tells what is sent, and two routes know what the core has for them.
   const telling = ["Carrier", "Quotewire", "Signature", "WebhookHeaders"]
+  const mounting = ["Allowance", "Embedded", "Limits", "PublicUrl", "Storage"]
   const allowed = {
-    http: [...speaking, ...sending, ...telling],
-    mcp: speaking,
+    http: [...speaking, ...sending, ...telling, ...mounting],
+    mcp: [...speaking, "Quotewire", "Storage"],
     cli: [...speaking, ...wiring, ...settings, "CarrierTransport", "Fault", "ratePlanCarrier"]
   }
   const hosts = Object.entries(allowed).flatMap(([name, names]) => srcOf(name).map((source) => ({ source, names })))

@@ -19,6 +19,30 @@ export const read: Suite = {
   load: (at) => ({ method: "GET", path: `/v1/quotes/${at.quote_id}`, body: null, status: 200 })
 }
 
+const mounted = (framework: string): Peer => ({
+  name: `Quotewire in ${framework}`,
+  script: "peers/mounted.ts",
+  args: [framework]
+})
+
+/** Reads one quote from an embedded service inside another program. */
+export const handlers: Suite = {
+  ...read,
+  name: "handlers",
+  title: "GET /v1/quotes/{id} inside another program",
+  peers: [quotewire, mounted("Express"), mounted("Fastify")],
+  base: quotewire.name
+}
+
+/** The same through Web requests, beside Hono that returns stored JSON. */
+export const web_handler: Suite = {
+  ...read,
+  name: "web_handler",
+  title: "GET /v1/quotes/{id} through Web requests on Node",
+  peers: [mounted("Hono"), { name: "Hono, stored JSON", script: "peers/hono.ts" }],
+  base: "Hono, stored JSON"
+}
+
 // It waits in its queue for five minutes, so that what is measured is the start and not the work that follows.
 const body = JSON.stringify({ ...starts.household("{unique}"), scenario: "waits_in_queue" })
 

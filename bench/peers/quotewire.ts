@@ -1,6 +1,6 @@
 import { operations, Quotewire } from "@quotewire/core"
-import { Http, MessageRoute } from "@quotewire/http"
-import { Endpoint, Tools } from "@quotewire/mcp"
+import { Http, MessageRoute, type ServiceApi } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { storage } from "../pg/Databases.ts"
@@ -8,13 +8,7 @@ import * as Service from "../Service.ts"
 import * as starts from "../starts.ts"
 import * as Peer from "./Peer.ts"
 
-const endpoint = Endpoint.make<Quotewire.Services>({
-  tools: Tools.of<Quotewire.Services>(operations),
-  version: "0.0.0",
-  sign: (text) => Quotewire.sign("mcp_session", text),
-  isSigned: (text, signature) => Quotewire.isSigned("mcp_session", text, signature)
-})
-const agents = MessageRoute.make(endpoint, { allowed: [], loopback: false })
+const agents = MessageRoute.make(mcp(), { allowed: [], loopback: false })
 
 /** The address behind `--database`, whose storage is memory where it is not given. */
 const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0)
@@ -23,7 +17,7 @@ const [, database] = process.argv.slice(process.argv.indexOf("--database") >>> 0
 const requests = process.argv.includes("--many-quotes") ? 200 : 1
 
 /** Our own host: the whole pipeline, every call counted and noted. `--work` runs due jobs here as well. */
-const host = Http.layer<Quotewire.Services>({ operations, routes: agents, port: 0 }).pipe(
+const host = Http.layer<ServiceApi.Services>({ operations, routes: agents, port: 0 }).pipe(
   Layer.provideMerge(process.argv.includes("--work") ? Quotewire.worker : Layer.empty),
   Layer.provideMerge(Service.layerOn(database === undefined ? MemoryStorage.layer : storage(database)))
 )

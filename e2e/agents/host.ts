@@ -1,11 +1,10 @@
 // As the command does where it begins.
 import "effect/schema/SchemaJITCompiler/enable"
 import { Access, Allowance, operations, PublicUrl, Quotewire, Seal, WebhookSender } from "@quotewire/core"
-import { Http, NodeCrypto } from "@quotewire/http"
-import type { Tool } from "@quotewire/mcp"
+import { Http, MessageRoute, NodeCrypto, type ServiceApi } from "@quotewire/http"
+import { mcp, type Tool } from "@quotewire/mcp"
 import { MemoryStorage } from "@quotewire/storage-memory"
 import { Context, Effect, Layer } from "effect"
-import { agentRoutes, type Services } from "../agentRoutes.ts"
 
 /** Hosts that share one storage, as behind a balancer, and one organization's keys. */
 export class AgentHosts extends Context.Service<
@@ -38,9 +37,9 @@ const make = ({ hosts = 1, tools = [] }: AgentHostOptions) =>
     } as const
     const wakes = yield* Effect.context<Quotewire.Services>()
     const serve = Layer.build(
-      Http.layer<Services>({
+      Http.layer<ServiceApi.Services>({
         operations,
-        routes: agentRoutes(tools),
+        routes: MessageRoute.make(mcp({ tools }), { allowed: [], loopback: true }),
         port: 0,
         drain_ms: 0,
         wake: Effect.provideContext(Quotewire.releaseLongPolls, wakes)

@@ -1,11 +1,11 @@
 import { ApiError, operations } from "@quotewire/core"
+import type { ServiceApi } from "@quotewire/http"
 import { Tools } from "@quotewire/mcp"
 import { Effect } from "effect"
-import type { Services } from "../agentRoutes.ts"
 import type { Answer, Call } from "./Call.ts"
 import { operationOf } from "./rest.ts"
 
-const names = new Set(Tools.of<Services>(operations).map(({ name }) => name))
+const names = new Set(Tools.of<ServiceApi.Services>(operations).map(({ name }) => name))
 
 /** What stands elsewhere over REST is an argument of a tool, and some arguments have names of their own. */
 const argumentsOf = (name: string, input: object, more: { readonly read_handle?: string | undefined }, key: string) => {

@@ -1,10 +1,11 @@
-import { operations, Quotewire, type Storage } from "@quotewire/core"
-import { CarrierCallbacks, Handoff, Http } from "@quotewire/http"
+import { Quotewire } from "@quotewire/core"
+import { Http, ServiceApi } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
-import * as Agents from "./Agents.ts"
 import { CommandFailed } from "./CommandErrors.ts"
 import type { HostSettings } from "./HostSettings.ts"
 import * as Telemetry from "./Telemetry.ts"
+import { version } from "./version.ts"
 
 /** The settings of the HTTP host. */
 export type HostOptions = Pick<
@@ -20,26 +21,22 @@ export type RestMode = "rest" | "no_rest"
 export const serve = (
   settings: HostOptions,
   rest: RestMode = "rest"
-): Effect.Effect<Http.Host["Service"], CommandFailed, Needs | Scope.Scope> =>
+): Effect.Effect<Http.Host["Service"], CommandFailed, ServiceApi.Services | Scope.Scope> =>
   Effect.flatMap(Telemetry.measure(settings), (hooks) => Layer.build(layerOf(settings, rest, hooks))).pipe(
     Effect.map(Context.get(Http.Host)),
     Effect.catchTag("CannotListen", ({ message }) => Effect.fail(new CommandFailed({ message })))
   )
 
-type Needs = Quotewire.Services | Storage.Storage
-
 const layerOf = (settings: HostOptions, rest: RestMode, hooks: Telemetry.MetricsHooks) =>
   Layer.unwrap(
     Effect.map(Effect.context<Quotewire.Services>(), (context) =>
-      Http.layer<Needs>({
-        operations: rest === "rest" ? operations : [],
-        routes: [
-          Handoff.route(Quotewire.go),
-          CarrierCallbacks.route(Quotewire.carrierCallback),
-          ...Agents.routes(settings)
-        ],
-        ready: Quotewire.ready,
-        environments: Quotewire.environments,
+      Http.layer<ServiceApi.Services>({
+        ...ServiceApi.of({
+          rest: rest === "rest",
+          mcp: () => mcp({ version }),
+          // If only this machine can reach the host, pages of this machine may call it.
+          mcp_origins: { allowed: settings.mcp_origins, loopback: isLoopback(settings.host) }
+        }),
         host: settings.host,
         port: settings.port,
         cors_origins: settings.cors_origins,
@@ -52,3 +49,5 @@ const layerOf = (settings: HostOptions, rest: RestMode, hooks: Telemetry.Metrics
       })
     )
   )
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")

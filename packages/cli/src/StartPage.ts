@@ -1,4 +1,5 @@
-import type { Line } from "@quotewire/core"
+import type { Lines } from "@quotewire/core"
+import { FirstCall } from "@quotewire/http"
 
 /** What `quotewire dev` prints when it is ready. */
 export interface Ready {
@@ -6,28 +7,12 @@ export interface Ready {
   readonly organization_id: string
   readonly keys: { readonly server: string; readonly widget: string; readonly platform: string }
   /** The lines of the host; the first call is for the first one. */
-  readonly lines: ReadonlyArray<Line.Line>
+  readonly lines: Lines.LineSet
 }
 
 /** One line of JSON, for programs. */
 export const line = (ready: Ready): string =>
   JSON.stringify({ base_url: ready.base_url, organization_id: ready.organization_id, keys: ready.keys })
-
-const firstCall = (ready: Ready): string => {
-  const [first] = ready.lines
-  const body = {
-    line: first?.name,
-    consent_receipt_id: "receipt-0001",
-    request_key: "my-first-request",
-    application: first?.example
-  }
-  return [
-    `curl -s ${ready.base_url}/v1/quote-requests \\`,
-    `  -H 'Authorization: Bearer ${ready.keys.server}' \\`,
-    "  -H 'Content-Type: application/json' \\",
-    `  -d '${JSON.stringify(body)}'`
-  ].join("\n")
-}
 
 /** A page for people: the address, the carriers, the keys, and a first call to paste. `paint` makes text bold. */
 export const page = (ready: Ready, carriers: string, paint: (text: string) => string): string =>
@@ -45,7 +30,7 @@ ${paint("Sandbox keys")}
   platform   ${ready.keys.platform}
 
 ${paint("Start a quote request")}
-${firstCall(ready)}
+${FirstCall.text(ready.base_url, ready.keys.server, ready.lines)}
 
 ${paint("Read its quotes as they arrive")} (replace qreq_… with the id from the answer)
 curl -s '${ready.base_url}/v1/quote-requests/qreq_…' -H 'Authorization: Bearer ${ready.keys.server}'

@@ -1,8 +1,9 @@
 import { Effect, Layer } from "effect"
 import { Aead, Digest, Mac, SecureRandom } from "effect/crypto"
 import { Access, type IssuedKey, KeylessWorkspace } from "./access/Access.ts"
-import { Allowance } from "./access/Allowance.ts"
+import { Allowance, AllowanceLimits } from "./access/Allowance.ts"
 import type { Environment } from "./access/Caller.ts"
+import type { Limits } from "./access/Limits.ts"
 import * as NewestSealKey from "./access/NewestSealKey.ts"
 import { areEqual, Seal, SealKeys, withSealing } from "./access/Seal.ts"
 import { TextCrypto } from "./access/TextCrypto.ts"
@@ -40,6 +41,7 @@ import { EventSubscriptions } from "./webhooks/subscriptions/EventSubscriptions.
 import type { WebhookSender } from "./webhooks/WebhookSender.ts"
 import * as ApiError from "./wire/ApiError.ts"
 import { Ids } from "./wire/Ids.ts"
+import { PublicUrl } from "./wire/PublicUrl.ts"
 
 export type { Destination }
 
@@ -265,9 +267,20 @@ export const layer: Layer.Layer<
   Layer.provideMerge(Revisions.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(knownCarriers),
-  // Calls and services use the same lines.
-  Layer.provideMerge(Layer.effect(Lines, Lines))
+  // Calls, hosts and services use the same lines and the same public address.
+  Layer.provideMerge(Layer.merge(Layer.effect(Lines, Lines), Layer.effect(PublicUrl, PublicUrl)))
 )
+
+/**
+ * Other rate limits for some callers of a service, such as those of one host.
+ *
+ * Their calls count together with those of all other callers on the storage. Tests and replays keep the limit of the service.
+ */
+export const limited = (limits: Limits): Layer.Layer<Allowance, never, Storage> =>
+  Layer.provide(Layer.fresh(Allowance.layer), Layer.succeed(AllowanceLimits, limits))
+
+/** Identifiers alone, for a host that must answer although its service could not start. */
+export const identifiers: Layer.Layer<Ids> = Layer.provide(Ids.layer, SecureRandom.layerWebCrypto)
 
 /** Runs due jobs and erases old records as long as the layer lives. At least one process of a service needs it. */
 export const worker: Layer.Layer<never, never, Services> = Layer.merge(Runner.layerForever, Retention.layerForever)

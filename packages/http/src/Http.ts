@@ -1,14 +1,16 @@
-import { Lines, Operation, Revision, WebhookHeaders } from "@quotewire/core"
 import { Context, Effect, Layer, type Scope } from "effect"
 import * as Addresses from "./host/Addresses.ts"
 import * as Api from "./host/Api.ts"
-import * as Handler from "./host/Handler.ts"
-import * as Server from "./host/Server.ts"
+import * as Handler from "./node/Handler.ts"
+import * as ScalarScript from "./node/ScalarScript.ts"
+import * as Server from "./node/Server.ts"
 
-export { CannotListen } from "./host/Server.ts"
+export { CannotListen } from "./node/Server.ts"
 
 /** Settings of the API inside an existing server. */
-export interface HandlerSettings<R> extends Api.Settings<R>, Omit<Handler.Settings, "docs_url"> {}
+export interface HandlerSettings<R>
+  extends Omit<Api.Settings<R>, "reference_script">,
+    Omit<Handler.Settings, "docs_url"> {}
 
 /** Settings of the API with its own server. */
 export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Server.Settings {
@@ -25,15 +27,10 @@ export interface Settings<R> extends Omit<HandlerSettings<R>, "base_url">, Serve
 export const handler = Effect.fnUntraced(function* <R>(
   given: HandlerSettings<R>
 ): Effect.fn.Return<Handler.Handler, never, Api.Services<R> | Scope.Scope> {
-  const settings = yield* Addresses.checked(given)
-  const operations = yield* Effect.filter(settings.operations, Operation.isAvailable)
-  const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
-  const served = yield* Revision.ServedRevisions
-  const lines = yield* Lines.Lines
-  return yield* Handler.make(Api.routes({ lines, served, webhook_header_prefix, ...settings, operations }), {
-    ...settings,
-    docs_url: settings.docs_url ?? `${settings.base_url}/docs`
-  })
+  const settings = yield* Api.complete(yield* Addresses.checked(given))
+  const { base_url, docs_url = `${base_url}/docs`, public_path = Addresses.pathOf(base_url) } = settings
+  const routes = Api.routes({ ...settings, reference_script: ScalarScript.find() })
+  return yield* Handler.make(routes, { ...settings, docs_url, public_path })
 })
 
 /** The listening host, with its bound address. */

@@ -57,7 +57,7 @@ describe("the address that a caller is counted by", () => {
     const other = name === "forwarded" ? "x-forwarded-for" : "forwarded"
     const addressOf = ClientAddress.addressOf(trusted === null ? null : { trusted, header: name })
     const headers = { [other]: "for=203.0.113.66", ...(says !== undefined && { [name]: says }) }
-    assert.strictEqual(addressOf({ headers, socket: { remoteAddress: remote } }), is)
+    assert.strictEqual(addressOf(remote, ClientAddress.headerIn(headers)), is)
   })
 
   it.each(["0", "17", "-1", "all", "10.0.0.0", "10.0.0.0/33", ""])("cannot be found by trusting %s", (trust) => {

@@ -30,7 +30,7 @@ const serve = Effect.fnUntraced(function* (settings: HostSettings.HostSettings) 
     Effect.provideContext(Context.add(core, Access.KeylessWorkspace, keyless))
   )
   yield* Deferred.succeed(address, base_url)
-  const lines = [...(yield* Effect.provideContext(Lines.Lines, core)).values()]
+  const lines = yield* Effect.provideContext(Lines.Lines, core)
   const ready = { base_url, organization_id: organization.id, keys, lines }
   const carriers = yield* Effect.provideContext(Quotewire.carrierIds, core)
   if (settings.json) yield* CarrierList.log(carriers)

@@ -1,9 +1,9 @@
 import { Access, operations, Quotewire } from "@quotewire/core"
+import type { ServiceApi } from "@quotewire/http"
 import { Bridge, Local, StdioServer, Tools } from "@quotewire/mcp"
 import { Console, Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
-import type { Services } from "../Agents.ts"
 import { WrongUsage } from "../CommandErrors.ts"
 import * as ConfigFile from "../ConfigFile.ts"
 import * as SandboxConnections from "../carriers/SandboxConnections.ts"
@@ -63,8 +63,8 @@ const embedded = Effect.fnUntraced(function* (settings: McpSettings, key: string
     yield* Console.log(settings.json ? JSON.stringify({ base_url: host.base_url }) : `${host.base_url}/v1/mcp`)
     return yield* Effect.never
   }
-  const answer = yield* Local.make<Services>({
-    tools: Tools.of<Services>(operations),
+  const answer = yield* Local.make<ServiceApi.Services>({
+    tools: Tools.of<ServiceApi.Services>(operations),
     version,
     key,
     docs_url: `${host.base_url}/docs`

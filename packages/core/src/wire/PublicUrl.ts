@@ -1,6 +1,9 @@
 import { Context, Effect, Layer, Result } from "effect"
 import * as HttpAddress from "./HttpAddress.ts"
 
+/** The address of a host that was not told its own: that of `quotewire dev` on this machine. */
+export const default_address = "http://127.0.0.1:8787"
+
 /**
  * The address at which callers reach the host, without a trailing slash: the base of `/go/…` links.
  *
@@ -8,7 +11,7 @@ import * as HttpAddress from "./HttpAddress.ts"
  * with `layer`, which checks the address.
  */
 export const PublicUrl = Context.Reference<Effect.Effect<string>>("@quotewire/core/PublicUrl", {
-  defaultValue: () => Effect.succeed("http://127.0.0.1:8787")
+  defaultValue: () => Effect.succeed(default_address)
 })
 
 /** Provides a known address. Fails with the rule that the address breaks. */

@@ -1,9 +1,6 @@
-import { createHash } from "node:crypto"
-import type { IncomingHttpHeaders } from "node:http"
-import { promisify } from "node:util"
-import { brotliCompress, constants, gzip } from "node:zlib"
 import { Effect } from "effect"
 import type { Answer } from "../host/Answer.ts"
+import type { Header } from "../host/Route.ts"
 
 /** Content that is the same for every caller: a document, a page, a script. */
 export interface Content {
@@ -14,28 +11,28 @@ export interface Content {
   readonly headers?: Readonly<Record<string, string>>
   /** Reads the content. Called once. */
   readonly read: () => Promise<string | Uint8Array>
+  /** Compresses the content with Brotli, where the platform can. It is worth it for large content. */
+  readonly brotli?: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
 /** Answers with content: with an ETag, and in the best encoding that the caller accepts. */
-export type Asset = (asked: IncomingHttpHeaders) => Effect.Effect<Answer>
+export type Asset = (asked: Header) => Effect.Effect<Answer>
 
 /** Reads, tags and compresses content when it is first requested, and keeps the result. */
 export const make = (content: Content): Asset => {
-  const bytes = once(async () => Buffer.from(await content.read()))
-  const tag = once(async () =>
-    createHash("sha256")
-      .update(await bytes())
-      .digest("base64url")
-      .slice(0, 22)
-  )
-  const packed = {
-    br: once(async () => promisify(brotliCompress)(await bytes(), { params: brotli })),
-    gzip: once(async () => promisify(gzip)(await bytes())),
-    identity: bytes
+  const bytes = once(async () => bytesOf(await content.read()))
+  const tag = once(async () => hex(await crypto.subtle.digest("SHA-256", await bytes())).slice(0, 32))
+  const { brotli } = content
+  const packed: Readonly<Record<string, () => Promise<Uint8Array>>> = {
+    identity: bytes,
+    // Some runtimes cannot compress.
+    ...(typeof CompressionStream !== "undefined" && { gzip: once(async () => gzip(await bytes())) }),
+    ...(brotli !== undefined && { br: once(async () => brotli(await bytes())) })
   }
   return (asked) =>
     Effect.promise(async (): Promise<Answer> => {
-      const encoding = encodingFor(asked["accept-encoding"])
+      const accepted = acceptedIn(asked("accept-encoding") ?? "")
+      const encoding = ["br", "gzip"].find((one) => accepted.has(one) && one in packed) ?? "identity"
       const etag = `"${await tag()}-${encoding}"`
       const headers = {
         ...content.headers,
@@ -45,8 +42,8 @@ export const make = (content: Content): Asset => {
         vary: "Accept-Encoding",
         etag
       }
-      if (asked["if-none-match"]?.includes(etag)) return { status: 304, headers, body: null }
-      const body = await packed[encoding]()
+      if (asked("if-none-match")?.includes(etag)) return { status: 304, headers, body: null }
+      const body = await (packed[encoding] ?? bytes)()
       return {
         status: 200,
         headers: encoding === "identity" ? headers : { ...headers, "content-encoding": encoding },
@@ -55,19 +52,26 @@ export const make = (content: Content): Asset => {
     })
 }
 
-/** At this quality a script of megabytes compresses quickly, to little more than at the best quality. */
-const brotli = { [constants.BROTLI_PARAM_QUALITY]: 5 }
+/** Bytes in memory of their own, as Web APIs take them. */
+const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
+  typeof content === "string" ? new TextEncoder().encode(content) : Uint8Array.from(content)
 
-/** The best encoding that a caller accepts. A weight of 0 refuses an encoding. */
-const encodingFor = (accepted: string | undefined): "br" | "gzip" | "identity" => {
-  const taken = new Set(
-    (accepted ?? "")
+const hex = (bytes: ArrayBuffer): string =>
+  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+const gzip = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> => {
+  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))
+  return new Uint8Array(await new Response(packed).arrayBuffer())
+}
+
+/** The encodings that a caller accepts. A weight of 0 refuses an encoding. */
+const acceptedIn = (header: string): ReadonlySet<string> =>
+  new Set(
+    header
       .split(",")
       .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
       .map((one) => one.replace(/;.*/, "").trim().toLowerCase())
   )
-  return taken.has("br") ? "br" : taken.has("gzip") ? "gzip" : "identity"
-}
 
 const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {
   let made: Promise<A> | undefined

@@ -92,5 +92,5 @@ export const route = (document: () => Document): Route.Route => {
     cache: "no-cache",
     read: async () => JSON.stringify(document())
   })
-  return Route.make("GET", "/openapi.json", ({ headers }) => asset(headers))
+  return Route.make("GET", "/openapi.json", ({ header }) => asset(header))
 }

@@ -6,14 +6,11 @@ import * as ReferencePage from "./ReferencePage.ts"
 import * as Scalar from "./Scalar.ts"
 
 /**
- * `GET /docs`: the API reference, rendered in the browser by Scalar, or a static page if its script is missing.
+ * `GET /docs`: the API reference, rendered in the browser by Scalar, or a static page without its script.
  *
  * Everything comes from this host. Links are relative, so that the page works wherever the host is mounted.
  */
-export const routes = (
-  document: () => Node,
-  scalar: Scalar.Scalar | null = Scalar.find()
-): ReadonlyArray<Route.Route> => {
+export const routes = (document: () => Node, scalar: Scalar.Scalar | null): ReadonlyArray<Route.Route> => {
   if (scalar === null) {
     const plain = Asset.make({
       type: Page.type,
@@ -21,7 +18,7 @@ export const routes = (
       headers: Page.headers,
       read: async () => Page.document("API reference", ReferencePage.content(document())).html
     })
-    return [Route.make("GET", "/docs", ({ headers }) => plain(headers))]
+    return [Route.make("GET", "/docs", ({ header }) => plain(header))]
   }
   const reference = Asset.make({
     type: Page.type,
@@ -33,11 +30,12 @@ export const routes = (
     type: "text/javascript; charset=utf-8",
     // The path contains the version, so its content never changes.
     cache: "public, max-age=31536000, immutable",
-    read: scalar.read
+    read: scalar.read,
+    brotli: scalar.brotli
   })
   return [
-    Route.make("GET", "/docs", ({ headers }) => reference(headers)),
-    Route.make("GET", scriptPath(scalar.version), ({ headers }) => script(headers))
+    Route.make("GET", "/docs", ({ header }) => reference(header)),
+    Route.make("GET", scriptPath(scalar.version), ({ header }) => script(header))
   ]
 }
 

@@ -1,27 +1,8 @@
-import { readFileSync } from "node:fs"
-import { readFile } from "node:fs/promises"
-import { Option, Schema } from "effect"
-
 /** The script of Scalar, which renders an API reference in the browser. */
 export interface Scalar {
   readonly version: string
   readonly read: () => Promise<Uint8Array>
-}
-
-const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
-
-/** The folder of the script, the same from the sources and from the build. */
-const folder = new URL("../../vendor/scalar/", import.meta.url)
-
-/** Finds the script in this package; null if it is missing, as in a program that was bundled into one file. */
-export const find = (from: URL = folder): Scalar | null => {
-  try {
-    const manifest = readFileSync(new URL("version.json", from), "utf8")
-    const { version } = Option.getOrThrow(Schema.decodeOption(Manifest)(manifest))
-    return { version, read: () => readFile(new URL("standalone.js", from)) }
-  } catch {
-    return null
-  }
+  readonly brotli: (bytes: Uint8Array) => Promise<Uint8Array>
 }
 
 /** Turns off everything that could call other hosts or store a key in the browser. */

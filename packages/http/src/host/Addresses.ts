@@ -7,29 +7,41 @@ export interface Addresses {
   readonly docs_url?: string
   /** `*` allows every origin. */
   readonly cors_origins?: ReadonlyArray<string>
+  readonly mcp_origins?: ReadonlyArray<string>
 }
 
 /**
  * Checks and normalizes the addresses in the settings: no trailing slash, and origins as browsers write them.
  *
- * A wrong address is a bug of the program, so it dies with a sentence that names the setting and the rule.
+ * The error of a wrong address is a sentence that names the setting and the rule.
  */
-export const checked = <S extends Addresses>(settings: S): Effect.Effect<S & Addresses> =>
-  Effect.suspend(() => {
-    const { base_url, cors_origins, docs_url } = settings
-    const read = {
-      base_url: named("base_url", HttpAddress.readBase(base_url)),
+export const read = <S extends Partial<Addresses>>(settings: S): Result.Result<S, Error> => {
+  const { base_url, cors_origins, docs_url, mcp_origins } = settings
+  return Result.map(
+    Result.all({
+      ...(base_url !== undefined && { base_url: named("base_url", HttpAddress.readBase(base_url)) }),
       ...(docs_url !== undefined && { docs_url: named("docs_url", HttpAddress.readBase(docs_url)) }),
       ...(cors_origins !== undefined && {
         cors_origins: Result.all(
-          cors_origins.map((origin) =>
-            origin === "*" ? Result.succeed(origin) : named("cors_origins", HttpAddress.readOrigin(origin))
-          )
+          cors_origins.map((origin) => (origin === "*" ? Result.succeed(origin) : readOrigin("cors_origins", origin)))
         )
+      }),
+      ...(mcp_origins !== undefined && {
+        mcp_origins: Result.all(mcp_origins.map((origin) => readOrigin("mcp_origins", origin)))
       })
-    }
-    return Effect.map(Effect.orDie(Effect.fromResult(Result.all(read))), (addresses) => ({ ...settings, ...addresses }))
-  })
+    }),
+    (addresses) => ({ ...settings, ...addresses })
+  )
+}
+
+/** Like `read`. A wrong address is a bug of the program, so it dies. */
+export const checked = <S extends Addresses>(settings: S): Effect.Effect<S> =>
+  Effect.suspend(() => Effect.orDie(Effect.fromResult(read(settings))))
+
+/** The path of an address: `/insurance`, or an empty text. */
+export const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")
+
+const readOrigin = (name: keyof Addresses, origin: string) => named(name, HttpAddress.readOrigin(origin))
 
 const named = (name: keyof Addresses, address: Result.Result<string, HttpAddress.Refusal>) =>
   Result.mapError(address, (refusal) => new Error(`${name} ${HttpAddress.rules[refusal]}.`))

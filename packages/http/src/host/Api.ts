@@ -1,8 +1,10 @@
-import type { Ids, Lines, Operation, Pipeline, Revision } from "@quotewire/core"
+import { type Ids, Lines, Operation, type Pipeline, Revision, WebhookHeaders } from "@quotewire/core"
 import { Effect } from "effect"
 import * as ErrorPages from "../documents/ErrorPages.ts"
+import * as Home from "../documents/Home.ts"
 import * as OpenApi from "../documents/OpenApi.ts"
 import * as Reference from "../documents/Reference.ts"
+import type * as Scalar from "../documents/Scalar.ts"
 import * as Health from "./Health.ts"
 import * as OperationRoute from "./OperationRoute.ts"
 import type * as Route from "./Route.ts"
@@ -27,10 +29,25 @@ export interface Settings<R> {
   readonly lines?: Lines.LineSet
   /** The prefix of the second set of webhook headers, for the OpenAPI document; `quotewire-` by default. */
   readonly webhook_header_prefix?: string
+  /** The script that renders the API reference in the browser; by default the reference is a static page. */
+  readonly reference_script?: Scalar.Scalar | null
+  /** What the page at `/` tells; by default there is no such page. */
+  readonly home?: Home.Settings
 }
 
 /** The services that the API needs: those of its operations, and those of the pipeline. */
 export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
+
+/** The settings, and what the core says where they say nothing. Operations that the core does not offer are left out. */
+export const complete = Effect.fnUntraced(function* <S extends Settings<R>, R>(
+  settings: S & Settings<R>
+): Effect.fn.Return<S, never, R> {
+  const operations = yield* Effect.filter(settings.operations, Operation.isAvailable)
+  const webhook_header_prefix = yield* WebhookHeaders.WebhookHeaderPrefix
+  const served = yield* Revision.ServedRevisions
+  const lines = yield* Lines.Lines
+  return { lines, served, webhook_header_prefix, ...settings, operations }
+})
 
 /** Every route of the host: operations, health, documentation, and additional routes. */
 export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | Pipeline.PipelineServices>> => {
@@ -40,16 +57,14 @@ export const routes = <R>(settings: Settings<R>): ReadonlyArray<Route.Route<R | 
     made ??= OpenApi.document(settings.operations, settings.base_url, settings)
     return made
   }
-  const base_path = pathOf(settings.base_url)
+  const { home } = settings
   return [
-    ...settings.operations.map((operation) => OperationRoute.make(operation, base_path)),
+    ...settings.operations.map((operation) => OperationRoute.make(operation)),
     ...(settings.routes ?? []),
     ...Health.routes(settings.ready ?? Effect.succeed(true), settings.environments ?? null),
     ...ErrorPages.routes,
-    ...Reference.routes(document),
-    OpenApi.route(document)
+    ...Reference.routes(document, settings.reference_script ?? null),
+    OpenApi.route(document),
+    ...(home === undefined ? [] : [Home.route(settings.base_url, settings.lines ?? Lines.standard, home)])
   ]
 }
-
-/** The path of an address: `/insurance`, or an empty text. */
-const pathOf = (base_url: string): string => base_url.replace(/^https?:\/\/[^/]*/i, "").replace(/\/$/, "")

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from "node:http"
 import * as Answer from "./Answer.ts"
 import type { Paths } from "./Paths.ts"
-import type { Route } from "./Route.ts"
+import type { Header, Route } from "./Route.ts"
 
 /** The origins of web pages that may call. Browsers send an origin, other programs send none. */
 export interface Origins {
@@ -40,27 +39,28 @@ const allowed_headers = "Authorization, Content-Type, Idempotency-Key, Read-Hand
 /** Lets web pages of the allowed origins call the routes that are made for browsers. By default no origin is allowed. */
 export interface Cors {
   /** The CORS headers for an answer of this route. */
-  readonly headers: (request: IncomingMessage, isOpen: boolean) => Readonly<Record<string, string>>
+  readonly headers: (sent: Header, isOpen: boolean) => Readonly<Record<string, string>>
   /** Answers a preflight; null if the request is not one, or if its origin or route is not allowed. */
-  readonly preflight: (request: IncomingMessage, path: string) => Answer.Answer | null
+  readonly preflight: (method: string, path: string, sent: Header) => Answer.Answer | null
 }
 
 /** Allows these origins, spelled as browsers spell them. `*` allows every origin. */
 export const make = <R>(origins: ReadonlyArray<string>, paths: Paths<Route<R>>): Cors => {
-  const isOpenTo = (origin: string | undefined): origin is string =>
-    origin !== undefined && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))
+  const isOpenTo = (origin: string | null): origin is string =>
+    origin !== null && (origins.includes("*") || isAllowed({ allowed: origins, loopback: false }, origin))
   return {
-    headers: (request, isOpen) => {
-      const origin = request.headers.origin
+    headers: (sent, isOpen) => {
       if (!isOpen || origins.length === 0) return none
+      const origin = sent("origin")
       return isOpenTo(origin) ? readableBy(origin, exposed_headers) : { vary: "Origin" }
     },
-    preflight: (request, path) => {
-      const origin = request.headers.origin
-      const method = request.headers["access-control-request-method"]
-      if (request.method !== "OPTIONS" || method === undefined || !isOpenTo(origin)) return null
-      if (paths.find(method, path)?.value.cors !== true) return null
-      return Answer.empty(204, { ...allowing(origin), ...permitting(method, allowed_headers) })
+    preflight: (method, path, sent) => {
+      if (method !== "OPTIONS") return null
+      const origin = sent("origin")
+      const asked = sent("access-control-request-method")
+      if (asked === null || !isOpenTo(origin)) return null
+      if (paths.find(asked, path)?.value.cors !== true) return null
+      return Answer.empty(204, { ...allowing(origin), ...permitting(asked, allowed_headers) })
     }
   }
 }

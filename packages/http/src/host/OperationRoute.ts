@@ -16,14 +16,9 @@ interface Places {
   readonly isBodyAll: boolean
 }
 
-/**
- * Makes the route of an operation: one input from path, query and body, one call, one answer.
- *
- * `base_path` comes before the route's path for callers, such as `/insurance`. A `Location` begins with it.
- */
+/** Makes the route of an operation: one input from path, query and body, one call, one answer. */
 export const make = <R>(
-  operation: Operation.Operation<string, unknown, unknown, R>,
-  base_path: string
+  operation: Operation.Operation<string, unknown, unknown, R>
 ): Route<R | Pipeline.PipelineServices> => {
   const places = placesOf(operation)
   const transportOf = RequestInfo.cachedTransports(Pipeline.loggedPath(operation.route.path))
@@ -39,7 +34,12 @@ export const make = <R>(
       const input = hasBody ? Effect.flatMap(bodyOf(incoming, places.isBodyRequired), read) : read(noFields)
       const called = RequestInfo.of(incoming, transportOf(incoming))
       return Effect.map(Pipeline.call(operation, { ...called, input }), (reply) =>
-        Answer.json(operation.route.status, reply.text, reply.revision, headersOf(operation.route, base_path, reply))
+        Answer.json(
+          operation.route.status,
+          reply.text,
+          reply.revision,
+          headersOf(operation.route, incoming.public_path, reply)
+        )
       )
     }
   }
@@ -59,12 +59,12 @@ const placesOf = ({ input, route }: Pick<Operation.Operation, "input" | "route">
   }
 }
 
-const headersOf = (route: Operation.Route, base_path: string, reply: Pipeline.Reply): Record<string, string> => {
+const headersOf = (route: Operation.Route, public_path: string, reply: Pipeline.Reply): Record<string, string> => {
   const headers: Record<string, string> = {}
   if (reply.replayed) headers["idempotent-replayed"] = "true"
   if (route.location !== undefined) {
     const answer = Json.read(reply.json)
-    if (Predicate.hasProperty(answer, "id")) headers.location = `${base_path}${route.location(String(answer.id))}`
+    if (Predicate.hasProperty(answer, "id")) headers.location = `${public_path}${route.location(String(answer.id))}`
   }
   return headers
 }
@@ -73,7 +73,7 @@ const headersOf = (route: Operation.Route, base_path: string, reply: Pipeline.Re
 const bodyOf = (incoming: Incoming, isRequired: boolean): Effect.Effect<Fields, ApiError.ApiError> =>
   Effect.flatMap(incoming.read(Body.max_bytes), (bytes) => {
     if (bytes.length === 0) return isRequired ? invalidJson : Effect.succeed(noFields)
-    if (!Body.isJson(incoming.headers)) return invalidJson
+    if (!Body.isJson(incoming.header)) return invalidJson
     return Effect.fromResult(Result.flatMap(Body.parse(bytes), asObject))
   })
 

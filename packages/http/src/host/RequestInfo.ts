@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { type FinishedCall, type Pipeline, WebhookAddress } from "@quotewire/core"
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
-import type { Incoming } from "./Route.ts"
+import type { Header, Headers, Incoming } from "./Route.ts"
 
 /*
  * Everything that the host knows of a request before its body: who calls and from where, in which revision, on which route.
@@ -12,13 +11,13 @@ import type { Incoming } from "./Route.ts"
 export const of = (incoming: Incoming, transport: FinishedCall.Transport): Omit<Pipeline.Request, "input"> => ({
   request_id: incoming.request_id,
   credentials: {
-    key: key(incoming.headers.authorization),
-    read_handle: header(incoming.headers, "read-handle"),
+    key: key(incoming.header("authorization")),
+    read_handle: incoming.header("read-handle"),
     address: incoming.address,
     keyless: false
   },
-  revision: { header: header(incoming.headers, "service-version") },
-  idempotency_key: header(incoming.headers, "idempotency-key"),
+  revision: { header: incoming.header("service-version") },
+  idempotency_key: incoming.header("idempotency-key"),
   transport
 })
 
@@ -27,7 +26,7 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
   method: incoming.method,
   route,
   status: null,
-  user_agent: incoming.headers["user-agent"] ?? null,
+  user_agent: incoming.header("user-agent"),
   client_name: null,
   client_version: null
 })
@@ -40,46 +39,28 @@ export const transport = (incoming: Incoming, route: string): FinishedCall.Trans
 export const cachedTransports = (route: string): ((incoming: Incoming) => FinishedCall.Transport) => {
   let last: FinishedCall.Transport | null = null
   return (incoming) => {
-    const user_agent = incoming.headers["user-agent"] ?? null
+    const user_agent = incoming.header("user-agent")
     if (last === null || last.method !== incoming.method || last.user_agent !== user_agent)
       last = transport(incoming, route)
     return last
   }
 }
 
-/** The text of a header. A repeated header is joined by commas, and so is not valid. */
-export const header = (headers: IncomingHttpHeaders, name: string): string | null => {
-  const value = headers[name]
-  return typeof value === "string" ? value : null
-}
-
-/**
- * A request's headers, with repeated `Authorization` headers joined, so that they are never valid.
- *
- * Node would keep only the first one, but a proxy before the host may have checked the last one. Other repeated headers are
- * joined by commas in the same way.
- */
-export const headersOf = ({ headers, rawHeaders }: IncomingMessage): IncomingHttpHeaders => {
-  let sent = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ""
-    if (name.length === authorization.length && name.toLowerCase() === authorization) sent++
+/** Reads headers from an object. A repeated header is joined by commas, and so is not valid. */
+export const headerIn =
+  (headers: Headers): Header =>
+  (name) => {
+    const value = headers[name]
+    return typeof value === "string" ? value : null
   }
-  return sent < 2 ? headers : { ...headers, [authorization]: repeated(rawHeaders) }
-}
-
-const authorization = "authorization"
-
-const repeated = (rawHeaders: ReadonlyArray<string>): string =>
-  rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === authorization).join(", ")
 
 /**
  * The key in an `Authorization` header (api.md, Authentication 1).
  *
  * Null if the header was not sent. An empty text, which is a wrong key, for another scheme or a header without a key.
  */
-export const key = (authorization: string | undefined): string | null => {
-  if (authorization === undefined) return null
+export const key = (authorization: string | null): string | null => {
+  if (authorization === null) return null
   return bearer.exec(authorization)?.[1] ?? ""
 }
 
@@ -99,12 +80,6 @@ export interface Proxies {
   readonly header: ProxyHeader
 }
 
-/** The parts of a request that matter here. */
-interface Request {
-  readonly headers: IncomingHttpHeaders
-  readonly socket: { readonly remoteAddress?: string | undefined }
-}
-
 const max_hops = 16
 
 /** Parses a number of proxies, or networks such as `10.0.0.0/8,fd00::/8`; null if it is neither. */
@@ -120,18 +95,16 @@ export const readTrusted = (text: string): TrustedProxies | null => {
 /**
  * The address by which a request's caller is counted. Of an IPv6 address it is the 64-bit network, which one caller owns.
  *
- * Without proxies it is the address of the connection, whatever the headers say. With proxies it is the last address in the
- * header that is not a trusted proxy's. Earlier entries may be forged.
+ * `remote` is the address of the connection, or an empty text if it has none. Without proxies it is the answer, whatever the
+ * headers say. With proxies it is the last address in the header that is not a trusted proxy's. Earlier entries may be forged.
  */
-export const addressOf = (proxies: Proxies | null): ((request: Request) => string) =>
+export const addressOf = (proxies: Proxies | null): ((remote: string, header: Header) => string) =>
   proxies === null
-    ? (request) => counted(remoteOf(request))
-    : (request) => counted(clientOf(proxies, remoteOf(request), request.headers[proxies.header]))
+    ? (remote) => counted(remote)
+    : (remote, header) => counted(clientOf(proxies, remote, header(proxies.header)))
 
-const remoteOf = (request: Request): string => request.socket.remoteAddress ?? ""
-
-const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | ReadonlyArray<string> | undefined) => {
-  const reported = value === undefined ? [] : String(value).split(",")
+const clientOf = ({ trusted, header }: Proxies, remote: string, value: string | null) => {
+  const reported = value === null ? [] : value.split(",")
   let client = remote
   for (let hop = 0; isTrusted(trusted, client, hop); hop++) {
     const entry = reported.pop()

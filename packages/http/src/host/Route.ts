@@ -1,7 +1,12 @@
-import type { IncomingHttpHeaders } from "node:http"
 import type { ApiError, Ids } from "@quotewire/core"
 import type { Effect } from "effect"
 import type { Answer } from "./Answer.ts"
+
+/** The headers of a request by name in lower case. */
+export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+
+/** Reads a header by its name in lower case; null if it was not sent. A repeated header is joined by commas. */
+export type Header = (name: string) => string | null
 
 /** A request as a route receives it. */
 export interface Incoming {
@@ -12,12 +17,15 @@ export interface Incoming {
   readonly params: Readonly<Record<string, string>>
   /** The text after the `?`, still encoded. */
   readonly query: string
-  /** Header names are in lower case. */
-  readonly headers: IncomingHttpHeaders
+  readonly header: Header
+  /** All headers. Reading one with `header` costs less. */
+  readonly headers: Headers
   /** The caller's address, as limits count it. */
   readonly address: string
   /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
   readonly docs_url: string
+  /** The path below which callers reach the host, such as `/insurance`, or an empty text: what a `Location` begins with. */
+  readonly public_path: string
   /** Reads the body. If it has more than this many bytes, it is refused with `request_too_large`. */
   readonly read: (max_bytes: number) => Effect.Effect<Uint8Array, ApiError.ApiError<"request_too_large">>
   /** Reads the exact bytes of the body, which signatures need. A body that was parsed before does not do. */

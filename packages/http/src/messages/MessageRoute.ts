@@ -104,17 +104,17 @@ interface Request extends Pipeline.RequestHead {
 }
 
 const requestOf = (incoming: Incoming, transport: FinishedCall.Transport): Request => {
-  const { address, headers, request_id } = incoming
-  const key = RequestInfo.key(headers.authorization)
+  const { address, header, request_id } = incoming
+  const key = RequestInfo.key(header("authorization"))
   const credentials = { key, read_handle: null, address, keyless: true }
-  return { incoming, request_id, credentials, transport, origin: RequestInfo.header(headers, "origin") }
+  return { incoming, request_id, credentials, transport, origin: header("origin") }
 }
 
 /** Identifies the caller, reads the body, and lets the endpoint answer it. */
 const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
   const names = request_headers.map((name) => name.toLowerCase())
   return Effect.fnUntraced(function* ({ credentials, incoming, request_id, transport }: Request) {
-    const { docs_url, headers } = incoming
+    const { docs_url, header } = incoming
     const caller = yield* Pipeline.identify({ request_id, credentials })
     const bytes = yield* incoming.read(Body.max_bytes)
     return yield* answer({
@@ -123,8 +123,8 @@ const postHandler = <R>({ answer, request_headers }: MessageEndpoint<R>) => {
       caller,
       docs_url,
       transport,
-      headers: Object.fromEntries(names.map((name) => [name, RequestInfo.header(headers, name)])),
-      body: Body.isJson(headers) ? Body.parse(bytes) : notJson
+      headers: Object.fromEntries(names.map((name) => [name, header(name)])),
+      body: Body.isJson(header) ? Body.parse(bytes) : notJson
     })
   })
 }

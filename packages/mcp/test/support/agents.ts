@@ -74,14 +74,17 @@ const make = (options: AgentsOptions) =>
     const send = ({ address = "127.0.0.1", as, body, headers, message, method = "POST" }: Sent): Effect.Effect<Got> => {
       const text = body ?? JSON.stringify(message)
       const read = () => Effect.succeed(typeof text === "string" ? new TextEncoder().encode(text) : text)
+      const all = { "content-type": "application/json", ...authorizationOf(as), ...headers }
       const incoming = {
         request_id: ids.request(),
         method,
         params: {},
         query: "",
-        headers: { "content-type": "application/json", ...authorizationOf(as), ...headers },
+        headers: all,
+        header: (name: string) => new Headers(all).get(name),
         address,
         docs_url,
+        public_path: "",
         read,
         readRaw: read
       }

@@ -1,10 +1,11 @@
 import { Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Host } from "../Http.ts"
-import * as Answer from "./Answer.ts"
-import type * as Api from "./Api.ts"
+import * as Answer from "../host/Answer.ts"
+import type * as Api from "../host/Api.ts"
+import * as Route from "../host/Route.ts"
 import * as Handler from "./Handler.ts"
-import * as Route from "./Route.ts"
+import * as Sending from "./Sending.ts"
 import * as Server from "./Server.ts"
 
 const requests = Metric.counter("quotewire_requests_total", {
@@ -97,7 +98,7 @@ type Fork = (effect: Effect.Effect<void>) => unknown
 const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Handler => ({
   handle: (request, response) => {
     const send = (answer: Answer.Answer) => {
-      if (!response.destroyed) Answer.send(request, response, answer, {}, () => {})
+      if (!response.destroyed) Sending.send(request, response, answer, {}, () => {})
     }
     const isRead = request.method === "GET" || request.method === "HEAD"
     if (!isRead || request.url?.split("?")[0] !== path) return send(Answer.empty(404))
@@ -106,6 +107,7 @@ const textHandler = (collected: Effect.Effect<string>, fork: Fork): Handler.Hand
   refusal: ({ status }) => Answer.empty(status),
   whenAnswered: (_socket, act) => act(),
   close: Effect.void,
+  refuse: Effect.void,
   idle: Effect.void,
   interruptAll: Effect.void
 })

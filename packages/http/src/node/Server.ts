@@ -3,9 +3,10 @@ import { type AddressInfo, Server as Listener, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Data, Deferred, Effect, Predicate, type Scope } from "effect"
-import * as Body from "./Body.ts"
+import * as Body from "../host/Body.ts"
 import * as BrokenRequest from "./BrokenRequest.ts"
 import type { Handler } from "./Handler.ts"
+import * as RequestBody from "./RequestBody.ts"
 
 /** How the host listens and stops. */
 export interface Settings {
@@ -118,7 +119,7 @@ const attach = (server: Http.Server, settings: Settings, handler: Handler) =>
       const newest = newestAnswers(server)
       server.on("checkContinue", (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         // A caller that asks first is told before it sends too much.
-        if (Body.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
+        if (RequestBody.announcedBytes(request) <= Body.max_bytes) response.writeContinue()
         handler.handle(request, response)
       })
       server.on("clientError", (error: Error, socket) => {

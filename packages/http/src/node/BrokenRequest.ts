@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream"
 import { ApiError } from "@quotewire/core"
 import { Predicate } from "effect"
-import type { Answer } from "./Answer.ts"
+import type { Answer } from "../host/Answer.ts"
 
 /** Makes the answer of a refusal. */
 type Refuse = (error: ApiError.ApiError) => Answer

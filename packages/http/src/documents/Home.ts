@@ -1,0 +1,65 @@
+import type { Lines } from "@quotewire/core"
+import { Effect } from "effect"
+import type { Answer } from "../host/Answer.ts"
+import * as Route from "../host/Route.ts"
+import * as FirstCall from "./FirstCall.ts"
+import { html, page } from "./Page.ts"
+
+/** What the page at `/` tells besides what every host serves. */
+export interface Settings {
+  /** Whether the host serves REST. */
+  readonly rest: boolean
+  /** The path of the agent endpoint; null if the host does not serve agents. */
+  readonly mcp_path: string | null
+}
+
+/** `GET /`: what this is and where to go, as a page for browsers and as text for other programs. */
+export const route = (base_url: string, lines: Lines.LineSet, settings: Settings): Route.Route =>
+  Route.make("GET", "/", ({ header, public_path }) =>
+    Effect.sync(() => {
+      const answer = (header("accept") ?? "").includes("text/html")
+        ? pageOf(public_path, base_url, lines, settings)
+        : textOf(base_url, lines, settings)
+      return { ...answer, headers: { ...answer.headers, vary: "Accept" } }
+    })
+  )
+
+const about = "Insurance quotes from several carriers, over one API."
+
+const placesOf = ({ mcp_path }: Settings): ReadonlyArray<readonly [string, string]> => [
+  ["API reference", "/docs"],
+  ["OpenAPI document", "/openapi.json"],
+  ["Error codes", "/docs/v1/errors"],
+  ["Health", "/health/ready"],
+  ...(mcp_path === null ? [] : [["Agents (MCP)", mcp_path] as const])
+]
+
+const key = "$QUOTEWIRE_API_KEY"
+
+const firstCall = (base_url: string, lines: Lines.LineSet): string => FirstCall.text(base_url, key, lines)
+
+const pageOf = (public_path: string, base_url: string, lines: Lines.LineSet, settings: Settings): Answer =>
+  page(
+    200,
+    "Quotewire",
+    html`<p>${about}</p>
+<table>
+${placesOf(settings).map(
+  ([name, path]) => html`<tr><td>${name}</td><td><a href="${public_path}${path}"><code>${path}</code></a></td></tr>`
+)}
+</table>
+${settings.rest ? html`<h2>Start a quote request</h2><pre>${firstCall(base_url, lines)}</pre>` : html``}`
+  )
+
+const textOf = (base_url: string, lines: Lines.LineSet, settings: Settings): Answer => ({
+  status: 200,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+  body: [
+    "Quotewire",
+    about,
+    "",
+    ...placesOf(settings).map(([name, path]) => `${`${name}:`.padEnd(18)}${base_url}${path}`),
+    ...(settings.rest ? ["", "Start a quote request:", "", firstCall(base_url, lines)] : []),
+    ""
+  ].join("\n")
+})

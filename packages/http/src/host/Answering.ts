@@ -1,0 +1,205 @@
+import { ApiError, Ids, type Pipeline, Revision } from "@quotewire/core"
+import { Cause, Context, Effect, Exit, Fiber, FiberSet, Option, References, Scope, Tracer } from "effect"
+import * as Answer from "./Answer.ts"
+import * as Cors from "./Cors.ts"
+import * as NotFound from "./NotFound.ts"
+import * as Paths from "./Paths.ts"
+import type { Header, Incoming, Route } from "./Route.ts"
+
+/*
+ * What every handler does with a request, whatever platform it came from: find its route, run it, and answer every failure.
+ */
+
+/** Settings of a handler besides its routes. */
+export interface Settings {
+  /** The address of the documentation, without a trailing slash: the base of every `doc_url`. */
+  readonly docs_url: string
+  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`. */
+  readonly cors_origins?: ReadonlyArray<string>
+  /** Called after every answer. It must neither throw nor block. If it throws, that is logged. */
+  readonly onAnswered?: (answered: Answered) => void
+}
+
+/** An answered request, for metrics. */
+export interface Answered {
+  /** The route's name; `*` if no path matched. */
+  readonly name: string
+  readonly status: number
+  readonly duration_ms: number
+}
+
+/** The services of the routes, and those that log requests without a route. */
+export type Services<R> = R | Pipeline.PipelineServices | Ids.Ids
+
+/** The matched route, with the parameters of its path. */
+export type Found<R> = Paths.Match<Pick<Route<R>, "name" | "cors" | "handle">>
+
+/** How a route has ended. */
+export type Ended = Exit.Exit<Answer.Answer, ApiError.ApiError>
+
+/** Finds routes, runs them, and makes the answers. */
+export interface Answering<R> {
+  /** Finds the route of a request; null if there is none. A `HEAD` has the route of the `GET`. */
+  readonly find: (method: string, path: string) => Found<R> | null
+  /** What answers a request without a route. */
+  readonly notFound: (path: string) => Found<R>
+  /** Answers a preflight of an allowed origin; null for any other request. */
+  readonly preflight: (method: string, path: string, header: Header) => Answer.Answer | null
+  /** Begins an exchange: with its request id, and the headers that its answer has whoever gives it. */
+  readonly begin: (route: Found<R>["value"], path: string, header: Header) => Exchange
+  /**
+   * Runs a route and reports its end. Returns null if that was at once, and otherwise a function that interrupts it.
+   */
+  readonly run: (route: Found<R>["value"], incoming: Incoming, ended: (exit: Ended) => void) => (() => void) | null
+  /** The answer to how a route has ended: a failure is a refusal, and a defect is logged and answered without details. */
+  readonly answer: (exchange: Exchange, exit: Ended) => Answer.Answer
+  /** Reports an answer to `onAnswered`. */
+  readonly answered: (exchange: Exchange, status: number) => void
+  /** Calls a function from the settings. If it throws, that is logged under its name, and the request goes on. */
+  readonly guarded: <A>(name: string, call: () => A) => A | undefined
+  /** The answer to a request that never reached a route, with an identifier as `request-id`. */
+  readonly refusal: (error: ApiError.ApiError) => Answer.Answer
+  /** From now on every request is refused with `service_unavailable`. Running ones finish. */
+  readonly refuse: Effect.Effect<void>
+  /** Waits until nothing runs. */
+  readonly idle: Effect.Effect<void>
+  /** Interrupts what runs. Does not wait long for what does not end. */
+  readonly interruptAll: Effect.Effect<void>
+}
+
+/** A request that is being answered. A class for the same reason as `PipelinedRequest`. */
+export class Exchange {
+  readonly request_id: Ids.RequestId
+  /** Headers of its answer, whoever gives it. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly name: string
+  /** When it arrived, on the clock of `performance`; 0 if it is not measured. */
+  readonly began_ms: number
+
+  constructor(request_id: Ids.RequestId, headers: Exchange["headers"], name: string, began_ms: number) {
+    this.request_id = request_id
+    this.headers = headers
+    this.name = name
+    this.began_ms = began_ms
+  }
+}
+
+/** Answers requests with these services in this scope. When it closes, what still runs is interrupted. */
+export const make = Effect.fnUntraced(function* <R>(
+  routes: ReadonlyArray<Route<R>>,
+  given: Settings
+): Effect.fn.Return<Answering<Services<R>>, never, Services<R> | Scope.Scope> {
+  const context = yield* Effect.context<Services<R>>()
+  // Closing the scope waits no longer for interrupted requests than `interruptAll` does.
+  const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => waitBriefly(Scope.close(scope, Exit.void)))
+  const running = yield* Scope.provide(FiberSet.make<Answer.Answer, ApiError.ApiError>(), scope)
+  const [newest] = yield* Revision.ServedRevisions
+  return makeUnsafe(routes, { ...given, revision: newest.date }, context, running)
+})
+
+/** How long interrupted requests may take to end, in milliseconds. */
+const last_calls_ms = 250
+
+/** Runs an effect and waits briefly for its end. If it cannot be interrupted, it continues on its own. */
+const waitBriefly = (effect: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
+    Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), last_calls_ms))
+  )
+
+const makeUnsafe = <R>(
+  routes: ReadonlyArray<Route<R>>,
+  settings: Settings & Answer.Refusals,
+  context: Context.Context<Services<R>>,
+  running: FiberSet.FiberSet<Answer.Answer, ApiError.ApiError>
+): Answering<Services<R>> => {
+  const ids = Context.get(context, Ids.Ids)
+  const paths = Paths.make(routes.map((route) => ({ method: route.method, path: route.path, value: route })))
+  const cors = Cors.make(settings.cors_origins ?? [], paths)
+  const { onAnswered } = settings
+  const fork = Effect.runForkWith(quiet(context))
+  const handled = handledIn(context)
+  let isRefusing = false
+
+  const guarded = <A>(name: string, call: () => A): A | undefined => {
+    try {
+      return call()
+    } catch (defect) {
+      fork(Effect.logWarning(`${name} has failed`, Cause.die(defect)))
+      return undefined
+    }
+  }
+
+  const failed = (request_id: string, cause: Cause.Cause<ApiError.ApiError>): ApiError.ApiError => {
+    const error = Cause.findErrorOption(cause)
+    if (Option.isSome(error)) return error.value
+    if (Cause.hasInterruptsOnly(cause)) return closingDown
+    fork(logDefect(cause, request_id))
+    return ApiError.make("internal_error")
+  }
+
+  return {
+    find: (method, path) => paths.find(method === "HEAD" ? "GET" : method, path),
+    notFound: (path) => NotFound.match(paths, path),
+    preflight: cors.preflight,
+    begin: (route, path, header) => {
+      // An answer in an older revision sets this header itself (api.md, Versioning 2).
+      const version = path.startsWith("/v1/") ? { "service-version": settings.revision } : null
+      const began_ms = onAnswered === undefined ? 0 : performance.now()
+      return new Exchange(ids.request(), { ...version, ...cors.headers(header, route.cors) }, route.name, began_ms)
+    },
+    run: (route, incoming, ended) => {
+      if (isRefusing) {
+        ended(Exit.fail(closingDown))
+        return null
+      }
+      const fiber = fork(handled(route, incoming))
+      fiber.addObserver(ended)
+      if (fiber.pollUnsafe() !== undefined) return null
+      FiberSet.addUnsafe(running, fiber)
+      return () => fiber.interruptUnsafe()
+    },
+    answer: ({ request_id }, exit) =>
+      Exit.isSuccess(exit) ? exit.value : Answer.refusal(failed(request_id, exit.cause), request_id, settings),
+    answered: ({ began_ms, name }, status) => {
+      if (onAnswered === undefined) return
+      guarded("onAnswered", () => onAnswered({ name, status, duration_ms: performance.now() - began_ms }))
+    },
+    guarded,
+    refusal: (error) => {
+      const request_id = ids.request()
+      const answer = Answer.refusal(error, request_id, settings)
+      return { ...answer, headers: { ...answer.headers, "request-id": request_id } }
+    },
+    refuse: Effect.sync(() => {
+      isRefusing = true
+    }),
+    idle: FiberSet.awaitEmpty(running),
+    interruptAll: waitBriefly(FiberSet.clear(running))
+  }
+}
+
+/** Whether the host has its own tracer. */
+const isTraced = (context: Context.Context<never>): boolean =>
+  Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
+
+/** Disables tracing if the host has no tracer, because spans would be made and discarded for every request. */
+const quiet = <R>(context: Context.Context<R>): Context.Context<R> =>
+  isTraced(context) ? context : Context.add(context, References.TracerEnabled, false)
+
+/** Runs a route. With a tracer, its span names the request but holds nothing that was sent. */
+const handledIn = <R>(context: Context.Context<R>) => {
+  const handle = (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) =>
+    Effect.suspend(() => route.handle(incoming))
+  if (!isTraced(context)) return handle
+  return (route: Pick<Route<R>, "name" | "handle">, incoming: Incoming) => {
+    const { method, request_id } = incoming
+    const attributes = { "http.request.method": method, request_id }
+    return Effect.withSpan(handle(route, incoming), route.name, { kind: "server", attributes })
+  }
+}
+
+/** The host is about to stop, or has stopped. */
+export const closingDown = ApiError.make("service_unavailable", { retry_after_seconds: 1 })
+
+const logDefect = (cause: Cause.Cause<unknown>, request_id: string) =>
+  Effect.logError("A request has failed", cause).pipe(Effect.annotateLogs({ request_id }))

@@ -1,0 +1,42 @@
+import { Result } from "effect"
+
+/** The rule for a base path: the end of a sentence that begins with the setting's name. */
+export const rule =
+  "must be a path that begins with /, without query and fragment, and with a percent sign written as %25"
+
+/** Parses a path such as `/api/insurance/` into its percent-encoded form without a slash at the end; an empty text for the root. */
+export const read = (text: string): Result.Result<string, typeof rule> => {
+  if (text === "") return Result.succeed("")
+  if (!text.startsWith("/") || /[?#\\\s\p{C}]/u.test(text)) return Result.fail(rule)
+  const url = URL.parse(`http://host${text}`)
+  const path = url?.pathname.replace(/\/+$/, "")
+  return path === undefined || path.split("/").some((segment) => decode(segment) === null)
+    ? Result.fail(rule)
+    : Result.succeed(path)
+}
+
+/**
+ * Finds the part of a path that is below a base path; null if it is not below it. The base path itself gives `/`.
+ *
+ * Segments are compared decoded, because the same segment can be encoded in several ways.
+ */
+export const below = (base_path: string): ((path: string) => string | null) => {
+  if (base_path === "") return (path) => path
+  const segments = base_path.split("/").map(decode)
+  return (path) => {
+    if (path === base_path) return "/"
+    if (path.startsWith(`${base_path}/`)) return path.slice(base_path.length)
+    if (!path.includes("%")) return null
+    const sent = path.split("/")
+    if (segments.some((segment, index) => decode(sent[index] ?? "") !== segment)) return null
+    return `/${sent.slice(segments.length).join("/")}`
+  }
+}
+
+const decode = (segment: string): string | null => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,115 @@
+import { Allowance, type Limits, PublicUrl } from "@quotewire/core"
+import { Effect, Result } from "effect"
+import type { MessageEndpoint } from "../messages/MessageRoute.ts"
+import * as Addresses from "./Addresses.ts"
+import type * as Answering from "./Answering.ts"
+import type * as Api from "./Api.ts"
+import * as BasePath from "./BasePath.ts"
+import * as RequestInfo from "./RequestInfo.ts"
+import * as ServiceApi from "./ServiceApi.ts"
+
+/** Options of a handler inside another program, in plain values. */
+export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered"> {
+  /**
+   * The path that requests arrive below, such as `/api/insurance`. Set it if your framework passes on the whole URL, as Next
+   * and Fastify do. Express removes the path that it mounts at, and says so.
+   */
+  readonly base_path?: string
+  /**
+   * The address at which callers reach the handler, with its path: links in answers begin with it. By default the `public_url`
+   * of `embed`. It is never taken from the `Host` header, which any caller can write.
+   */
+  readonly base_url?: string
+  /** The address of the documentation; `{base_url}/docs` by default. */
+  readonly docs_url?: string
+  /** The origins whose web pages may call what a widget key can call, such as `https://shop.example`; none by default. */
+  readonly cors_origins?: ReadonlyArray<string>
+  /**
+   * The proxies that are trusted to tell a caller's address: how many stand in a row, such as 1, or their networks, such as
+   * `10.0.0.0/8,fd00::/8`. None by default.
+   */
+  readonly proxies?: number | string
+  /** The header in which the proxies tell it; `x-forwarded-for` by default. */
+  readonly proxy_header?: RequestInfo.ProxyHeader
+  /** Serves agents: `mcp` of `@quotewire/mcp`. */
+  readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
+  /** The origins whose web pages may call the agent endpoint; none by default. */
+  readonly mcp_origins?: ReadonlyArray<string>
+  /** The rate limits of callers from outside; those of the contract by default. Calls of your own program do not count. */
+  readonly limits?: Limits
+  /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
+  readonly grace_ms?: number
+}
+
+/** Options that were checked. */
+export interface Checked {
+  /** Encoded and without a slash at the end; an empty text for the root. */
+  readonly base_path: string
+  readonly base_url: string | null
+  readonly docs_url: string | null
+  readonly answering: Omit<Answering.Settings, "docs_url">
+  readonly proxies: RequestInfo.Proxies | null
+  readonly limits: Limits
+  readonly grace_ms: number
+  readonly service: Omit<Api.Settings<ServiceApi.Services>, "base_url">
+}
+
+/** Checks the options. The error is a sentence that names the option and the rule. */
+export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
+  Result.gen(function* () {
+    const {
+      base_path,
+      base_url = null,
+      cors_origins = [],
+      docs_url = null,
+      mcp,
+      mcp_origins = [],
+      onAnswered
+    } = yield* Addresses.read(options)
+    return {
+      base_path: yield* Result.mapError(BasePath.read(base_path ?? "/"), (rule) => new Error(`base_path ${rule}.`)),
+      base_url,
+      docs_url,
+      answering: { cors_origins, ...(onAnswered !== undefined && { onAnswered }) },
+      proxies: yield* proxiesOf(options),
+      limits: options.limits ?? Allowance.standardLimits,
+      grace_ms: options.grace_ms ?? 8_000,
+      service: ServiceApi.of({
+        ...(mcp !== undefined && { mcp }),
+        mcp_origins: { allowed: mcp_origins, loopback: false }
+      })
+    }
+  })
+
+const proxiesOf = ({ proxies, proxy_header = "x-forwarded-for" }: HandlerOptions) => {
+  if (proxies === undefined) return Result.succeed(null)
+  const trusted = RequestInfo.readTrusted(String(proxies))
+  return trusted === null
+    ? Result.fail(
+        new Error("proxies must be how many stand in a row, from 1 to 16, or networks such as 10.0.0.0/8,fd00::/8.")
+      )
+    : Result.succeed({ trusted, header: proxy_header })
+}
+
+/** Where callers reach a handler. */
+export interface Place {
+  readonly base_url: string
+  readonly docs_url: string
+  /** The path of the address; undefined if the address is not known, and the path of each request counts instead. */
+  readonly public_path: string | undefined
+}
+
+/** The place of a handler: by its options, or by the public address of the service. Warns if nobody has set either. */
+export const placeOf = Effect.fnUntraced(function* ({ base_path, base_url: given, docs_url }: Checked) {
+  const shared = yield* yield* PublicUrl.PublicUrl
+  const isKnown = given !== null || shared !== PublicUrl.default_address
+  if (!isKnown) yield* Effect.logWarning(unknown_address)
+  const base_url = given ?? (isKnown ? shared : `${shared}${base_path}`)
+  return {
+    base_url,
+    docs_url: docs_url ?? `${base_url}/docs`,
+    public_path: isKnown ? Addresses.pathOf(base_url) : undefined
+  } satisfies Place
+})
+
+const unknown_address = `Links in answers begin with ${PublicUrl.default_address}: set public_url of embed to the address at which callers reach the handler, with its path.`

@@ -1,0 +1,69 @@
+import { ApiError, type Embedded, Ids, PublicUrl, Quotewire, Revision } from "@quotewire/core"
+import { Cause, Effect, Layer, type Scope } from "effect"
+import * as Answer from "./Answer.ts"
+import { closingDown } from "./Answering.ts"
+import type { Checked } from "./HandlerOptions.ts"
+import type { Services } from "./ServiceApi.ts"
+
+/** A handler that can stop. */
+export interface Stoppable<Handle> {
+  readonly handle: Handle
+  readonly refuse: Effect.Effect<void>
+  readonly idle: Effect.Effect<void>
+  readonly interruptAll: Effect.Effect<void>
+}
+
+/** At most this many requests wait for the start of a service. Further ones are refused. */
+export const max_waiting = 1_000
+
+/**
+ * Makes a handler inside an embedded service, and resolves to its function when the service has started.
+ *
+ * When the service is closed, running requests finish within the grace period, and later ones are refused. If the service
+ * cannot start, that is logged, and it resolves to null. It never rejects.
+ */
+export const mount = <Handle>(
+  quotewire: Embedded,
+  options: Pick<Checked, "limits" | "grace_ms">,
+  make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
+): Promise<Handle | null> =>
+  quotewire.run(makeMounted(make, options)).then(
+    ({ handle }) => handle,
+    async (error: unknown) => {
+      // If it was closed before it had started, nothing is wrong.
+      if (!(error instanceof ApiError.ApiError))
+        await Effect.runPromise(Effect.logError(cannot_start, Cause.die(error)))
+      return null
+    }
+  )
+
+const cannot_start = "The service could not start, so its handler refuses every request"
+
+const makeMounted = Effect.fnUntraced(function* <Handle>(
+  make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
+  { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">
+) {
+  const handler = yield* Effect.provideContext(make, yield* Layer.build(Quotewire.limited(limits)))
+  const context = yield* Effect.context<Quotewire.Services>()
+  yield* Effect.addFinalizer(() => Effect.provideContext(drain(handler, grace_ms), context))
+  return handler
+})
+
+const drain = Effect.fnUntraced(function* <Handle>(handler: Stoppable<Handle>, grace_ms: number) {
+  yield* handler.refuse
+  yield* Quotewire.releaseLongPolls
+  yield* Effect.timeoutOption(Effect.interruptible(handler.idle), grace_ms)
+  yield* handler.interruptAll
+})
+
+/** Makes the refusals of a handler whose service has not started. */
+export const refusals = ({ base_url, docs_url }: Pick<Checked, "base_url" | "docs_url">): (() => Answer.Answer) => {
+  const ids = Effect.runSync(Effect.provide(Ids.Ids, Quotewire.identifiers))
+  const [{ date: revision }] = Revision.served
+  const settings = { docs_url: docs_url ?? `${base_url ?? PublicUrl.default_address}/docs`, revision }
+  return () => {
+    const request_id = ids.request()
+    const answer = Answer.refusal(closingDown, request_id, settings)
+    return { ...answer, headers: { "request-id": request_id, ...answer.headers } }
+  }
+}

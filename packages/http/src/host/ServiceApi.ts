@@ -1,0 +1,38 @@
+import { operations, Quotewire, type Storage } from "@quotewire/core"
+import * as CarrierCallbacks from "../carriers/CarrierCallbacks.ts"
+import * as Handoff from "../carriers/Handoff.ts"
+import * as MessageRoute from "../messages/MessageRoute.ts"
+import type * as Api from "./Api.ts"
+
+/** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
+export type Services = Quotewire.Services | Storage.Storage
+
+/** What a host serves of the service. */
+export interface Options {
+  /** Whether it serves the operations over REST; true by default. */
+  readonly rest?: boolean
+  /** Makes the agent endpoint: `mcp` of `@quotewire/mcp`. Without it, agents are not served. */
+  readonly mcp?: () => MessageRoute.MessageEndpoint<Services>
+  /** The web pages that may call the agent endpoint; none by default. */
+  readonly mcp_origins?: MessageRoute.Origins
+}
+
+/** The API of the whole service: the one list of what every host serves, alone or inside another program. */
+export const of = ({
+  mcp,
+  mcp_origins = { allowed: [], loopback: false },
+  rest = true
+}: Options = {}): Omit<Api.Settings<Services>, "base_url"> => {
+  const endpoint = mcp?.()
+  return {
+    operations: rest ? operations : [],
+    routes: [
+      Handoff.route(Quotewire.go),
+      CarrierCallbacks.route(Quotewire.carrierCallback),
+      ...(endpoint === undefined ? [] : MessageRoute.make(endpoint, mcp_origins))
+    ],
+    ready: Quotewire.ready,
+    environments: Quotewire.environments,
+    home: { rest, mcp_path: endpoint?.paths[0] ?? null }
+  }
+}

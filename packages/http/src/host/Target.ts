@@ -1,0 +1,42 @@
+import * as BasePath from "./BasePath.ts"
+
+/** The target of a request, below the path that the host is mounted at. */
+export interface Target {
+  readonly path: string
+  /** The text after the `?`, still encoded. */
+  readonly query: string
+  /** The path that the host is mounted at, as callers see it; an empty text at the root. */
+  readonly mount_path: string
+}
+
+/**
+ * Finds the target of a request; null if it is not below `base_path`.
+ *
+ * `stripped` is what a framework has already removed from the beginning of the URL, such as Express.
+ */
+export type Locate = (url: string, stripped: string) => Target | null
+
+/** Locates targets below a base path, which `BasePath.read` has parsed. */
+export const locate = (base_path: string): Locate => {
+  const below = BasePath.below(base_path)
+  return (url, stripped) => {
+    const target = withoutOrigin(url)
+    const mark = target.indexOf("?")
+    const whole = mark < 0 ? target : target.slice(0, mark)
+    const query = mark < 0 ? "" : target.slice(mark + 1)
+    const path = below(whole)
+    if (path !== null) return { path, query, mount_path: stripped + base_path }
+    // The framework has removed the base path, too.
+    return stripped === "" ? null : { path: whole, query, mount_path: stripped }
+  }
+}
+
+/** Of a full address, as proxies send it, only path and query count. */
+const withoutOrigin = (url: string): string => {
+  if (url.startsWith("/")) return url
+  const rest = url.replace(/^https?:\/\/[^/?]*/i, "")
+  return rest.startsWith("?") || rest === "" ? `/${rest}` : rest
+}
+
+/** The target of a request that is not below the base path. */
+export const elsewhere: Target = { path: "", query: "", mount_path: "" }

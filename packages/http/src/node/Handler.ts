@@ -1,0 +1,218 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { ApiError } from "@quotewire/core"
+import { Effect, Exit, Schedule, type Scope } from "effect"
+import type * as Answer from "../host/Answer.ts"
+import * as Answering from "../host/Answering.ts"
+import * as BasePath from "../host/BasePath.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Incoming, Route } from "../host/Route.ts"
+import * as Target from "../host/Target.ts"
+import * as Backpressure from "./Backpressure.ts"
+import { atEndOfTurn } from "./EndOfTurn.ts"
+import * as RequestBody from "./RequestBody.ts"
+import * as RequestHeaders from "./RequestHeaders.ts"
+import * as Sending from "./Sending.ts"
+
+export type { Answered } from "../host/Answering.ts"
+
+/** Settings of a handler besides its routes. */
+export interface Settings extends Answering.Settings, Backpressure.Limits {
+  /** The path that requests arrive below, such as `/insurance`; by default what the framework says that it has removed. */
+  readonly base_path?: string
+  /** The path below which callers reach the host; by default the one that the request arrived below. */
+  readonly public_path?: string
+  /** The proxies that are trusted to tell a caller's address; none by default. */
+  readonly proxies?: RequestInfo.Proxies
+  /** The address of a connection that has none, such as that of a Unix socket. */
+  readonly address?: (request: IncomingMessage) => string | undefined
+}
+
+/** Answers the requests of a `node:http` server. */
+export interface Handler {
+  /**
+   * Answers one request.
+   *
+   * With `next`, as in Express, requests to unknown paths are passed on to it.
+   */
+  readonly handle: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+  /** The answer to a request that could not be parsed, with an identifier as `request-id`. */
+  readonly refusal: (error: ApiError.ApiError) => Answer.Answer
+  /** Runs an action when every request that has fully arrived on this connection was answered. */
+  readonly whenAnswered: (socket: Socket, act: () => void) => void
+  /** From now on every answer ends its connection. */
+  readonly close: Effect.Effect<void>
+  /** From now on every request is refused with `service_unavailable`. Running ones finish. */
+  readonly refuse: Effect.Effect<void>
+  /** Waits until every accepted request was answered. */
+  readonly idle: Effect.Effect<void>
+  /** Interrupts running requests and answers them with `service_unavailable`. Does not wait long for those that do not end. */
+  readonly interruptAll: Effect.Effect<void>
+}
+
+/** Makes a handler whose requests run in this scope with these services. */
+export const make = Effect.fnUntraced(function* <R>(
+  routes: ReadonlyArray<Route<R>>,
+  settings: Settings
+): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
+  const answering = yield* Answering.make(routes, settings)
+  const locate = Target.locate(yield* Effect.orDie(Effect.fromResult(BasePath.read(settings.base_path ?? "/"))))
+  const backpressure = new Backpressure.Backpressure(settings)
+  const sweep = Effect.sync(() => backpressure.sweep())
+  yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced(backpressure.sweep_interval_ms)))
+  return makeUnsafe(answering, locate, settings, backpressure)
+})
+
+/** The end of this turn of the event loop: by then its requests have begun and its ready answers are written. */
+const endOfTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const makeUnsafe = <R>(
+  answering: Answering.Answering<R>,
+  locate: Target.Locate,
+  settings: Settings,
+  backpressure: Backpressure.Backpressure
+): Handler => {
+  const countedAddress = RequestInfo.addressOf(settings.proxies ?? null)
+  const { address: addressOf = () => undefined } = settings
+  let isClosing = false
+
+  const sendTo = ({ exchange, pipelined }: Pending, answer: Answer.Answer): void => {
+    const { request, response } = pipelined
+    const extra = { "request-id": exchange.request_id, ...(isClosing ? closing : null), ...exchange.headers }
+    const offer = (bytes: number) => backpressure.offer(pipelined, bytes)
+    try {
+      Sending.send(request, response, answer, extra, offer)
+    } catch (defect) {
+      // Node refuses invalid headers before it has written anything.
+      Sending.send(request, response, answering.answer(exchange, Exit.die(defect)), extra, offer)
+    }
+  }
+
+  const finish = atEndOfTurn(({ pending, exit }: Finished): void => {
+    const { response } = pending.pipelined
+    // A middleware around the handler, such as one with a time-out, may have answered already.
+    if (response.destroyed || response.headersSent) return
+    const answer = answering.answer(pending.exchange, exit)
+    sendTo(pending, answer)
+    answering.answered(pending.exchange, answer.status)
+  })
+
+  const run = (pending: Pending, route: Answering.Found<R>["value"], incoming: Incoming): void => {
+    const { pipelined } = pending
+    if (pipelined.response.destroyed) return
+    pipelined.onHangUp = answering.run(route, incoming, (exit) => finish({ pending, exit }))
+  }
+
+  const answer = (
+    pipelined: Backpressure.PipelinedRequest,
+    target: Target.Target,
+    { params, value: route }: Answering.Found<R>
+  ): void => {
+    const { request } = pipelined
+    const headers = RequestHeaders.headersOf(request)
+    const header = RequestInfo.headerIn(headers)
+    const exchange = answering.begin(route, target.path, header)
+    const pending = new Pending(exchange, pipelined)
+    const preflight = answering.preflight(request.method ?? "", target.path, header)
+    if (preflight !== null) return void sendTo(pending, preflight)
+    const remote = request.socket.remoteAddress ?? answering.guarded("address", () => addressOf(request)) ?? ""
+    const incoming = new IncomingRequest(request, {
+      request_id: exchange.request_id,
+      params,
+      query: target.query,
+      header,
+      headers,
+      docs_url: settings.docs_url,
+      public_path: settings.public_path ?? target.mount_path,
+      address: countedAddress(remote, header)
+    })
+    // A small body arrives with its headers. After one turn it is there, so nobody has to wait for it.
+    if (RequestBody.isAnnounced(request)) setImmediate(run, pending, route, incoming)
+    else run(pending, route, incoming)
+  }
+
+  const handle: Handler["handle"] = (request, response, next) => {
+    const target = locate(request.url ?? "/", strippedOf(request)) ?? Target.elsewhere
+    const method = request.method ?? ""
+    const found = answering.find(method, target.path)
+    const isForeign =
+      found === null
+        ? answering.preflight(method, target.path, RequestInfo.headerIn(request.headers)) === null
+        : isRoot(target)
+    if (isForeign && next !== undefined) return next()
+    const match = found ?? answering.notFound(target.path)
+    backpressure.admit(request, response, (pipelined) => answer(pipelined, target, match))
+  }
+
+  return {
+    handle,
+    whenAnswered: (socket, act) => backpressure.whenAnswered(socket, act),
+    refusal: answering.refusal,
+    close: Effect.sync(() => {
+      isClosing = true
+    }),
+    refuse: answering.refuse,
+    idle: Effect.andThen(Effect.andThen(endOfTurn, answering.idle), endOfTurn),
+    interruptAll: Effect.andThen(answering.interruptAll, endOfTurn)
+  }
+}
+
+/** The part of the URL that a framework such as Express has removed from its beginning. */
+export const strippedOf = (request: IncomingMessage): string =>
+  "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl : ""
+
+/** Whether a target is the root of somebody's whole site, which is not ours. */
+export const isRoot = ({ mount_path, path }: Target.Target): boolean => path === "/" && mount_path === ""
+
+/** A request whose answer is pending. A class for the same reason as `PipelinedRequest`. */
+class Pending {
+  readonly exchange: Answering.Exchange
+  readonly pipelined: Backpressure.PipelinedRequest
+
+  constructor(exchange: Answering.Exchange, pipelined: Backpressure.PipelinedRequest) {
+    this.exchange = exchange
+    this.pipelined = pipelined
+  }
+}
+
+/** A request whose answer is ready to be sent. */
+interface Finished {
+  readonly pending: Pending
+  readonly exit: Answering.Ended
+}
+
+const closing = { connection: "close" }
+
+/** The parts of a request that the handler has worked out. */
+type Known = Omit<Incoming, "method" | "read" | "readRaw">
+
+/** A request as its route receives it. A class for the same reason as `PipelinedRequest`. */
+class IncomingRequest implements Incoming {
+  readonly request_id: Incoming["request_id"]
+  readonly method: string
+  readonly params: Incoming["params"]
+  readonly query: string
+  readonly header: Incoming["header"]
+  readonly headers: Incoming["headers"]
+  readonly address: string
+  readonly docs_url: string
+  readonly public_path: string
+  readonly read: Incoming["read"]
+  readonly readRaw: Incoming["readRaw"]
+
+  constructor(request: IncomingMessage, known: Known) {
+    this.request_id = known.request_id
+    this.method = request.method ?? ""
+    this.params = known.params
+    this.query = known.query
+    this.header = known.header
+    this.headers = known.headers
+    this.address = known.address
+    this.docs_url = known.docs_url
+    this.public_path = known.public_path
+    this.read = (max_bytes) => RequestBody.read(request, max_bytes)
+    this.readRaw = (max_bytes) => RequestBody.readRaw(request, max_bytes)
+  }
+}

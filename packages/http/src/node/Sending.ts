@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Answer } from "../host/Answer.ts"
+import * as RequestBody from "./RequestBody.ts"
+
+/** The size of a piece of a large answer. The next piece is written when the caller has taken this one. */
+const piece_bytes = 64 * 1024
+
+/**
+ * Sends an answer with its exact length: in one write, or in pieces if it is large.
+ *
+ * `give` is called when the caller can take something: first with the length of the answer, then with 0 for each piece.
+ *
+ * If the request's body was not read, it is discarded if it is small. Otherwise the connection ends after the answer. Then
+ * what the caller still sends is dropped for a moment first, because resetting the connection at once could destroy the
+ * answer.
+ */
+export const send = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  extra: Readonly<Record<string, string>>,
+  give: (bytes: number) => void
+): void => {
+  const headers: Record<string, string | number> = { ...extra, ...answer.headers }
+  const length = lengthOf(answer.body)
+  if (answer.status !== 204) headers["content-length"] = length
+  if (!isUnreadAndLarge(request)) {
+    response.writeHead(answer.status, headers)
+    give(length)
+    // As many bytes as characters means ASCII, which Node stores in a third of the memory and need not encode.
+    if (length > piece_bytes && request.method !== "HEAD") writePieces(response, bytesOf(answer.body), give)
+    else if (length === answer.body?.length) response.end(answer.body, "latin1")
+    else response.end(answer.body)
+    return
+  }
+  headers.connection = "close"
+  response.writeHead(answer.status, headers)
+  give(length)
+  if (answer.body === null) response.flushHeaders()
+  else response.write(answer.body)
+  linger(request, () => response.end())
+}
+
+const lengthOf = (body: Answer["body"]): number =>
+  body === null ? 0 : typeof body === "string" ? Buffer.byteLength(body) : body.length
+
+const bytesOf = (body: Answer["body"]): Uint8Array => (body instanceof Uint8Array ? body : Buffer.from(body ?? ""))
+
+const writePieces = (response: ServerResponse, bytes: Uint8Array, give: (bytes: number) => void): void => {
+  const writeFrom = (start: number): void => {
+    const end = start + piece_bytes
+    if (end >= bytes.length) return void response.end(bytes.subarray(start))
+    response.write(bytes.subarray(start, end), (error) => {
+      if (error != null) return
+      give(0)
+      writeFrom(end)
+    })
+  }
+  writeFrom(0)
+}
+
+/** Up to this size, reading the rest costs less than a new connection. */
+const small_bytes = 64 * 1024
+
+const isUnreadAndLarge = (request: IncomingMessage): boolean => {
+  if (request.complete || !RequestBody.isAnnounced(request)) return false
+  return request.headers["transfer-encoding"] !== undefined || RequestBody.announcedBytes(request) > small_bytes
+}
+
+/** How long the rest of a body is dropped before the connection ends. */
+const linger_ms = 1_000
+
+const linger = (request: IncomingMessage, end: () => void): void => {
+  const timer = setTimeout(end, linger_ms)
+  request.once("close", () => {
+    clearTimeout(timer)
+    end()
+  })
+  request.resume()
+}

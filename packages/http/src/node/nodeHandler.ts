@@ -1,0 +1,92 @@
+import type { IncomingMessage } from "node:http"
+import type { Embedded } from "@quotewire/core"
+import { Effect, Result } from "effect"
+import * as Api from "../host/Api.ts"
+import * as HandlerOptions from "../host/HandlerOptions.ts"
+import * as Mounted from "../host/Mounted.ts"
+import * as Paths from "../host/Paths.ts"
+import * as Target from "../host/Target.ts"
+import type * as Backpressure from "./Backpressure.ts"
+import * as Handler from "./Handler.ts"
+import * as ScalarScript from "./ScalarScript.ts"
+import * as Sending from "./Sending.ts"
+
+/** Options of `nodeHandler`. */
+export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backpressure.Limits {
+  /** The address of a connection that has none, such as that of a Unix socket. By default all of them share one. */
+  readonly address?: (request: IncomingMessage) => string | undefined
+}
+
+/**
+ * The whole API of an embedded service as a function of `node:http`, Express, Fastify or Nest: REST, documentation, carriers'
+ * callbacks, the links of quotes, health, and agents if `mcp` is given.
+ *
+ * Requests wait until the service has started. With `next`, requests to unknown paths are passed on. When the service is
+ * closed, running requests finish and later ones get `service_unavailable`. A wrong option throws an error that names it.
+ *
+ * @example
+ * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
+ * app.use("/insurance", nodeHandler(quotewire, { mcp }))
+ */
+export const nodeHandler = (quotewire: Embedded, options: NodeHandlerOptions = {}): Handler.Handler["handle"] => {
+  const checked = Result.getOrThrow(HandlerOptions.check(options))
+  const refused = Mounted.refusals(checked)
+  const refuse: Handle = (request, response) => Sending.send(request, response, refused(), {}, () => {})
+  const isForeign = foreignTo(checked)
+  let handle: Handle | null = null
+  let waiting = 0
+  const started = Mounted.mount(quotewire, checked, make(checked, options)).then((made) => {
+    handle = made ?? refuse
+    return handle
+  })
+  return (request, response, next) => {
+    if (handle !== null && handle !== refuse) return handle(request, response, next)
+    if (next !== undefined && isForeign(request)) return next()
+    if (handle !== null || waiting === Mounted.max_waiting) return refuse(request, response)
+    waiting++
+    started.then((handle) => {
+      waiting--
+      handle(request, response, next)
+    })
+  }
+}
+
+type Handle = Handler.Handler["handle"]
+
+const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, options: NodeHandlerOptions) {
+  const { address, max_unread_bytes, read_timeout_ms } = options
+  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
+  const settings = yield* Api.complete({ ...checked.service, base_url })
+  return yield* Handler.make(Api.routes({ ...settings, reference_script: ScalarScript.find() }), {
+    ...checked.answering,
+    docs_url,
+    base_path: checked.base_path,
+    ...(public_path !== undefined && { public_path }),
+    ...(checked.proxies !== null && { proxies: checked.proxies }),
+    ...(address !== undefined && { address }),
+    ...(max_unread_bytes !== undefined && { max_unread_bytes }),
+    ...(read_timeout_ms !== undefined && { read_timeout_ms })
+  })
+})
+
+/** Whether a request belongs to the rest of the program, as far as can be told before the service has started. */
+const foreignTo = ({ base_path, service }: HandlerOptions.Checked) => {
+  const locate = Target.locate(base_path)
+  let made: Paths.Paths<true> | undefined
+  const paths = () => {
+    made ??= Paths.make(
+      Api.routes({ ...service, base_url: "", reference_script: ScalarScript.find() }).map(({ method, path }) => ({
+        method,
+        path,
+        value: true
+      }))
+    )
+    return made
+  }
+  return (request: IncomingMessage): boolean => {
+    const target = locate(request.url ?? "/", Handler.strippedOf(request))
+    if (target === null || Handler.isRoot(target)) return true
+    // Of a preflight, only the path says whom it is for.
+    return ["GET", "POST", "PATCH", "DELETE"].every((method) => paths().find(method, target.path) === null)
+  }
+}

@@ -1,0 +1,112 @@
+import { Effect, Exit, type Scope } from "effect"
+import type { Answer } from "../host/Answer.ts"
+import * as Answering from "../host/Answering.ts"
+import * as RequestInfo from "../host/RequestInfo.ts"
+import type { Header, Incoming, Route } from "../host/Route.ts"
+import * as Target from "../host/Target.ts"
+import * as RequestBody from "./RequestBody.ts"
+
+/** Settings of a handler of Web requests besides its routes. */
+export interface Settings extends Answering.Settings {
+  /** The path that requests arrive below, encoded and without a slash at the end. */
+  readonly base_path: string
+  /** The path below which callers reach the host; by default the one that the request arrived below. */
+  readonly public_path?: string
+  /** The proxies that are trusted to tell a caller's address. */
+  readonly proxies: RequestInfo.Proxies | null
+  /** The address of a request's connection, which a Web request does not hold. By default all requests share one. */
+  readonly address?: (request: Request) => string | undefined
+}
+
+/** Answers a Web request. It never rejects. */
+export type Handle = (request: Request) => Promise<Response>
+
+/** Answers Web requests, and can stop. */
+export interface Handler extends Pick<Answering.Answering<never>, "refuse" | "idle" | "interruptAll"> {
+  readonly handle: Handle
+}
+
+/** Makes a handler whose requests run in this scope with these services. If a caller disconnects, its request is interrupted. */
+export const make = Effect.fnUntraced(function* <R>(
+  routes: ReadonlyArray<Route<R>>,
+  settings: Settings
+): Effect.fn.Return<Handler, never, Answering.Services<R> | Scope.Scope> {
+  const answering = yield* Answering.make(routes, settings)
+  return { ...answering, handle: handleWith(answering, settings) }
+})
+
+const handleWith = <R>(answering: Answering.Answering<R>, settings: Settings): Handle => {
+  const locate = Target.locate(settings.base_path)
+  const countedAddress = RequestInfo.addressOf(settings.proxies)
+  const { address: addressOf = () => undefined } = settings
+
+  return (request) => {
+    const { method } = request
+    const header: Header = (name) => request.headers.get(name)
+    const target = locate(request.url, "") ?? Target.elsewhere
+    const { params, value: route } = answering.find(method, target.path) ?? answering.notFound(target.path)
+    const exchange = answering.begin(route, target.path, header)
+    const preflight = answering.preflight(method, target.path, header)
+    if (preflight !== null) return Promise.resolve(responseOf(exchange, method, preflight))
+    const remote = answering.guarded("address", () => addressOf(request)) ?? ""
+    const incoming: Incoming = {
+      request_id: exchange.request_id,
+      method,
+      params,
+      query: target.query,
+      header,
+      // An object of all headers costs much, and few routes need it.
+      get headers() {
+        return Object.fromEntries(request.headers)
+      },
+      docs_url: settings.docs_url,
+      public_path: settings.public_path ?? target.mount_path,
+      address: countedAddress(remote, header),
+      read: (max_bytes) => RequestBody.read(request, max_bytes),
+      readRaw: (max_bytes) => RequestBody.read(request, max_bytes)
+    }
+    return new Promise((resolve) => {
+      let forget = () => {}
+      const interrupt = answering.run(route, incoming, (exit) => {
+        forget()
+        resolve(respond(answering, exchange, method, exit))
+      })
+      // Some platforms make the signal only if it is asked for.
+      if (interrupt !== null) forget = onAbort(request.signal, interrupt)
+    })
+  }
+}
+
+/** Runs an action when a signal is aborted. Returns a function that forgets it. */
+const onAbort = (signal: AbortSignal, act: () => void): (() => void) => {
+  if (signal.aborted) act()
+  signal.addEventListener("abort", act, { once: true })
+  return () => signal.removeEventListener("abort", act)
+}
+
+const respond = <R>(
+  answering: Answering.Answering<R>,
+  exchange: Answering.Exchange,
+  method: string,
+  exit: Answering.Ended
+): Response => {
+  const answer = answering.answer(exchange, exit)
+  answering.answered(exchange, answer.status)
+  try {
+    return responseOf(exchange, method, answer)
+  } catch (defect) {
+    // Header values can be invalid.
+    return responseOf(exchange, method, answering.answer(exchange, Exit.die(defect)))
+  }
+}
+
+const responseOf = ({ headers, request_id }: Answering.Exchange, method: string, answer: Answer): Response =>
+  toResponse({ ...answer, headers: { "request-id": request_id, ...headers, ...answer.headers } }, method)
+
+/** An answer as a response. That to a `HEAD` has no body, but its length. */
+export const toResponse = ({ body, headers, status }: Answer, method: string): Response => {
+  if (status === 204 || status === 304) return new Response(null, { status, headers })
+  if (method !== "HEAD") return new Response(body instanceof Uint8Array ? body.slice() : body, { status, headers })
+  const length = typeof body === "string" ? new TextEncoder().encode(body).length : (body?.length ?? 0)
+  return new Response(null, { status, headers: { ...headers, "content-length": String(length) } })
+}

@@ -1,0 +1,77 @@
+import type { Embedded } from "@quotewire/core"
+import { Effect, Result } from "effect"
+import * as Api from "../host/Api.ts"
+import * as HandlerOptions from "../host/HandlerOptions.ts"
+import * as Mounted from "../host/Mounted.ts"
+import * as Handler from "./Handler.ts"
+
+/** Options of `webHandler`. */
+export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
+  /**
+   * The address of a request's connection, which a Web request does not hold: ask your server for it, such as
+   * `(request) => server.requestIP(request)?.address` on Bun. Without it, and without `proxies`, all callers share one address.
+   */
+  readonly address?: (request: Request) => string | undefined
+}
+
+/**
+ * The whole API of an embedded service as a function of Web requests, for Hono, Bun, Deno and workers: REST, documentation,
+ * carriers' callbacks, the links of quotes, health, and agents if `mcp` is given.
+ *
+ * Requests wait until the service has started. If a caller disconnects, its request is interrupted. When the service is
+ * closed, running requests finish and later ones get `service_unavailable`. The promise never rejects. A wrong option throws
+ * an error that names it.
+ *
+ * @example
+ * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
+ * Bun.serve({ fetch: webHandler(quotewire, { base_path: "/insurance", mcp }) })
+ */
+export const webHandler = (quotewire: Embedded, options: WebHandlerOptions = {}): Handler.Handle => {
+  const checked = Result.getOrThrow(HandlerOptions.check(options))
+  const refused = Mounted.refusals(checked)
+  const refuse: Handler.Handle = (request) => Promise.resolve(Handler.toResponse(refused(), request.method))
+  let handle: Handler.Handle | null = null
+  let waiting = 0
+  const started = Mounted.mount(quotewire, checked, make(checked, options)).then((made) => {
+    handle = made ?? refuse
+    return handle
+  })
+  return (request) => {
+    if (handle !== null) return handle(request)
+    if (waiting === Mounted.max_waiting) return refuse(request)
+    waiting++
+    return started.then((handle) => {
+      waiting--
+      return handle(request)
+    })
+  }
+}
+
+const make = Effect.fnUntraced(function* (checked: HandlerOptions.Checked, { address }: WebHandlerOptions) {
+  const { base_url, docs_url, public_path } = yield* HandlerOptions.placeOf(checked)
+  const settings = yield* Api.complete({ ...checked.service, base_url })
+  return yield* Handler.make(Api.routes(settings), {
+    ...checked.answering,
+    docs_url,
+    base_path: checked.base_path,
+    proxies: checked.proxies,
+    ...(public_path !== undefined && { public_path }),
+    ...(address !== undefined && { address })
+  })
+})
+
+/** One function for each method, as Next exports them from a route file. */
+export type WebHandlers = Readonly<
+  Record<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", Handler.Handle>
+>
+
+/**
+ * The same as `webHandler`, as one function for each method. In Next, put it into `app/insurance/[[...path]]/route.ts`.
+ *
+ * @example
+ * export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/insurance" })
+ */
+export const webHandlers = (quotewire: Embedded, options: WebHandlerOptions = {}): WebHandlers => {
+  const handle = webHandler(quotewire, options)
+  return { GET: handle, HEAD: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle }
+}

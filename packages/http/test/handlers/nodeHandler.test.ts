@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { type IncomingMessage, request, type ServerResponse } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it, vi } from "@effect/vitest"
+import { Allowance, Storage } from "@quotewire/core"
+import { nodeHandler } from "@quotewire/http"
+import { mcp } from "@quotewire/mcp"
+import { Effect, Layer } from "effect"
+import express from "express"
+import fastify from "fastify"
+import { embedded, json, polling, serving, start } from "./support.ts"
+
+type Handle = ReturnType<typeof nodeHandler>
+
+const teapot = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(418).end("another app")
+
+describe("nodeHandler", () => {
+  it.live("serves the whole service in one: REST, documentation, links, callbacks, health and agents", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: "https://shop.example" })
+      const address = yield* serving(nodeHandler(quotewire, { mcp }))
+      const statusOf = (path: string, init: RequestInit = {}) =>
+        Effect.promise(async () => (await fetch(`${address}${path}`, init)).status)
+      const headers = json(key)
+      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+      assert.strictEqual(yield* statusOf("/v1/capabilities?line=pet", { headers }), 200)
+      assert.strictEqual(yield* statusOf("/v1/mcp", { method: "POST", headers, body: message }), 200)
+      assert.strictEqual(yield* statusOf("/carriers/acme/callbacks", { method: "POST", body: "{}" }), 404)
+      assert.strictEqual(yield* statusOf("/go/unknown"), 404)
+      for (const path of ["/", "/docs", "/openapi.json", "/docs/v1/errors", "/health/live", "/health/ready"]) {
+        assert.strictEqual(yield* statusOf(path), 200, path)
+      }
+    })
+  )
+
+  describe("is mounted below a path", () => {
+    const inExpress = (use: (app: ReturnType<typeof express>, handle: Handle) => unknown) => (handle: Handle) =>
+      Effect.suspend(() => {
+        const app = express()
+        use(app, handle)
+        return serving(app)
+      })
+    const inFastify = (handle: Handle) =>
+      Effect.gen(function* () {
+        const app = fastify()
+        app.register(
+          async (scope) => {
+            scope.removeAllContentTypeParsers()
+            scope.addContentTypeParser("*", (_request, _body, done) => done(null))
+            scope.all("/*", (request, reply) => {
+              reply.hijack()
+              handle(request.raw, reply.raw)
+            })
+          },
+          { prefix: "/insurance" }
+        )
+        yield* Effect.addFinalizer(() => Effect.promise(() => app.close()))
+        return yield* Effect.promise(() => app.listen({ port: 0, host: "127.0.0.1" }))
+      })
+
+    it.live.each([
+      ["node:http", "/insurance", (handle: Handle) => serving((request, response) => handle(request, response))],
+      ["Express", undefined, inExpress((app, handle) => app.use("/insurance", handle))],
+      ["Express, named twice", "/insurance/", inExpress((app, handle) => app.use("/insurance", handle))],
+      ["Express, at its root", "/insurance", inExpress((app, handle) => app.use(handle))],
+      [
+        "Express, behind a parser",
+        undefined,
+        inExpress((app, handle) => app.use("/insurance", express.json(), handle))
+      ],
+      ["Fastify, with a prefix", "/insurance", inFastify]
+    ] as const)("%s", ([, base_path, serve]) =>
+      Effect.gen(function* () {
+        const { key, quotewire } = yield* embedded({ public_url: "https://shop.example/insurance" })
+        const options = base_path === undefined ? {} : { base_path }
+        const address = yield* serve(nodeHandler(quotewire, options))
+        const call = (path: string, init: RequestInit) => Effect.promise(() => fetch(`${address}${path}`, init))
+        const headers = json(key)
+        const started = yield* call("/insurance/v1/quote-requests", { method: "POST", headers, body: start("first") })
+        assert.strictEqual(started.status, 202)
+        const location = started.headers.get("location") ?? ""
+        assert.match(location, /^\/insurance\/v1\/quote-requests\/qreq_/)
+        assert.strictEqual((yield* call(`${location}?wait_seconds=0`, { headers })).status, 200)
+        const refused = yield* call("/insurance/v1/quote-requests", { method: "POST", body: start("second") })
+        assert.include(yield* Effect.promise(() => refused.text()), '"https://shop.example/insurance/docs/v1/errors/')
+        const home = yield* call("/insurance/", { headers: { accept: "text/html" } })
+        assert.include(yield* Effect.promise(() => home.text()), 'href="/insurance/docs"')
+      })
+    )
+  })
+
+  it.live("passes on what is not its own, also the root of the site, and serves its own root below a path", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      const handle = nodeHandler(quotewire)
+      const app = express().use(handle).use("/insurance", handle).use(teapot)
+      const address = yield* serving(app)
+      const statusOf = (path: string) => Effect.promise(async () => (await fetch(`${address}${path}`)).status)
+      assert.strictEqual(yield* statusOf("/"), 418)
+      assert.strictEqual(yield* statusOf("/other"), 418)
+      assert.strictEqual(yield* statusOf("/insurance/other"), 418)
+      assert.strictEqual(yield* statusOf("/insurance"), 200)
+      assert.strictEqual(yield* statusOf("/v1/quotes/quote_1"), 401)
+    })
+  )
+
+  it.live("refuses what is below no base path without somebody to pass it on to", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      const handle = nodeHandler(quotewire, { base_path: "/insurance" })
+      const address = yield* serving((request, response) => handle(request, response))
+      const answer = yield* Effect.promise(() => fetch(`${address}/v1/quotes/quote_1`))
+      assert.strictEqual(answer.status, 404)
+      assert.strictEqual((yield* Effect.promise(() => answer.json())).error.code, "not_found")
+    })
+  )
+
+  it.live("limits callers from outside, and not the program", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const sandbox = { ...Allowance.noLimits.keys.sandbox, read: { per_minute: null, per_day: 1 } }
+      const limits = { ...Allowance.noLimits, keys: { ...Allowance.noLimits.keys, sandbox } }
+      const address = yield* serving(nodeHandler(quotewire, { limits }))
+      const statusOf = Effect.promise(
+        async () => (await fetch(`${address}/v1/capabilities?line=pet`, { headers: json(key) })).status
+      )
+      assert.deepStrictEqual([yield* statusOf, yield* statusOf], [200, 429])
+      yield* Effect.promise(() => quotewire.client(key).get_capabilities({ line: "pet" }))
+    })
+  )
+
+  it.live("counts callers on a Unix socket together, or by the address that it is told", () =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      const folder = mkdtempSync(join(tmpdir(), "quotewire-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+      const limits = { ...Allowance.noLimits, failed_authentication: { per_minute: null, per_day: 1 } }
+      const statusesOf = Effect.fnUntraced(function* (name: string, options: object) {
+        const socketPath = join(folder, name)
+        yield* serving(nodeHandler(quotewire, { limits, ...options }), socketPath)
+        const statusOf = (user: string) =>
+          Effect.callback<number>((resume) => {
+            const headers = { ...json(`sandbox_server_${"x".repeat(38)}`), "x-user": user }
+            const sent = request({ socketPath, path: "/v1/capabilities?line=pet", headers }, (answer) => {
+              answer.resume()
+              resume(Effect.succeed(answer.statusCode ?? 0))
+            })
+            sent.end()
+          })
+        return [yield* statusOf("a"), yield* statusOf("b"), yield* statusOf("b")]
+      })
+      const address = ({ headers }: IncomingMessage) => `192.0.2.${headers["x-user"] === "a" ? 1 : 2}`
+      assert.deepStrictEqual(yield* statusesOf("told", { address }), [401, 401, 429])
+      assert.deepStrictEqual(yield* statusesOf("together", {}), [401, 429, 429])
+    })
+  )
+
+  it.live("answers long polls when the service is closed, and then refuses", () =>
+    Effect.gen(function* () {
+      const service = yield* embedded()
+      const address = yield* serving(nodeHandler(service.quotewire))
+      const poll = yield* polling(service, (path, init) => fetch(`${address}${path}`, init))
+      yield* Effect.promise(() => service.quotewire.close())
+      assert.strictEqual((yield* Effect.promise(() => poll)).status, 200)
+      const late = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+      assert.strictEqual(late.status, 503)
+      assert.strictEqual(late.headers.get("retry-after"), "1")
+      assert.strictEqual((yield* Effect.promise(() => late.json())).error.code, "service_unavailable")
+    })
+  )
+
+  it.live("refuses its own paths if the service cannot start, passes on others, and logs why", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const spy = vi
+        .spyOn(console, "log")
+        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const { embed } = yield* Effect.promise(() => import("@quotewire/core"))
+      const broken = Layer.effect(Storage.Storage, Effect.fail(new Error("The disk is gone.")))
+      const address = yield* serving(
+        express()
+          .use(nodeHandler(embed({ storage: broken })))
+          .use(teapot)
+      )
+      const refused = yield* Effect.promise(() => fetch(`${address}/v1/capabilities?line=pet`))
+      assert.strictEqual(refused.status, 503)
+      assert.match(refused.headers.get("request-id") ?? "", /^req_/)
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/other`))).status, 418)
+      assert.include(logged.join("\n"), "The disk is gone.")
+    })
+  )
+
+  it.live.each([
+    [{ base_path: "insurance" }, /^base_path must be a path that begins with \//],
+    [{ base_path: "/50%" }, /^base_path must .* %25/],
+    [{ base_path: "/a?b" }, /^base_path must/],
+    [{ base_url: "shop.example" }, /^base_url must be an absolute/],
+    [{ cors_origins: ["https://shop.example/path"] }, /^cors_origins must/],
+    [{ mcp_origins: ["*"] }, /^mcp_origins must/],
+    [{ proxies: 0 }, /^proxies must be how many/],
+    [{ proxies: "everyone" }, /^proxies must be how many/]
+  ] as const)("throws what is wrong with its options: %j", ([options, sentence]) =>
+    Effect.gen(function* () {
+      const { quotewire } = yield* embedded()
+      assert.throws(() => nodeHandler(quotewire, options), sentence)
+    })
+  )
+})

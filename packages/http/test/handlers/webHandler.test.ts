@@ -1,0 +1,260 @@
+import { assert, describe, it, vi } from "@effect/vitest"
+import { nodeHandler } from "@quotewire/http"
+import { type WebHandlerOptions, webHandler, webHandlers } from "@quotewire/http/web"
+import { mcp } from "@quotewire/mcp"
+import { Effect } from "effect"
+import { embedded, json, polling, serving, start, waiting } from "./support.ts"
+
+const host = "https://shop.example"
+
+const textOf = (answer: Response) => Effect.promise(() => answer.text())
+
+describe("webHandler", () => {
+  it.live("answers as the handler on node:http does", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: host })
+      const options = { mcp, mcp_origins: [host], cors_origins: [host] }
+      const overWeb = webHandler(quotewire, options)
+      const address = yield* serving(nodeHandler(quotewire, options))
+      const headers = json(key)
+      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+      const preflight = { origin: host, "access-control-request-method": "GET" }
+      const requests: ReadonlyArray<readonly [string, RequestInit]> = [
+        ["/v1/capabilities?line=pet", { headers }],
+        ["/v1/capabilities?line=pet", { headers, method: "HEAD" }],
+        ["/v1/capabilities?line=pet", { headers: { ...preflight }, method: "OPTIONS" }],
+        [
+          "/v1/capabilities?line=pet",
+          { headers: { ...preflight, origin: "https://other.example" }, method: "OPTIONS" }
+        ],
+        ["/v1/capabilities?line=pet&line=pet", { headers }],
+        ["/v1/quotes/quote_1", { headers: { ...headers, "service-version": "1999-01-01" } }],
+        ["/v1/quotes/quote_1", {}],
+        ["/v1/quotes", { headers, method: "DELETE" }],
+        ["/v1/nothing", { headers }],
+        ["/nothing", {}],
+        ["/v1/quote-requests", { headers, method: "POST", body: "{" }],
+        ["/v1/quote-requests", { headers, method: "POST" }],
+        ["/v1/quote-requests", { headers, method: "POST", body: `"${"a".repeat(256 * 1024)}"` }],
+        ["/v1/mcp", { headers, method: "POST", body: message }],
+        ["/v1/mcp", { headers }],
+        ["/v1/mcp", { headers: { origin: "https://other.example" }, method: "POST", body: message }],
+        ["/go/unknown", {}],
+        ["/carriers/acme/callbacks", { method: "POST", body: "{}" }],
+        ["/docs/v1/errors/not_found", {}],
+        ["/openapi.json", { headers: { "accept-encoding": "gzip" } }],
+        ["/health/ready", {}],
+        ["/", { headers: { accept: "text/html" } }],
+        ["/", {}]
+      ]
+      // The server adds the length of an answer that has a body.
+      const own = /^(?:request-id|date|connection|keep-alive|transfer-encoding|content-length)$/
+      const shown = async (answer: Response) => ({
+        status: answer.status,
+        headers: [...answer.headers].filter(([name]) => !own.test(name)).sort(),
+        text: (await answer.text()).replace(/req_\w{26}/g, "req_")
+      })
+      for (const [path, init] of requests) {
+        const [web, node] = yield* Effect.promise(async () => [
+          await shown(
+            await overWeb(new Request(`${host}${path}`, { headers: { "accept-encoding": "identity" }, ...init }))
+          ),
+          await shown(await fetch(`${address}${path}`, { headers: { "accept-encoding": "identity" }, ...init }))
+        ])
+        const name = `${init.method ?? "GET"} ${path}`
+        // What is compressed differs in what fetch unpacks.
+        if (path === "/openapi.json") assert.strictEqual(web?.status, node?.status, name)
+        else assert.deepStrictEqual(web, node, name)
+      }
+    })
+  )
+
+  it.live.each<readonly [WebHandlerOptions, string, string | null]>([
+    [{}, "/v1/quote-requests", ""],
+    [{ base_path: "/" }, "/v1/quote-requests", ""],
+    [{ base_path: "/insurance" }, "/insurance/v1/quote-requests", "/insurance"],
+    [{ base_path: "/api/insurance/" }, "/api/insurance/v1/quote-requests", "/api/insurance"],
+    [{ base_path: "/insurance" }, "/v1/quote-requests", null],
+    [{ base_path: "/insurance" }, "/insurances/v1/quote-requests", null],
+    [{ base_path: "/insurance" }, "/Insurance/v1/quote-requests", null],
+    [{ base_path: "/insurance" }, "//insurance/v1/quote-requests", null],
+    [
+      { base_path: "/versicherungsmöglichkeiten" },
+      "/versicherungsm%C3%B6glichkeiten/v1/quote-requests",
+      "/versicherungsm%C3%B6glichkeiten"
+    ],
+    [
+      { base_path: "/versicherungsm%C3%B6glichkeiten" },
+      "/versicherungsm%c3%b6glichkeiten/v1/quote-requests",
+      "/versicherungsm%C3%B6glichkeiten"
+    ],
+    [{ base_path: "/50%25" }, "/50%25/v1/quote-requests", "/50%25"],
+    [{ base_path: "/a%2Fb" }, "/a%2fb/v1/quote-requests", "/a%2Fb"],
+    [{ base_path: "/a%2Fb" }, "/a/b/v1/quote-requests", null],
+    [{ base_path: "/insurance" }, "/insur%61nce/v1/quote-requests", "/insurance"],
+    [{ base_path: "/insurance" }, "/%zz/v1/quote-requests", null],
+    [{ base_path: "/api", base_url: "https://shop.example/public" }, "/api/v1/quote-requests", "/public"]
+  ])("finds its routes below a base path: %j %s", ([options, path, location]) =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire, options)
+      const init = { method: "POST", headers: json(key), body: start("one") }
+      const answer = yield* Effect.promise(() => handle(new Request(`${host}${path}`, init)))
+      const { id } = JSON.parse(yield* textOf(answer))
+      if (location === null) assert.strictEqual(answer.status, 404)
+      else assert.strictEqual(answer.headers.get("location"), `${location}/v1/quote-requests/${id}`)
+    })
+  )
+
+  it.live("takes no address from the Host header, and says so if nobody has told it one", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const spy = vi
+        .spyOn(console, "log")
+        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const { quotewire } = yield* embedded()
+      const handle = webHandler(quotewire)
+      const answer = yield* Effect.promise(() => handle(new Request("https://evil.example/v1/quotes/quote_1")))
+      assert.notInclude(yield* textOf(answer), "evil.example")
+      assert.include(logged.join("\n"), "set public_url of embed")
+    })
+  )
+
+  it.live("tells at / what is served, as a page for browsers and as text with a first call that works", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ public_url: `${host}/insurance` })
+      const handle = webHandler(quotewire, { base_path: "/insurance", mcp })
+      const get = (accept: string) =>
+        Effect.promise(() => handle(new Request(`${host}/insurance`, { headers: { accept } })))
+      const page = yield* get("text/html,application/xhtml+xml")
+      assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; /)
+      const html = yield* textOf(page)
+      for (const path of ["/docs", "/openapi.json", "/health/ready", "/v1/mcp"]) {
+        assert.include(html, `href="/insurance${path}"`)
+      }
+      const answer = yield* get("*/*")
+      assert.include(answer.headers.get("content-type") ?? "", "text/plain")
+      assert.strictEqual(answer.headers.get("vary"), "Accept")
+      const text = yield* textOf(answer)
+      const [, address = "", body = ""] = /curl -s (\S+)[\s\S]*-d '(.*)'/.exec(text) ?? []
+      const started = yield* Effect.promise(() =>
+        handle(new Request(address, { method: "POST", headers: json(key), body }))
+      )
+      assert.strictEqual(started.status, 202)
+    })
+  )
+
+  it.live("interrupts a call whose caller has gone", () =>
+    Effect.gen(function* () {
+      const service = yield* embedded()
+      const handle = webHandler(service.quotewire)
+      const caller = new AbortController()
+      yield* polling(service, (path, init) => handle(new Request(`${host}${path}`, init)), caller.signal)
+      caller.abort()
+      yield* waiting(service.quotewire, 0)
+    })
+  )
+
+  it.live("does not begin to answer a caller who has gone before", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire)
+      const body = new ReadableStream({ pull: () => new Promise(() => {}) })
+      const init = { method: "POST", headers: json(key), body, signal: AbortSignal.abort(), duplex: "half" }
+      const answer = yield* Effect.promise(() => handle(new Request(`${host}/v1/quote-requests`, init)))
+      assert.strictEqual(answer.status, 503)
+    })
+  )
+
+  it.live("reads no more of a body than it may have", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire)
+      let pulled = 0
+      let cancelled = false
+      const body = new ReadableStream(
+        {
+          pull: (controller) => {
+            pulled++
+            controller.enqueue(new Uint8Array(64 * 1024))
+          },
+          cancel: () => {
+            cancelled = true
+          }
+        },
+        { highWaterMark: 0 }
+      )
+      const init = { method: "POST", headers: json(key), body, duplex: "half" }
+      const answer = yield* Effect.promise(() => handle(new Request(`${host}/v1/quote-requests`, init)))
+      assert.strictEqual(answer.status, 413)
+      assert.strictEqual(pulled, 5)
+      assert.isTrue(cancelled)
+    })
+  )
+
+  it.live("takes the fault for a body that was read before, and the log says what to do", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const spy = vi
+        .spyOn(console, "log")
+        .mockImplementation((...parts) => void logged.push(parts.map(String).join(" ")))
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire)
+      const request = new Request(`${host}/v1/quote-requests`, {
+        method: "POST",
+        headers: json(key),
+        body: start("read")
+      })
+      yield* Effect.promise(() => request.json())
+      const answer = yield* Effect.promise(() => handle(request))
+      assert.strictEqual(answer.status, 500)
+      assert.strictEqual(JSON.parse(yield* textOf(answer)).error.code, "internal_error")
+      assert.match(logged.join("\n"), /already consumed before Quotewire was called/)
+    })
+  )
+
+  it.live("counts callers by the address that it is told, and survives one that throws", () =>
+    Effect.gen(function* () {
+      const spy = vi.spyOn(console, "log").mockImplementation(() => {})
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+      const { key, quotewire } = yield* embedded()
+      const handle = webHandler(quotewire, {
+        address: () => {
+          throw new Error("no address")
+        }
+      })
+      const request = new Request(`${host}/v1/capabilities?line=pet`, { headers: json(key) })
+      assert.strictEqual((yield* Effect.promise(() => handle(request))).status, 200)
+      assert.match(spy.mock.calls.flat().map(String).join(" "), /address has failed/)
+    })
+  )
+
+  it.live("answers long polls when the service is closed, and then refuses", () =>
+    Effect.gen(function* () {
+      const service = yield* embedded()
+      const handle = webHandler(service.quotewire)
+      const send = (path: string, init: RequestInit) => handle(new Request(`${host}${path}`, init))
+      const poll = yield* polling(service, send)
+      yield* Effect.promise(() => service.quotewire.close())
+      assert.strictEqual((yield* Effect.promise(() => poll)).status, 200)
+      const late = yield* Effect.promise(() => send("/v1/capabilities?line=pet", {}))
+      assert.strictEqual(late.status, 503)
+      assert.strictEqual(late.headers.get("retry-after"), "1")
+    })
+  )
+
+  it.live("is one function for each method in a route file of Next", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded()
+      const { GET, POST } = webHandlers(quotewire, { base_path: "/api" })
+      const made = yield* Effect.promise(() =>
+        POST(new Request(`${host}/api/v1/quote-requests`, { method: "POST", headers: json(key), body: start("next") }))
+      )
+      assert.strictEqual(made.status, 202)
+      const read = new Request(new URL(made.headers.get("location") ?? "", host), { headers: json(key) })
+      assert.strictEqual((yield* Effect.promise(() => GET(read))).status, 200)
+    })
+  )
+})

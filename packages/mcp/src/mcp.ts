@@ -1,0 +1,34 @@
+import { operations, Quotewire, type Storage } from "@quotewire/core"
+import * as Endpoint from "./Endpoint.ts"
+import type { Tool } from "./Tool.ts"
+import * as Tools from "./Tools.ts"
+
+/** The services of the whole service, as `Quotewire.layer` and a storage provide them. */
+type Services = Quotewire.Services | Storage.Storage
+
+/** What a program adds to the agent endpoint. */
+export interface McpOptions {
+  /** Tools beside those of the service. */
+  readonly tools?: ReadonlyArray<Tool<Services>>
+  /** The version that the server reports; that of this package by default. */
+  readonly version?: string
+}
+
+/** The version of this package; a test keeps it equal. */
+const package_version = "0.1.0"
+
+const purpose = "mcp_session"
+
+/**
+ * The agent endpoint of the whole service, for a host that reads HTTP.
+ *
+ * @example
+ * app.use(nodeHandler(quotewire, { mcp }))
+ */
+export const mcp = ({ tools = [], version = package_version }: McpOptions = {}): Endpoint.Endpoint<Services> =>
+  Endpoint.make<Services>({
+    tools: [...Tools.of<Services>(operations), ...tools],
+    version,
+    sign: (text) => Quotewire.sign(purpose, text),
+    isSigned: (text, signature) => Quotewire.isSigned(purpose, text, signature)
+  })

@@ -1,0 +1,44 @@
+import { describe, it } from "@effect/vitest"
+import { finding, holds, without } from "./support/findings.ts"
+import { read, type Source } from "./support/sources.ts"
+
+/*
+ * What runs on every runtime: everything that an entry point imports is read, types as well.
+ */
+
+const packages = new Map([["@quotewire/core", "packages/core/src/index.ts"]])
+
+/** The sources that an entry point imports, and what those import. */
+const reached = (entry: string): ReadonlyArray<Source> => {
+  const seen = new Map<string, Source>()
+  const visit = (path: string | undefined): void => {
+    if (path === undefined || seen.has(path) || !path.endsWith(".ts")) return
+    const source = read(path)
+    seen.set(path, source)
+    for (const { specifier, target } of source.imports) visit(target ?? packages.get(specifier))
+  }
+  visit(entry)
+  return [...seen.values()]
+}
+
+describe("the Web handler", () => {
+  const sources = reached("packages/http/src/web/index.ts")
+
+  it("imports nothing of Node, nor anything but effect", () => {
+    holds(
+      sources.flatMap(({ path, imports }) =>
+        imports.map(({ specifier, target }) =>
+          finding(
+            path,
+            target !== null || packages.has(specifier) || /^effect(?:\/|$)/.test(specifier),
+            `must not import ${specifier}`
+          )
+        )
+      )
+    )
+  })
+
+  it("uses no global of Node", () => {
+    holds(without(sources, /\b(?:Buffer|process)\.|\bsetImmediate\(|\bNodeJS\./g))
+  })
+})
