@@ -1,4 +1,4 @@
-import { Allowance, type Limits, PublicUrl } from "@quotewire/core"
+import { type Limits, PublicUrl } from "@quotewire/core"
 import { Effect, Result } from "effect"
 import type { MessageEndpoint } from "../messages/MessageRoute.ts"
 import * as Addresses from "./Addresses.ts"
@@ -35,7 +35,7 @@ export interface HandlerOptions extends Pick<Answering.Settings, "onAnswered"> {
   readonly mcp?: () => MessageEndpoint<ServiceApi.Services>
   /** The origins whose web pages may call the agent endpoint; none by default. */
   readonly mcp_origins?: ReadonlyArray<string>
-  /** The rate limits of callers from outside; those of the contract by default. Calls of your own program do not count. */
+  /** The rate limits of callers from outside; by default those of `embed`, or of the contract. Calls of your own program do not count. */
   readonly limits?: Limits
   /** How long running requests may take to finish when the service is closed, in milliseconds; 8,000 by default. */
   readonly grace_ms?: number
@@ -49,7 +49,8 @@ export interface Checked {
   readonly docs_url: string | null
   readonly answering: Omit<Answering.Settings, "docs_url">
   readonly proxies: RequestInfo.Proxies | null
-  readonly limits: Limits
+  /** Null for those of the service. */
+  readonly limits: Limits | null
   readonly grace_ms: number
   readonly service: Omit<Api.Settings<ServiceApi.Services>, "base_url">
 }
@@ -72,7 +73,7 @@ export const check = (options: HandlerOptions): Result.Result<Checked, Error> =>
       docs_url,
       answering: { cors_origins, ...(onAnswered !== undefined && { onAnswered }) },
       proxies: yield* proxiesOf(options),
-      limits: options.limits ?? Allowance.standardLimits,
+      limits: options.limits ?? null,
       grace_ms: options.grace_ms ?? 8_000,
       service: ServiceApi.of({
         ...(mcp !== undefined && { mcp }),

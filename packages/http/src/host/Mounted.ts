@@ -23,7 +23,7 @@ export const max_waiting = 1_000
  * cannot start, that is logged, and it resolves to null. It never rejects.
  */
 export const mount = <Handle>(
-  quotewire: Embedded,
+  quotewire: Pick<Embedded, "run">,
   options: Pick<Checked, "limits" | "grace_ms">,
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>
 ): Promise<Handle | null> =>
@@ -43,7 +43,9 @@ const makeMounted = Effect.fnUntraced(function* <Handle>(
   make: Effect.Effect<Stoppable<Handle>, never, Services | Scope.Scope>,
   { grace_ms, limits }: Pick<Checked, "limits" | "grace_ms">
 ) {
-  const handler = yield* Effect.provideContext(make, yield* Layer.build(Quotewire.limited(limits)))
+  const handler = yield* limits === null
+    ? make
+    : Effect.provideContext(make, yield* Layer.build(Quotewire.limited(limits)))
   const context = yield* Effect.context<Quotewire.Services>()
   yield* Effect.addFinalizer(() => Effect.provideContext(drain(handler, grace_ms), context))
   return handler

@@ -28,7 +28,10 @@ export interface NodeHandlerOptions extends HandlerOptions.HandlerOptions, Backp
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
  * app.use("/insurance", nodeHandler(quotewire, { mcp }))
  */
-export const nodeHandler = (quotewire: Embedded, options: NodeHandlerOptions = {}): Handler.Handler["handle"] => {
+export const nodeHandler = (
+  quotewire: Pick<Embedded, "run">,
+  options: NodeHandlerOptions = {}
+): Handler.Handler["handle"] => {
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
   const refuse: Handle = (request, response) => Sending.send(request, response, refused(), {}, () => {})

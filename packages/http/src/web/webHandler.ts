@@ -26,7 +26,7 @@ export interface WebHandlerOptions extends HandlerOptions.HandlerOptions {
  * const quotewire = embed({ storage: MemoryStorage.layer, public_url: "https://shop.example/insurance" })
  * Bun.serve({ fetch: webHandler(quotewire, { base_path: "/insurance", mcp }) })
  */
-export const webHandler = (quotewire: Embedded, options: WebHandlerOptions = {}): Handler.Handle => {
+export const webHandler = (quotewire: Pick<Embedded, "run">, options: WebHandlerOptions = {}): Handler.Handle => {
   const checked = Result.getOrThrow(HandlerOptions.check(options))
   const refused = Mounted.refusals(checked)
   const refuse: Handler.Handle = (request) => Promise.resolve(Handler.toResponse(refused(), request.method))
@@ -71,7 +71,7 @@ export type WebHandlers = Readonly<
  * @example
  * export const { GET, POST, PATCH, DELETE, OPTIONS } = webHandlers(quotewire, { base_path: "/insurance" })
  */
-export const webHandlers = (quotewire: Embedded, options: WebHandlerOptions = {}): WebHandlers => {
+export const webHandlers = (quotewire: Pick<Embedded, "run">, options: WebHandlerOptions = {}): WebHandlers => {
   const handle = webHandler(quotewire, options)
   return { GET: handle, HEAD: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle }
 }

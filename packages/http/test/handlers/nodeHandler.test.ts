@@ -116,11 +116,29 @@ describe("nodeHandler", () => {
     })
   )
 
+  const oneRead = {
+    ...Allowance.noLimits,
+    keys: {
+      ...Allowance.noLimits.keys,
+      sandbox: { ...Allowance.noLimits.keys.sandbox, read: { per_minute: null, per_day: 1 } }
+    }
+  }
+
+  it.live("limits callers from outside by the limits of the service unless it has its own", () =>
+    Effect.gen(function* () {
+      const { key, quotewire } = yield* embedded({ limits: oneRead })
+      const address = yield* serving(nodeHandler(quotewire))
+      const statusOf = Effect.promise(
+        async () => (await fetch(`${address}/v1/capabilities?line=pet`, { headers: json(key) })).status
+      )
+      assert.deepStrictEqual([yield* statusOf, yield* statusOf], [200, 429])
+    })
+  )
+
   it.live("limits callers from outside, and not the program", () =>
     Effect.gen(function* () {
       const { key, quotewire } = yield* embedded()
-      const sandbox = { ...Allowance.noLimits.keys.sandbox, read: { per_minute: null, per_day: 1 } }
-      const limits = { ...Allowance.noLimits, keys: { ...Allowance.noLimits.keys, sandbox } }
+      const limits = oneRead
       const address = yield* serving(nodeHandler(quotewire, { limits }))
       const statusOf = Effect.promise(
         async () => (await fetch(`${address}/v1/capabilities?line=pet`, { headers: json(key) })).status
