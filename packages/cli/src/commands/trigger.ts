@@ -64,8 +64,8 @@ type Scenario = AnswerOf<"list_sandbox_scenarios">["scenarios"][number]
 const lineOf = ({ description, lines, name }: Scenario): string =>
   `${name.padEnd(22)}${description} (${lines.join(", ")})`
 
-const unknown = (what: string, typed: string, words: ReadonlyArray<string>) =>
-  new WrongUsage({ message: `There is no such ${what}${closest(typed, words)}. See quotewire trigger --list.` })
+const unknown = (sentence: string, typed: string, words: ReadonlyArray<string>) =>
+  new WrongUsage({ message: `${sentence}${closest(typed, words)}. See quotewire trigger --list.` })
 
 /** The scenario and the line that were asked for. */
 const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios: ReadonlyArray<Scenario>) {
@@ -76,14 +76,14 @@ const chosen = Effect.fnUntraced(function* (settings: TriggerSettings, scenarios
   const scenario = scenarios.find(({ name }) => name === asked)
   if (scenario === undefined) {
     return yield* unknown(
-      "scenario",
+      "There is no such scenario",
       asked,
       scenarios.map(({ name }) => name)
     )
   }
   const line = Option.getOrElse(settings.line, () => scenario.lines[0] ?? "")
   const found = scenario.lines.find((one) => one === line)
-  if (found === undefined) return yield* unknown("line that plays this scenario", line, scenario.lines)
+  if (found === undefined) return yield* unknown("No such line plays this scenario", line, scenario.lines)
   return { scenario: scenario.name, line: found }
 })
 

@@ -1,5 +1,5 @@
 import { Event } from "@quotewire/core"
-import type { AnswerOf, Client } from "@quotewire/http/client"
+import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Stream } from "effect"
 import { Flag } from "effect/cli"
 import type { CommandFailed } from "../CommandErrors.ts"
@@ -50,7 +50,7 @@ type Page = AnswerOf<"list_events">
 const firstCursor = (since: string): string | null => (since === "start" || since === "now" ? null : since)
 
 /** Reads pages up to the end of the feed; the last one is empty. */
-const pages = (client: Client, after: string | null): Stream.Stream<Page, CommandFailed> =>
+const pages = (client: HostClient.HostClient, after: string | null): Stream.Stream<Page, CommandFailed> =>
   Stream.paginate(after, (cursor) =>
     Effect.map(
       HostClient.call((signal) => client.list_events({ limit: 100, ...(cursor !== null && { cursor }) }, { signal })),
@@ -59,7 +59,7 @@ const pages = (client: Client, after: string | null): Stream.Stream<Page, Comman
   )
 
 /** The events up to the end of the feed. */
-export const stored = (client: Client, since: string): Stream.Stream<FeedEvent, CommandFailed> =>
+export const stored = (client: HostClient.HostClient, since: string): Stream.Stream<FeedEvent, CommandFailed> =>
   Stream.flatMap(pages(client, firstCursor(since)), ({ events }) => Stream.fromIterable(events))
 
 /**
@@ -69,7 +69,7 @@ export const stored = (client: Client, since: string): Stream.Stream<FeedEvent, 
 const poll_ms = 200
 
 /** Where the feed begins, after one call that tells a wrong key or address at once. New events begin at the feed's end. */
-const start = Effect.fnUntraced(function* (client: Client, since: string) {
+const start = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   if (since !== "now") {
     const cursor = firstCursor(since)
     yield* HostClient.call((signal) => client.list_events({ limit: 1, ...(cursor !== null && { cursor }) }, { signal }))
@@ -87,7 +87,7 @@ export interface Following {
 }
 
 /** Begins to follow the feed: it is ready for new events when this returns. */
-export const follow = Effect.fnUntraced(function* (client: Client, since: string) {
+export const follow = Effect.fnUntraced(function* (client: HostClient.HostClient, since: string) {
   const after = yield* start(client, since)
   const { signal } = yield* Effect.acquireRelease(
     Effect.sync(() => new AbortController()),

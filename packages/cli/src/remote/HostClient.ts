@@ -1,4 +1,5 @@
-import { type Client, type ConnectOptions, connect, HostError, isApiError } from "@quotewire/http/client"
+import type { Line } from "@quotewire/core"
+import { type ConnectOptions, connect, HostError, isApiError, type RemoteClient } from "@quotewire/http/client"
 import { Effect, Redacted } from "effect"
 import { CommandFailed } from "../CommandErrors.ts"
 import { printable } from "../carriers/CarrierText.ts"
@@ -18,9 +19,14 @@ export interface HostSettings {
   readonly json: boolean
 }
 
+/** A client of a host, with whatever lines that has. */
+export type HostClient = RemoteClient<Line.Line>
+
 /** A client of the host. A call that fails for now is repeated twice by default, so that a wrong address is told soon. */
-export const make = ({ api_key, base_url }: HostSettings, options: Pick<ConnectOptions, "max_retries"> = {}): Client =>
-  connect({ base_url, key: Redacted.value(api_key), max_retries: 2, ...options })
+export const make = (
+  { api_key, base_url }: HostSettings,
+  options: Pick<ConnectOptions, "max_retries"> = {}
+): HostClient => connect<Line.Line>({ base_url, key: Redacted.value(api_key), max_retries: 2, ...options })
 
 /** Makes a call. Its signal is aborted when the command ends. Fails with one sentence that names the setting to look at. */
 export const call = <A>(ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, CommandFailed> =>

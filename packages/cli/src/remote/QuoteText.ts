@@ -52,7 +52,7 @@ export const quote = (of: Quote): string => {
     row("carrier", of.source.carrier.name),
     ...(of.source.product === null ? [] : [row("product", of.source.product)]),
     row("price", priceOf(of.price)),
-    ...(comparison === null ? [] : [row("", `${amount(comparison.amount)}. ${comparison.label}`)]),
+    ...(comparison === null ? [] : [row("compare", `${amount(comparison.amount)}: ${comparison.label}`)]),
     ...rows(
       "fees",
       fees.map((fee) => `${fee.code} ${amount(fee.amount)}`)
@@ -61,7 +61,7 @@ export const quote = (of: Quote): string => {
     ...rows("conditions", of.coverage.conditions),
     ...rows(
       "assumed",
-      of.evidence.assumptions.map(({ label, path, value }) => `${label ?? path}: ${value}`)
+      of.evidence.assumptions.map(({ label, path, value }) => label ?? `${path}: ${value}`)
     ),
     ...rows(
       "next",

@@ -1,5 +1,5 @@
 import { Timestamp } from "@quotewire/core"
-import type { AnswerOf, Client } from "@quotewire/http/client"
+import type { AnswerOf } from "@quotewire/http/client"
 import { Effect, Option, Stream } from "effect"
 import type { CommandFailed } from "../CommandErrors.ts"
 import * as HostClient from "./HostClient.ts"
@@ -35,11 +35,11 @@ interface Seen {
 
 const nothing: Seen = { floor: null, newest: null, ids: new Set() }
 
-const page = (client: Client, input: { readonly since?: string; readonly cursor?: string }) =>
+const page = (client: HostClient.HostClient, input: { readonly since?: string; readonly cursor?: string }) =>
   HostClient.call((signal) => client.list_api_requests({ limit: 100, ...input }, { signal }))
 
 /** The entries since a moment, newest first. */
-const allSince = (client: Client, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
+const allSince = (client: HostClient.HostClient, since: string): Effect.Effect<ReadonlyArray<Entry>, CommandFailed> =>
   Stream.runCollect(
     Stream.paginate<string | null, Entry, CommandFailed>(null, (cursor) =>
       Effect.map(
@@ -56,7 +56,7 @@ const sinceOf = ({ floor, newest }: Seen): string | null => {
   return from > floor ? from : floor
 }
 
-const look = Effect.fnUntraced(function* (client: Client, before: Seen) {
+const look = Effect.fnUntraced(function* (client: HostClient.HostClient, before: Seen) {
   const since = sinceOf(before)
   const found = since === null ? (yield* page(client, {})).requests : yield* allSince(client, since)
   const unseen = found.filter(({ operation, request_id }) => operation !== own_operation && !before.ids.has(request_id))
