@@ -16,7 +16,7 @@ const print =
 
 const tail = Command.make(
   "tail",
-  { ...HostClient.flags, types: Feed.types, since: Feed.since("now") },
+  { ...HostClient.flags, types: Feed.types, since: Feed.since },
   ({ json, since, types, ...settings }) =>
     Effect.gen(function* () {
       const { events } = yield* Feed.follow(HostClient.make({ ...settings, json }), since)
@@ -26,7 +26,7 @@ const tail = Command.make(
 
 const list = Command.make(
   "list",
-  { ...HostClient.flags, types: Feed.types, since: Feed.since("start") },
+  { ...HostClient.flags, types: Feed.types, since: Feed.listed_since },
   ({ json, since, types, ...settings }) =>
     Feed.stored(HostClient.make({ ...settings, json }), since).pipe(
       Stream.filter(Feed.isOf(types)),

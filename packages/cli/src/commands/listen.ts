@@ -13,7 +13,7 @@ const flags = {
   ...HostClient.flags,
   forward_to: Forward.target,
   types: Feed.types,
-  since: Feed.since("now"),
+  since: Feed.since,
   signing_secret: Flag.optional(Settings.signing_secret),
   webhook_header_prefix: Settings.webhook_header_prefix
 }

@@ -15,6 +15,10 @@ const id = Argument.String("id").pipe(
   Argument.withDescription("Id of a quote, qt_…, or of a quote request, qreq_…")
 )
 
+/** Reads a quote request as it is now. */
+const read = (client: HostClient.HostClient, id: string) =>
+  HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
+
 const show = Command.make("show", { id, ...HostClient.flags }, ({ id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
@@ -22,7 +26,7 @@ const show = Command.make("show", { id, ...HostClient.flags }, ({ id, ...setting
       const quote = yield* HostClient.call((signal) => client.get_quote({ id }, { signal }))
       return yield* Console.log(settings.json ? JSON.stringify(quote) : QuoteText.quote(quote))
     }
-    const answer = yield* HostClient.call((signal) => client.get_quote_request({ id, wait_seconds: 0 }, { signal }))
+    const answer = yield* read(client, id)
     yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
   })
 ).pipe(Command.withDescription("Show a quote, or a quote request with its quotes"))
@@ -38,7 +42,11 @@ const quote_request_id = Argument.String("quote_request_id").pipe(
 const wait = Command.make("wait", { quote_request_id, ...HostClient.flags }, ({ quote_request_id, ...settings }) =>
   Effect.gen(function* () {
     const client = HostClient.make(settings)
-    const answer = yield* HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+    // The wait lasts over times without a host. This read does not, so it tells a wrong address or id at once.
+    const now = yield* read(client, quote_request_id)
+    const isDone = now.quote_request.status !== "in_progress"
+    const wait = HostClient.call((signal) => client.wait_for_quotes(quote_request_id, { signal }))
+    const answer = isDone ? now : yield* wait
     yield* Console.log(settings.json ? JSON.stringify(answer) : QuoteText.request(answer))
   })
 ).pipe(Command.withDescription("Wait until a quote request is no longer in progress, two minutes at most, and show it"))

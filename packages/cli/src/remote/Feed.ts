@@ -9,15 +9,25 @@ import * as HostClient from "./HostClient.ts"
 /** An event, as the feed has it. */
 export type FeedEvent = AnswerOf<"list_events">["events"][number]
 
-/** Where to begin in the feed: with new events, with the oldest one, or after a cursor. */
-export const since = (by_default: "now" | "start") =>
-  Flag.String("since").pipe(
-    Flag.withDefault(by_default),
-    Flag.withMetavar("now|start|cursor"),
-    Flag.withDescription(
-      `Where to begin: now, start (the oldest event that is kept), or after a next_cursor; ${by_default} by default`
-    )
+/** Where to begin to follow the feed: with new events, with the oldest one, or after a cursor. */
+export const since = Flag.String("since").pipe(
+  Flag.withDefault("now"),
+  Flag.withMetavar("now|start|cursor"),
+  Flag.withDescription(
+    "Where to begin: now (the default), start (the oldest event that is kept), or after a next_cursor"
   )
+)
+
+/** Where to begin to list the feed. */
+export const listed_since = Flag.String("since").pipe(
+  Flag.filter(
+    (text) => text !== "now",
+    () => "--since must be start or a next_cursor; to see new events, use quotewire events tail"
+  ),
+  Flag.withDefault("start"),
+  Flag.withMetavar("start|cursor"),
+  Flag.withDescription("Where to begin: start (the default), or after a next_cursor")
+)
 
 /** The types of events to take; all if there are none. */
 export const types = Flag.String("types").pipe(

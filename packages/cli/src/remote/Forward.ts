@@ -18,7 +18,7 @@ const readTarget = (text: string): Option.Option<string> => {
   return isTarget ? Option.some(url.href) : Option.none()
 }
 
-/** The receiver. Local addresses are as good as any, because who runs the command has named it. */
+/** The receiver. Every address is allowed, local ones too, because who runs the command has named it. */
 export const target = Flag.String("forward-to").pipe(
   Flag.filterMap(
     readTarget,

@@ -6,7 +6,7 @@ import { printable } from "../carriers/CarrierText.ts"
 import * as Settings from "../Settings.ts"
 
 /*
- * Calls of a running host with a key, as any program of an integrator makes them.
+ * Calls of a running host with a key, as the program of an integrator makes them.
  */
 
 /** The flags of every command that calls a host. */
